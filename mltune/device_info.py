@@ -1,0 +1,111 @@
+"""A device's identity and limits as plain data, without any driver."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from mltune.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceInfo:
+    """One OpenCL device: who it is, and the limits that a kernel has to respect.
+
+    Attributes:
+        kind: `gpu`, `cpu` or `accelerator`.
+        uuid: the device's UUID in hex, or empty where the driver does not tell.
+        wave_size: work-items that run in lock step (a warp, a wavefront); 1 on a CPU.
+        clock_mhz: the driver's maximum clock; 0 where it does not tell.
+    """
+
+    name: str
+    vendor: str
+    kind: str
+    platform: str
+    platform_version: str
+    driver_version: str
+    opencl_c_version: str
+    uuid: str = ""
+    compute_units: int
+    clock_mhz: int
+    wave_size: int
+    max_work_group_size: int
+    max_work_item_sizes: tuple[int, int, int]
+    local_mem_bytes: int
+    global_mem_bytes: int
+    max_alloc_bytes: int
+    global_cache_bytes: int = 0
+    fp16: bool = False
+    fp64: bool = False
+    extensions: tuple[str, ...] = ()
+
+    @property
+    def slug(self) -> str:
+        """A short name for folders: letters, digits and dashes."""
+        return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")[:40] or "device"
+
+    @property
+    def identity(self) -> str:
+        """One line that tells this device and driver from every other.
+
+        It leaves out the memory size, which PoCL reports differently from hour to hour.
+        """
+        parts = (self.platform, self.name, self.driver_version, self.uuid)
+        return " / ".join(part for part in parts if part)
+
+    def limits(self) -> dict[str, int]:
+        """The numbers that a space's constraints may name."""
+        return {
+            "compute_units": self.compute_units,
+            "wave_size": self.wave_size,
+            "max_work_group_size": self.max_work_group_size,
+            "max_work_item_size_0": self.max_work_item_sizes[0],
+            "max_work_item_size_1": self.max_work_item_sizes[1],
+            "max_work_item_size_2": self.max_work_item_sizes[2],
+            "local_mem_bytes": self.local_mem_bytes,
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready mapping that `from_json` reads back."""
+        data = asdict(self)
+        data["max_work_item_sizes"] = list(self.max_work_item_sizes)
+        data["extensions"] = list(self.extensions)
+        return data
+
+    @classmethod
+    def from_json(cls, data: Any) -> DeviceInfo:
+        """Read what `to_json` wrote.
+
+        Raises:
+            UsageError: when a field is missing, unknown or of the wrong type.
+        """
+        if not isinstance(data, dict):
+            raise UsageError(f"device: expected a mapping, got {type(data).__name__}")
+        known = {field.name for field in fields(cls)}
+        if unknown := sorted(set(data) - known):
+            raise UsageError(f"device: unknown field '{unknown[0]}'")
+        values = dict(data)
+        try:
+            sizes = tuple(int(size) for size in values["max_work_item_sizes"])
+            values["max_work_item_sizes"] = sizes
+            values["extensions"] = tuple(str(name) for name in values.get("extensions", ()))
+            return cls(**values)
+        except (KeyError, TypeError, ValueError) as error:
+            raise UsageError(f"device: not a device description ({error})") from error
+
+
+def limit_names() -> frozenset[str]:
+    """The names that `DeviceInfo.limits` gives, without a device at hand."""
+    return frozenset(
+        {
+            "compute_units",
+            "wave_size",
+            "max_work_group_size",
+            "max_work_item_size_0",
+            "max_work_item_size_1",
+            "max_work_item_size_2",
+            "local_mem_bytes",
+        }
+    )

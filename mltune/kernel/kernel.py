@@ -1,0 +1,121 @@
+"""A kernel: one OpenCL source text, with what is needed to launch it.
+
+Every GEMM kernel of mltune takes the same arguments in the same order, so that the measuring
+worker, the runtime and the exported C code launch them with one piece of code each:
+
+    c, a, b                              __global pointers to elements
+    alpha, beta                          elements
+    size_i, size_j, size_l               uint: rows of C, columns of C, terms of a sum
+    offset_c, ld_c, batch_stride_c       ulong, in elements
+    offset_a, ld_a, batch_stride_a
+    offset_b, ld_b, batch_stride_b
+
+They are those of the *canonical* problem (`Problem.canonical`): C's index i has the shortest
+stride and belongs to A, so C is column-major with i running down a column.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Protocol
+
+from mltune.errors import UsageError
+from mltune.problem import Contraction, Problem
+from mltune.space.config import Config
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """How to start a kernel for one problem.
+
+    Attributes:
+        global_size: work-items along the three dimensions; a multiple of `local_size`.
+        integers: the kernel's arguments after alpha and beta, in order.
+    """
+
+    global_size: tuple[int, int, int]
+    local_size: tuple[int, int, int]
+    integers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kernel:
+    """One source text with its launch geometry.
+
+    Attributes:
+        name: canonical, reversible, and the name of the `__kernel` function in `source`.
+        contraction: canonical: d0 is A's.
+        work_group: work-items of a work-group along the three dimensions.
+        macro_tile: rows and columns of C that one work-group computes.
+    """
+
+    name: str
+    family: str
+    contraction: Contraction
+    config: Config
+    source: str
+    build_options: tuple[str, ...]
+    work_group: tuple[int, int, int]
+    macro_tile: tuple[int, int]
+
+    @property
+    def source_hash(self) -> str:
+        """Sixteen hex digits of the SHA-256 of source and build options."""
+        text = "\0".join((self.source, *self.build_options))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def launch(self, problem: Problem) -> Launch:
+        """Return geometry and integer arguments for a problem of this kernel's type.
+
+        The problem may be given in either order: it is made canonical first, and the caller
+        exchanges the buffers of A and B where `problem.contraction.swaps_operands`.
+
+        Raises:
+            UsageError: when the problem is of another type, or not contiguous along a matrix's
+                first index.
+        """
+        canonical = problem.canonical()
+        if canonical.contraction != self.contraction:
+            raise UsageError(
+                f"kernel {self.name} computes {self.contraction.name}, "
+                f"the problem is {canonical.contraction.name}"
+            )
+        layout: list[int] = []
+        for tensor in "cab":
+            strides: tuple[int, ...] = getattr(canonical, f"strides_{tensor}")
+            if strides[0] != 1:
+                raise UsageError(f"kernel {self.name} needs unit stride along {tensor.upper()}")
+            batch_stride = strides[2] if len(strides) > 2 else 0
+            layout += [getattr(canonical, f"offset_{tensor}"), strides[1], batch_stride]
+        sizes = (canonical.m, canonical.n, canonical.k)
+        groups = tuple(-(-size // tile) for size, tile in zip(sizes[:2], self.macro_tile, strict=True))
+        return Launch(
+            global_size=(
+                groups[0] * self.work_group[0],
+                groups[1] * self.work_group[1],
+                canonical.batch * self.work_group[2],
+            ),
+            local_size=self.work_group,
+            integers=(*sizes, *layout),
+        )
+
+
+class KernelFamily(Protocol):
+    """A way of writing the computation."""
+
+    @property
+    def name(self) -> str:
+        """The family's name in spaces and records."""
+        ...
+
+    def generate(self, contraction: Contraction, config: Config) -> Kernel:
+        """Write the kernel of one config.
+
+        A contraction that is not canonical is made so first: the kernel is the same.
+
+        Raises:
+            UnsupportedError: when the family cannot write this contraction or precision.
+            UsageError: when the config lacks a parameter or has a value the family refuses.
+        """
+        ...

@@ -1,0 +1,231 @@
+"""The problem type: which indices of A and B are summed, and where the others go in C.
+
+The description is Tensile's (Tanner, "Tensile: Auto-tuning GEMM GPU Assembly for All Problem
+Sizes", section IV): every index has a number; 0 .. num_indices_c - 1 are C's, in order of
+growing stride, the rest are summed. A tensor is the list of its index numbers, shortest stride
+first.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mltune.errors import UsageError
+from mltune.problem.precision import Precision
+
+_LETTERS = "ijklmnopqrstuvwxyzabcdefgh"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contraction:
+    """C[...] = alpha * sum(A[...] * B[...]) + beta * C[...], as index assignments.
+
+    Attributes:
+        index_assignments_a: A's index numbers, shortest stride first.
+        index_assignments_b: B's index numbers, shortest stride first.
+        num_indices_c: how many indices C has; they are 0, 1, ..., shortest stride first.
+
+    Raises:
+        UsageError: when the lists do not describe a contraction.
+    """
+
+    precision: Precision
+    index_assignments_a: tuple[int, ...]
+    index_assignments_b: tuple[int, ...]
+    num_indices_c: int
+    conjugate_a: bool = False
+    conjugate_b: bool = False
+
+    def __post_init__(self) -> None:
+        in_a, in_b = set(self.index_assignments_a), set(self.index_assignments_b)
+        for name, assigned in (("A", self.index_assignments_a), ("B", self.index_assignments_b)):
+            if len(set(assigned)) != len(assigned):
+                raise UsageError(f"contraction: an index stands twice in {name}: {list(assigned)}")
+        used = in_a | in_b
+        total = max(used, default=-1) + 1
+        if self.num_indices_c < 0 or total > len(_LETTERS) or min(used, default=0) < 0:
+            raise UsageError(
+                f"contraction: index numbers must be 0 to {len(_LETTERS) - 1}, got "
+                f"A {list(self.index_assignments_a)}, B {list(self.index_assignments_b)}"
+            )
+        for index in range(max(total, self.num_indices_c)):
+            if index < self.num_indices_c and index not in used:
+                raise UsageError(f"contraction: index {index} of C is in neither A nor B")
+            if index >= self.num_indices_c and not (index in in_a and index in in_b):
+                raise UsageError(
+                    f"contraction: index {index} is not in C, so it must be in both A and B"
+                )
+        if (self.conjugate_a or self.conjugate_b) and not self.precision.is_complex:
+            raise UsageError(
+                f"contraction: conjugation needs a complex precision, got {self.precision.name}"
+            )
+
+    @property
+    def num_indices(self) -> int:
+        """How many indices there are in all."""
+        return max((*self.index_assignments_a, *self.index_assignments_b)) + 1
+
+    @property
+    def batch_indices(self) -> tuple[int, ...]:
+        """Indices in A, B and C."""
+        return tuple(
+            index
+            for index in range(self.num_indices_c)
+            if index in self.index_assignments_a and index in self.index_assignments_b
+        )
+
+    @property
+    def free_indices_a(self) -> tuple[int, ...]:
+        """Indices in C and A only, shortest stride in C first."""
+        return tuple(
+            index
+            for index in range(self.num_indices_c)
+            if index in self.index_assignments_a and index not in self.index_assignments_b
+        )
+
+    @property
+    def free_indices_b(self) -> tuple[int, ...]:
+        """Indices in C and B only, shortest stride in C first."""
+        return tuple(
+            index
+            for index in range(self.num_indices_c)
+            if index in self.index_assignments_b and index not in self.index_assignments_a
+        )
+
+    @property
+    def summation_indices(self) -> tuple[int, ...]:
+        """Indices in A and B that C lacks."""
+        return tuple(range(self.num_indices_c, self.num_indices))
+
+    @property
+    def d0(self) -> int | None:
+        """The tiled free dimension with the shorter stride in C; None without free indices."""
+        return min((*self.free_indices_a, *self.free_indices_b), default=None)
+
+    @property
+    def d1(self) -> int | None:
+        """The tiled free dimension of the other tensor; None when that one has none."""
+        if self.d0 is None:
+            return None
+        other = self.free_indices_b if self.d0 in self.free_indices_a else self.free_indices_a
+        return min(other, default=None)
+
+    @property
+    def du(self) -> int | None:
+        """The unrolled summation dimension: the last one; None without a summation."""
+        return self.summation_indices[-1] if self.summation_indices else None
+
+    @property
+    def is_gemm(self) -> bool:
+        """Whether this is a BLAS GEMM: one free index each, one summation, at most one batch."""
+        return (
+            len(self.free_indices_a) == len(self.free_indices_b) == 1
+            and len(self.summation_indices) == 1
+            and self.batch_indices in ((), (2,))
+            and all(
+                not self.batch_indices or assigned[-1] == 2
+                for assigned in (self.index_assignments_a, self.index_assignments_b)
+            )
+        )
+
+    @property
+    def swaps_operands(self) -> bool:
+        """Whether d0 belongs to B, so that a kernel is written with A and B exchanged.
+
+        Row-major GEMM is this case: C = A B row by row is C^T = B^T A^T column by column.
+        """
+        return self.d0 is not None and self.d0 in self.free_indices_b
+
+    def canonical(self) -> Contraction:
+        """Return the contraction that kernels are written for: the same one, with d0 in A."""
+        if not self.swaps_operands:
+            return self
+        return replace(
+            self,
+            index_assignments_a=self.index_assignments_b,
+            index_assignments_b=self.index_assignments_a,
+            conjugate_a=self.conjugate_b,
+            conjugate_b=self.conjugate_a,
+        )
+
+    @property
+    def name(self) -> str:
+        """Tensile's name of the problem type, such as `Cijk_Ailk_Bjlk_SB`."""
+        c = "".join(_LETTERS[: self.num_indices_c])
+        a = "".join(_LETTERS[index] for index in self.index_assignments_a)
+        b = "".join(_LETTERS[index] for index in self.index_assignments_b)
+        conjugate = ("C" if self.conjugate_a else "", "C" if self.conjugate_b else "")
+        letter = self.precision.letter.upper()
+        return f"C{c}_A{a}{conjugate[0]}_B{b}{conjugate[1]}_{letter}B"
+
+    @classmethod
+    def from_name(cls, name: str) -> Contraction:
+        """Read what `name` gives; anything after it, as in a kernel's name, is left alone.
+
+        Raises:
+            UsageError: when the text is no such name.
+        """
+        match = re.match(r"C([a-z]+)_A([a-z]+)(C?)_B([a-z]+)(C?)_([HSDCZ])B(?:_|$)", name)
+        if match is None:
+            raise UsageError(f"contraction: '{name}' is no name such as Cij_Aik_Bkj_SB")
+        c, a, conjugate_a, b, conjugate_b, letter = match.groups()
+        if c != _LETTERS[: len(c)]:
+            raise UsageError(f"contraction: C's letters must be {_LETTERS[: len(c)]}, got {c}")
+        return cls(
+            precision=Precision(letter.lower()),
+            index_assignments_a=tuple(_LETTERS.index(index) for index in a),
+            index_assignments_b=tuple(_LETTERS.index(index) for index in b),
+            num_indices_c=len(c),
+            conjugate_a=bool(conjugate_a),
+            conjugate_b=bool(conjugate_b),
+        )
+
+    @classmethod
+    def from_einsum(cls, precision: Precision, text: str) -> Contraction:
+        """Read a numpy einsum string of two operands, such as `bmk,bkn->bmn`.
+
+        As in numpy's default order, the last letter of a tensor has the shortest stride.
+
+        Raises:
+            UsageError: when the string is not two operands and an explicit result.
+        """
+        match = re.fullmatch(r"([a-zA-Z]+),([a-zA-Z]+)->([a-zA-Z]*)", text.replace(" ", ""))
+        if match is None:
+            raise UsageError(f"einsum: expected something like 'mk,kn->mn', got '{text}'")
+        a, b, c = (operand[::-1] for operand in match.groups())
+        if len(set(c)) != len(c):
+            raise UsageError(f"einsum: an index stands twice in the result of '{text}'")
+        # The summation that is contiguous in A comes last, which makes it dU.
+        summed = [letter for letter in a if letter not in c][::-1]
+        summed += [letter for letter in b if letter not in c and letter not in summed]
+        numbers = {letter: number for number, letter in enumerate((*c, *summed))}
+        return cls(
+            precision=precision,
+            index_assignments_a=tuple(numbers[letter] for letter in a),
+            index_assignments_b=tuple(numbers[letter] for letter in b),
+            num_indices_c=len(c),
+        )
+
+    def einsum(self) -> str:
+        """Return the einsum string for arrays whose last axis has the shortest stride."""
+        c = _LETTERS[: self.num_indices_c][::-1]
+        a = "".join(_LETTERS[index] for index in reversed(self.index_assignments_a))
+        b = "".join(_LETTERS[index] for index in reversed(self.index_assignments_b))
+        return f"{a},{b}->{c}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready mapping that `from_json` reads back."""
+        return {"name": self.name}
+
+    @classmethod
+    def from_json(cls, data: Any) -> Contraction:
+        """Read what `to_json` wrote.
+
+        Raises:
+            UsageError: when it is no such mapping.
+        """
+        if not isinstance(data, dict) or not isinstance(data.get("name"), str):
+            raise UsageError("contraction: expected a mapping with a name")
+        return cls.from_name(data["name"])

@@ -1,0 +1,106 @@
+"""The BLAS problems as contractions, and their names: `sgemm_nn`, `dgemm_tn`, `cgemm_nc`."""
+
+from __future__ import annotations
+
+import re
+
+from mltune.errors import UsageError
+from mltune.problem.contraction import Contraction
+from mltune.problem.precision import Precision
+
+
+def gemm(
+    precision: Precision,
+    trans_a: str = "n",
+    trans_b: str = "n",
+    order: str = "column",
+    batched: bool = False,
+) -> Contraction:
+    """Build C = alpha * op(A) @ op(B) + beta * C, with op(A) m x k and op(B) k x n.
+
+    Args:
+        precision: of A, B and C.
+        trans_a: `n`, `t` or `c` (conjugate transpose): what op does to A.
+        trans_b: the same for B.
+        order: `column` (BLAS) or `row`: how matrices lie in memory.
+        batched: adds a batch index with the longest stride to all three.
+
+    Raises:
+        UsageError: when an argument is none of these.
+    """
+    for name, trans in (("trans_a", trans_a), ("trans_b", trans_b)):
+        if trans not in ("n", "t", "c"):
+            raise UsageError(f"gemm: {name} must be n, t or c, got '{trans}'")
+    if order not in ("column", "row"):
+        raise UsageError(f"gemm: order must be column or row, got '{order}'")
+    row, column = (0, 1) if order == "column" else (1, 0)  # index numbers of m and n
+    k = 3 if batched else 2
+    a, b = (row, k), (k, column)  # as mathematics writes op(A) and op(B): row index, column index
+    a = a if (order == "column") == (trans_a == "n") else a[::-1]
+    b = b if (order == "column") == (trans_b == "n") else b[::-1]
+    batch = (2,) if batched else ()
+    return Contraction(
+        precision=precision,
+        index_assignments_a=(*a, *batch),
+        index_assignments_b=(*b, *batch),
+        num_indices_c=3 if batched else 2,
+        conjugate_a=trans_a == "c" and precision.is_complex,
+        conjugate_b=trans_b == "c" and precision.is_complex,
+    )
+
+
+def gemm_name(contraction: Contraction) -> str | None:
+    """Return the BLAS-like name, such as `sgemm_nt` or `dgemm_tn_row_batched`; None for others."""
+    return _NAMES.get(contraction)
+
+
+def parse_problem_type(text: str) -> Contraction:
+    """Read a problem type as a user writes it.
+
+    Either a BLAS-like name, `<precision>gemm_<trans><trans>[_row][_batched]`; or a precision and
+    an einsum string, `s:mk,kn->mn`; or a contraction's own name, `Cij_Aik_Bkj_SB`.
+
+    Raises:
+        UsageError: when it is none of them.
+    """
+    word = text.strip()
+    if ":" in word and "->" in word:
+        precision, einsum = word.split(":", 1)
+        return Contraction.from_einsum(Precision.parse(precision), einsum)
+    if re.match(r"C[a-z]+_A", word):
+        return Contraction.from_name(word)
+    match = re.fullmatch(r"([hsdcz])gemm(?:_([ntc])([ntc]))?(_row)?(_batched)?", word.lower())
+    if match is None:
+        raise UsageError(
+            f"problem: unknown '{text}' (known: sgemm_nn, dgemm_tn, cgemm_nc, sgemm_nt_row, "
+            "sgemm_nn_batched, ..., or a precision and einsum such as s:mk,kn->mn)"
+        )
+    letter, trans_a, trans_b, row, batched = match.groups()
+    return gemm(
+        Precision(letter),
+        trans_a or "n",
+        trans_b or "n",
+        "row" if row else "column",
+        bool(batched),
+    )
+
+
+def problem_type_name(contraction: Contraction) -> str:
+    """Return the shortest name that `parse_problem_type` reads back."""
+    return gemm_name(contraction) or contraction.name
+
+
+def _names() -> dict[Contraction, str]:
+    names: dict[Contraction, str] = {}
+    for precision in Precision:
+        for order in ("column", "row"):
+            for batched in (False, True):
+                for trans_a in "ntc" if precision.is_complex else "nt":
+                    for trans_b in "ntc" if precision.is_complex else "nt":
+                        suffix = ("_row" if order == "row" else "") + "_batched" * batched
+                        name = f"{precision.letter}gemm_{trans_a}{trans_b}{suffix}"
+                        names[gemm(precision, trans_a, trans_b, order, batched)] = name
+    return names
+
+
+_NAMES = _names()

@@ -1,0 +1,5 @@
+"""Measurements and where they are kept."""
+
+from mltune.record.measurement import PROTOCOL_VERSION, Measurement, Status
+
+__all__ = ["PROTOCOL_VERSION", "Measurement", "Status"]

@@ -1,0 +1,86 @@
+"""A measurement: how fast one config was on one problem, or how it failed."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass
+from enum import Enum
+
+from mltune.problem import Problem
+from mltune.space.config import Config
+
+PROTOCOL_VERSION = 1
+"""Raised whenever the way of timing or validating changes, so that old numbers stay apart."""
+
+
+class Status(Enum):
+    """How a measurement ended."""
+
+    OK = "ok"
+    BUILD_ERROR = "build_error"
+    LAUNCH_ERROR = "launch_error"
+    WRONG_RESULT = "wrong_result"
+    TIMEOUT = "timeout"
+    CRASHED = "crashed"
+    INVALID = "invalid"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """One config on one problem, on one device.
+
+    Attributes:
+        seconds: every timed sample, kernel time by device events, in order; empty unless ok.
+        max_error: largest |computed - reference| over the output; None if it was not computed.
+        error_bound: the bound that `max_error` was held against.
+        message: why it failed, first line first; empty if ok.
+        timestamp: UTC, ISO 8601.
+        trial: the number of the trial in its run; -1 outside a run.
+        phase: `search`, or `final` for the cross-benchmark of the leaders.
+        id: the row's number in its run's database; 0 before it is stored.
+
+    Raises:
+        ValueError: when status and times disagree, or a time is not finite and positive.
+    """
+
+    problem: Problem
+    config: Config
+    family: str
+    kernel: str
+    source_hash: str
+    build_options: tuple[str, ...]
+    device: str
+    driver: str
+    uuid: str
+    status: Status
+    seconds: tuple[float, ...] = ()
+    max_error: float | None = None
+    error_bound: float | None = None
+    compile_seconds: float | None = None
+    compile_cached: bool = False
+    message: str = ""
+    timestamp: str = ""
+    protocol: int = PROTOCOL_VERSION
+    trial: int = -1
+    phase: str = "search"
+    id: int = 0
+
+    def __post_init__(self) -> None:
+        if (self.status is Status.OK) != bool(self.seconds):
+            raise ValueError(
+                f"times and status disagree: {self.status.value} with {len(self.seconds)} times"
+            )
+        if not all(math.isfinite(sample) and sample > 0 for sample in self.seconds):
+            raise ValueError(f"times must be finite and positive, got {self.seconds}")
+
+    @property
+    def median(self) -> float | None:
+        """The reported time in seconds: the median of the samples; None if it failed."""
+        return statistics.median(self.seconds) if self.seconds else None
+
+    @property
+    def gflops(self) -> float | None:
+        """10^9 floating-point operations a second at the median; None if it failed."""
+        median = self.median
+        return None if median is None else self.problem.flops / median / 1e9

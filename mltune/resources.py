@@ -1,0 +1,16 @@
+"""Where the data that ships with mltune lies: `spaces/`, `models/`, `runs/`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def data_folder(name: str) -> Path:
+    """Return the folder of shipped data called `name`, in a wheel or in a source tree.
+
+    A wheel carries the top-level folders inside the package, a source tree beside it.
+    """
+    packed = _PACKAGE / "_data" / name
+    return packed if packed.is_dir() else _PACKAGE.parent / name

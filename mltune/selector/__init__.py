@@ -1,0 +1,35 @@
+"""Which kernel for which size: a portfolio, a tree over it, and how to walk the tree."""
+
+from mltune.selector.selector import (
+    FEATURES,
+    INT64_MAX,
+    Choice,
+    Leaf,
+    PortfolioKernel,
+    Reason,
+    Regret,
+    Selector,
+    Split,
+    Tree,
+    depth,
+    features,
+    leaves,
+    walk,
+)
+
+__all__ = [
+    "FEATURES",
+    "INT64_MAX",
+    "Choice",
+    "Leaf",
+    "PortfolioKernel",
+    "Reason",
+    "Regret",
+    "Selector",
+    "Split",
+    "Tree",
+    "depth",
+    "features",
+    "leaves",
+    "walk",
+]

@@ -1,0 +1,174 @@
+"""The selector: a portfolio of kernels, a decision tree over problem sizes, and exact sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from mltune.errors import UsageError
+from mltune.problem import Contraction
+from mltune.space.config import Config
+
+INT64_MAX = 2**63 - 1
+
+FEATURES: tuple[str, ...] = (
+    "m", "n", "k", "batch", "mn", "mk", "nk", "mnk", "m_per_n", "n_per_m", "k_per_m", "k_per_n",
+)  # fmt: skip
+"""The integer features that a tree may ask for; the exporters compute the same ones."""
+
+
+def _saturating(*factors: int) -> int:
+    product = 1
+    for factor in factors:
+        product = min(product * factor, INT64_MAX)
+    return product
+
+
+def features(m: int, n: int, k: int, batch: int = 1) -> dict[str, int]:
+    """Compute every feature of a size, exactly as the exported C does with 64-bit integers.
+
+    Products saturate at 2^63 - 1, ratios are whole-number divisions by at least 1, and sizes
+    below 0 count as 0: the answer is defined for every input.
+    """
+    m, n, k, batch = (min(max(size, 0), INT64_MAX) for size in (m, n, k, batch))
+    return {
+        "m": m,
+        "n": n,
+        "k": k,
+        "batch": batch,
+        "mn": _saturating(m, n),
+        "mk": _saturating(m, k),
+        "nk": _saturating(n, k),
+        "mnk": _saturating(m, n, k),
+        "m_per_n": m // max(n, 1),
+        "n_per_m": n // max(m, 1),
+        "k_per_m": k // max(m, 1),
+        "k_per_n": k // max(n, 1),
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortfolioKernel:
+    """A kernel that ships: enough to write its source again."""
+
+    name: str
+    family: str
+    config: Config
+    source_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """The end of a path: the number of a kernel in the portfolio."""
+
+    kernel: int
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A question: is the feature at most the threshold? Then `low`, else `high`."""
+
+    feature: str
+    threshold: int
+    low: Tree
+    high: Tree
+
+
+Tree = Leaf | Split
+
+
+class Reason(Enum):
+    """Why a kernel was chosen."""
+
+    EXACT = "exact size"
+    TREE = "tree"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The kernel for a size, and why."""
+
+    kernel: PortfolioKernel
+    index: int
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regret:
+    """How much the selector loses on sizes that it was not fitted on.
+
+    A regret is time of the chosen kernel / time of the best known kernel - 1.
+
+    Attributes:
+        sizes: how many held-out sizes were judged.
+        geomean: geometric mean of best time / chosen time, 1 = perfect.
+        p10: its 10th percentile over the sizes (the bad end).
+        worst: its minimum.
+        worst_size: where that was, as `MxNxK`.
+    """
+
+    sizes: int
+    geomean: float
+    p10: float
+    worst: float
+    worst_size: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selector:
+    """Answers "which kernel for this size?" for one problem type on one device.
+
+    Attributes:
+        contraction: the problem type, as the user named it (not made canonical).
+        exact: sizes (m, n, k, batch) that were tuned for, with a kernel's number.
+        regret: None when there were too few sizes to hold any out.
+        conditions: how it was measured (device, driver, date, sizes, statistic), for people.
+    """
+
+    contraction: Contraction
+    portfolio: tuple[PortfolioKernel, ...]
+    tree: Tree
+    exact: tuple[tuple[tuple[int, int, int, int], int], ...] = ()
+    regret: Regret | None = None
+    conditions: tuple[tuple[str, str], ...] = ()
+    _exact_map: dict[tuple[int, int, int, int], int] = field(
+        init=False, repr=False, compare=False, hash=False
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_exact_map", dict(self.exact))
+        if not self.portfolio:
+            raise UsageError("selector: the portfolio is empty")
+        for index in (*leaves(self.tree), *self._exact_map.values()):
+            if not 0 <= index < len(self.portfolio):
+                raise UsageError(
+                    f"selector: kernel number {index} is not in the portfolio of "
+                    f"{len(self.portfolio)}"
+                )
+
+    def choose(self, m: int, n: int, k: int, batch: int = 1) -> Choice:
+        """Return the kernel for a size; every whole number is answered, 0 and below too."""
+        exact = self._exact_map.get((m, n, k, batch))
+        if exact is not None:
+            return Choice(self.portfolio[exact], exact, Reason.EXACT)
+        index = walk(self.tree, features(m, n, k, batch))
+        return Choice(self.portfolio[index], index, Reason.TREE)
+
+
+def walk(tree: Tree, values: dict[str, int]) -> int:
+    """Follow a tree from the root to a leaf and return the leaf's kernel number."""
+    while isinstance(tree, Split):
+        tree = tree.low if values[tree.feature] <= tree.threshold else tree.high
+    return tree.kernel
+
+
+def leaves(tree: Tree) -> tuple[int, ...]:
+    """The kernel numbers of all leaves, from left to right."""
+    if isinstance(tree, Leaf):
+        return (tree.kernel,)
+    return leaves(tree.low) + leaves(tree.high)
+
+
+def depth(tree: Tree) -> int:
+    """The longest path's number of questions."""
+    return 0 if isinstance(tree, Leaf) else 1 + max(depth(tree.low), depth(tree.high))
