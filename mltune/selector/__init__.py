@@ -3,6 +3,7 @@
 from mltune.selector.selector import (
     FEATURES,
     INT64_MAX,
+    MAX_DEPTH,
     Choice,
     Leaf,
     PortfolioKernel,
@@ -14,12 +15,14 @@ from mltune.selector.selector import (
     depth,
     features,
     leaves,
+    nodes,
     walk,
 )
 
 __all__ = [
     "FEATURES",
     "INT64_MAX",
+    "MAX_DEPTH",
     "Choice",
     "Leaf",
     "PortfolioKernel",
@@ -31,5 +34,6 @@ __all__ = [
     "depth",
     "features",
     "leaves",
+    "nodes",
     "walk",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -10,6 +12,10 @@ from mltune.problem import Contraction
 from mltune.space.config import Config
 
 INT64_MAX = 2**63 - 1
+
+MAX_DEPTH = 100
+"""The most questions on a path: C99 promises 127 nested blocks, and code that follows a tree by
+recursion stays far from Python's limit."""
 
 FEATURES: tuple[str, ...] = (
     "m", "n", "k", "batch", "mn", "mk", "nk", "mnk", "m_per_n", "n_per_m", "k_per_m", "k_per_n",
@@ -49,12 +55,22 @@ def features(m: int, n: int, k: int, batch: int = 1) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortfolioKernel:
-    """A kernel that ships: enough to write its source again."""
+    """A kernel that ships: enough to write its source again.
+
+    Raises:
+        UsageError: when the name cannot be that of an OpenCL function.
+    """
 
     name: str
     family: str
     config: Config
     source_hash: str
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.name):
+            raise UsageError(
+                f"selector: a kernel's name must be letters, digits and _, got {self.name!r}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +82,26 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A question: is the feature at most the threshold? Then `low`, else `high`."""
+    """A question: is the feature at most the threshold? Then `low`, else `high`.
+
+    Raises:
+        UsageError: when the feature is unknown, or the threshold lets every size through.
+    """
 
     feature: str
     threshold: int
     low: Tree
     high: Tree
+
+    def __post_init__(self) -> None:
+        if self.feature not in FEATURES:
+            raise UsageError(
+                f"selector: unknown feature {self.feature!r} (known: {', '.join(FEATURES)})"
+            )
+        if not 0 <= self.threshold < INT64_MAX:
+            raise UsageError(
+                f"selector: a threshold must be from 0 to 2^63 - 2, got {self.threshold}"
+            )
 
 
 Tree = Leaf | Split
@@ -123,6 +153,10 @@ class Selector:
         exact: sizes (m, n, k, batch) that were tuned for, with a kernel's number.
         regret: None when there were too few sizes to hold any out.
         conditions: how it was measured (device, driver, date, sizes, statistic), for people.
+
+    Raises:
+        UsageError: when a kernel's number is not in the portfolio, the tree is deeper than
+            `MAX_DEPTH`, or an exact size, a kernel or a condition stands twice.
     """
 
     contraction: Contraction
@@ -136,15 +170,22 @@ class Selector:
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_exact_map", dict(self.exact))
         if not self.portfolio:
             raise UsageError("selector: the portfolio is empty")
-        for index in (*leaves(self.tree), *self._exact_map.values()):
+        _refuse_twice("kernel", [kernel.name for kernel in self.portfolio])
+        _refuse_twice("exact size", [size for size, _ in self.exact])
+        _refuse_twice("condition", [name for name, _ in self.conditions])
+        if (deepest := depth(self.tree)) > MAX_DEPTH:
+            raise UsageError(
+                f"selector: the tree asks {deepest} questions on a path, at most {MAX_DEPTH}"
+            )
+        for index in (*leaves(self.tree), *(number for _, number in self.exact)):
             if not 0 <= index < len(self.portfolio):
                 raise UsageError(
                     f"selector: kernel number {index} is not in the portfolio of "
                     f"{len(self.portfolio)}"
                 )
+        object.__setattr__(self, "_exact_map", dict(self.exact))
 
     def choose(self, m: int, n: int, k: int, batch: int = 1) -> Choice:
         """Return the kernel for a size; every whole number is answered, 0 and below too."""
@@ -155,6 +196,14 @@ class Selector:
         return Choice(self.portfolio[index], index, Reason.TREE)
 
 
+def _refuse_twice(what: str, names: Sequence[object]) -> None:
+    seen = set()
+    for name in names:
+        if name in seen:
+            raise UsageError(f"selector: {what} {name} stands twice")
+        seen.add(name)
+
+
 def walk(tree: Tree, values: dict[str, int]) -> int:
     """Follow a tree from the root to a leaf and return the leaf's kernel number."""
     while isinstance(tree, Split):
@@ -162,13 +211,21 @@ def walk(tree: Tree, values: dict[str, int]) -> int:
     return tree.kernel
 
 
+def nodes(tree: Tree) -> Iterator[tuple[Tree, int]]:
+    """Give every node with its depth, parents first and `low` before `high`."""
+    ahead = [(tree, 0)]  # a list, so that a deep tree meets no recursion limit
+    while ahead:
+        node, level = ahead.pop()
+        yield node, level
+        if isinstance(node, Split):
+            ahead += [(node.high, level + 1), (node.low, level + 1)]
+
+
 def leaves(tree: Tree) -> tuple[int, ...]:
     """The kernel numbers of all leaves, from left to right."""
-    if isinstance(tree, Leaf):
-        return (tree.kernel,)
-    return leaves(tree.low) + leaves(tree.high)
+    return tuple(node.kernel for node, _ in nodes(tree) if isinstance(node, Leaf))
 
 
 def depth(tree: Tree) -> int:
     """The longest path's number of questions."""
-    return 0 if isinstance(tree, Leaf) else 1 + max(depth(tree.low), depth(tree.high))
+    return max(level for _, level in nodes(tree))

@@ -1,0 +1,144 @@
+"""Files that change hands: written whole or not at all, read within limits and without trust."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import reprlib
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from mltune.errors import UsageError
+
+MAX_BYTES = 64 * 2**20
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file; a reader sees the old one or the whole new one, never a part.
+
+    Raises:
+        UsageError: when it cannot be written.
+    """
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_bytes(data)
+        unfinished.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def read_json(path: Path) -> Checked:
+    """Read a JSON file without trusting it.
+
+    Raises:
+        UsageError: when it cannot be read, is larger than `MAX_BYTES`, nested too deeply, names a
+            field twice, or is no JSON.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+    if len(data) > MAX_BYTES:
+        raise UsageError(f"{path}: larger than {MAX_BYTES // 2**20} MiB")
+    try:
+        value = json.loads(data, object_pairs_hook=_mapping, parse_constant=_no_constant)
+    except RecursionError as error:
+        raise UsageError(f"{path}: nested too deeply") from error
+    except ValueError as error:  # JSONDecodeError, UnicodeDecodeError and the hooks' own
+        raise UsageError(f"{path}: not JSON: {error}") from error
+    return Checked(str(path), "", value)
+
+
+def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"field {twice!r} stands twice")
+    return values
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A value from a file with the place where it stands, for errors that name it."""
+
+    file: str
+    field: str
+    value: Any
+
+    @property
+    def where(self) -> str:
+        """The file, and the field inside it."""
+        return f"{self.file}: {self.field}" if self.field else self.file
+
+    def fail(self, expected: str) -> NoReturn:
+        """Say what should stand here, and what does."""
+        raise UsageError(f"{self.where}: expected {expected}, got {reprlib.repr(self.value)}")
+
+    def fields(self, *names: str) -> dict[str, Checked]:
+        """A mapping's values; it must have these fields and no other."""
+        if not isinstance(self.value, dict):
+            self.fail("a mapping")
+        for name in names:
+            if name not in self.value:
+                raise UsageError(f"{self.where}: field '{name}' is missing")
+        for name in self.value:
+            if name not in names:
+                raise UsageError(f"{self.where}: unknown field {reprlib.repr(name)}")
+        return {name: self._inside(name, self.value[name]) for name in names}
+
+    def items(self) -> Iterator[tuple[str, Checked]]:
+        """A mapping's names and values, whatever the names are."""
+        if not isinstance(self.value, dict):
+            self.fail("a mapping")
+        for name, value in self.value.items():
+            yield name, self._inside(name, value)
+
+    def entries(self, length: int | None = None) -> list[Checked]:
+        """A list's values."""
+        if not isinstance(self.value, list) or length not in (None, len(self.value)):
+            self.fail("a list" if length is None else f"a list of {length}")
+        return [self._inside(str(place), value) for place, value in enumerate(self.value)]
+
+    def whole(self, low: int, high: int) -> int:
+        """A whole number within limits, both included."""
+        if type(self.value) is not int or not low <= self.value <= high:
+            self.fail(f"a whole number from {low} to {high}")
+        return self.value
+
+    def number(self, low: float = -math.inf, high: float = math.inf) -> float:
+        """A finite number within limits, both included."""
+        if type(self.value) not in (int, float) or not low <= self.value <= high:
+            self.fail("a number" if math.isinf(low) else f"a number from {low:g} to {high:g}")
+        if abs(self.value) > 1e300:  # so that a huge whole number cannot overflow
+            self.fail("a number of common size")
+        return float(self.value)
+
+    def text(self, longest: int = 1000) -> str:
+        """A line of text without control characters."""
+        if not isinstance(self.value, str) or not self.value.isprintable():
+            self.fail("a line of text")
+        if len(self.value) > longest:
+            self.fail(f"at most {longest} characters")
+        return self.value
+
+    def exactly(self, expected: str | int) -> None:
+        """A fixed value: a format's name or version."""
+        if type(self.value) is not type(expected) or self.value != expected:
+            self.fail(repr(expected))
+
+    def _inside(self, name: str, value: Any) -> Checked:
+        field = f"{self.field}.{name[:80]}" if self.field else name[:80]
+        return Checked(self.file, field, value)

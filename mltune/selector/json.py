@@ -1,0 +1,181 @@
+"""A selector as a JSON file: what `distil` hands to `export` and to the runtime."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from mltune.errors import UsageError
+from mltune.problem import Contraction
+from mltune.selector.files import Checked, read_json, write_whole
+from mltune.selector.selector import (
+    FEATURES,
+    INT64_MAX,
+    Leaf,
+    PortfolioKernel,
+    Regret,
+    Selector,
+    Split,
+    Tree,
+    nodes,
+)
+from mltune.space.config import Config
+
+FORMAT = "mltune selector"
+SCHEMA_VERSION = 1
+
+
+def write_selector(selector: Selector, path: Path) -> None:
+    """Write a selector; a reader sees the old file or the whole new one, never a part.
+
+    Raises:
+        UsageError: when the file cannot be written.
+    """
+    data = {
+        "format": FORMAT,
+        "schema_version": SCHEMA_VERSION,
+        "contraction": selector.contraction.name,
+        "conditions": dict(selector.conditions),
+        "regret": None if selector.regret is None else asdict(selector.regret),
+        "portfolio": [
+            {
+                "name": kernel.name,
+                "family": kernel.family,
+                "config": kernel.config.to_json(),
+                "source_hash": kernel.source_hash,
+            }
+            for kernel in selector.portfolio
+        ],
+        "tree": _flat(selector.tree),
+        "exact": [[*size, kernel] for size, kernel in selector.exact],
+    }
+    write_whole(path, _text(data).encode())
+
+
+def read_selector(path: Path) -> Selector:
+    """Read what `write_selector` wrote; nothing in the file is trusted.
+
+    Raises:
+        UsageError: when it is no such file, with the field that is wrong.
+    """
+    document = read_json(path)
+    if isinstance(document.value, dict) and document.value.get("format") != FORMAT:
+        raise UsageError(f"{path}: not a selector that `mltune distil` wrote")
+    fields = document.fields(
+        "format",
+        "schema_version",
+        "contraction",
+        "conditions",
+        "regret",
+        "portfolio",
+        "tree",
+        "exact",
+    )
+    fields["schema_version"].exactly(SCHEMA_VERSION)
+    try:
+        portfolio = tuple(_kernel(entry) for entry in fields["portfolio"].entries())
+        if not portfolio:
+            fields["portfolio"].fail("at least one kernel")
+        return Selector(
+            contraction=Contraction.from_name(fields["contraction"].text()),
+            portfolio=portfolio,
+            tree=_tree(fields["tree"], len(portfolio)),
+            exact=tuple(_exact(entry, len(portfolio)) for entry in fields["exact"].entries()),
+            regret=None if fields["regret"].value is None else _regret(fields["regret"]),
+            conditions=tuple((name, text.text()) for name, text in fields["conditions"].items()),
+        )
+    except UsageError as error:  # the values' own checks do not know the file
+        message = str(error)
+        raise UsageError(message if str(path) in message else f"{path}: {message}") from error
+
+
+def _text(data: dict[str, Any]) -> str:
+    """JSON with one line for every kernel, node and size, so that people can read and compare."""
+    entries = []
+    for name, value in data.items():
+        if isinstance(value, list):
+            lines = (json.dumps(entry, allow_nan=False) for entry in value)
+            text = "[\n    " + ",\n    ".join(lines) + "\n  ]" if value else "[]"
+        else:
+            text = json.dumps(value, allow_nan=False, indent=2).replace("\n", "\n  ")
+        entries.append(f'  "{name}": {text}')
+    return "{\n" + ",\n".join(entries) + "\n}\n"
+
+
+def _flat(tree: Tree) -> list[dict[str, Any]]:
+    """The nodes with the root first and every child after its parent."""
+    order: list[dict[str, Any]] = []
+    parents: list[tuple[dict[str, Any], str]] = []
+    for node, _ in nodes(tree):
+        if parents:
+            parent, side = parents.pop()
+            parent[side] = len(order)
+        if isinstance(node, Leaf):
+            order.append({"kernel": node.kernel})
+            continue
+        entry = {"feature": node.feature, "threshold": node.threshold, "low": 0, "high": 0}
+        order.append(entry)
+        parents += [(entry, "high"), (entry, "low")]
+    return order
+
+
+def _tree(field: Checked, kernels: int) -> Tree:
+    """Build the tree from the last node to the first, so that children exist before parents."""
+    entries = field.entries()
+    if not entries:
+        field.fail("at least one node")
+    built: dict[int, Tree] = {}
+    for number in range(len(entries) - 1, -1, -1):
+        entry = entries[number]
+        if isinstance(entry.value, dict) and "kernel" in entry.value:
+            built[number] = Leaf(entry.fields("kernel")["kernel"].whole(0, kernels - 1))
+            continue
+        parts = entry.fields("feature", "threshold", "low", "high")
+        children = []
+        for side in (parts["low"], parts["high"]):
+            # A child stands after its parent and is taken once: no cycle, nothing shared.
+            child = built.pop(side.value, None) if type(side.value) is int else None
+            if child is None:
+                side.fail("the number of a later node that has no other parent")
+            children.append(child)
+        feature, threshold = parts["feature"].text(), parts["threshold"].whole(0, INT64_MAX - 1)
+        if feature not in FEATURES:
+            parts["feature"].fail(f"one of {', '.join(FEATURES)}")
+        built[number] = Split(feature, threshold, *children)
+    root = built.pop(0)
+    if built:
+        raise UsageError(f"{entries[min(built)].where}: no other node leads here")
+    return root
+
+
+def _kernel(entry: Checked) -> PortfolioKernel:
+    fields = entry.fields("name", "family", "config", "source_hash")
+    config = {}
+    for name, value in fields["config"].items():
+        whole = type(value.value) is int
+        config[name] = value.whole(-INT64_MAX, INT64_MAX) if whole else value.text()
+    return PortfolioKernel(
+        name=fields["name"].text(),
+        family=fields["family"].text(),
+        config=Config.of(config),
+        source_hash=fields["source_hash"].text(),
+    )
+
+
+def _exact(entry: Checked, kernels: int) -> tuple[tuple[int, int, int, int], int]:
+    *extents, kernel = entry.entries(length=5)
+    m, n, k, batch = (extent.whole(1, INT64_MAX) for extent in extents)
+    return (m, n, k, batch), kernel.whole(0, kernels - 1)
+
+
+def _regret(entry: Checked) -> Regret:
+    fields = entry.fields("sizes", "geomean", "p10", "worst", "worst_size")
+    return Regret(
+        sizes=fields["sizes"].whole(1, INT64_MAX),
+        geomean=fields["geomean"].number(0, 1),
+        p10=fields["p10"].number(0, 1),
+        worst=fields["worst"].number(0, 1),
+        worst_size=fields["worst_size"].text(),
+    )
