@@ -89,7 +89,9 @@ class Kernel:
             batch_stride = strides[2] if len(strides) > 2 else 0
             layout += [getattr(canonical, f"offset_{tensor}"), strides[1], batch_stride]
         sizes = (canonical.m, canonical.n, canonical.k)
-        groups = tuple(-(-size // tile) for size, tile in zip(sizes[:2], self.macro_tile, strict=True))
+        groups = tuple(
+            -(-size // tile) for size, tile in zip(sizes[:2], self.macro_tile, strict=True)
+        )
         return Launch(
             global_size=(
                 groups[0] * self.work_group[0],

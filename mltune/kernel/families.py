@@ -1,0 +1,6 @@
+"""The kernel families by name."""
+
+from mltune.kernel.kernel import KernelFamily
+from mltune.kernel.tiled import TiledFamily
+
+FAMILIES: dict[str, KernelFamily] = {family.name: family for family in (TiledFamily(),)}
