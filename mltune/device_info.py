@@ -8,6 +8,8 @@ from typing import Any
 
 from mltune.errors import UsageError
 
+_PLAIN_TYPES = {"str": str, "int": int, "bool": bool}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceInfo:
@@ -88,12 +90,25 @@ class DeviceInfo:
             raise UsageError(f"device: unknown field '{unknown[0]}'")
         values = dict(data)
         try:
-            sizes = tuple(int(size) for size in values["max_work_item_sizes"])
+            sizes = tuple(values["max_work_item_sizes"])
             values["max_work_item_sizes"] = sizes
             values["extensions"] = tuple(str(name) for name in values.get("extensions", ()))
-            return cls(**values)
-        except (KeyError, TypeError, ValueError) as error:
+            info = cls(**values)
+        except KeyError as error:
+            raise UsageError(f"device: field {error} is missing") from error
+        except TypeError as error:
             raise UsageError(f"device: not a device description ({error})") from error
+        if len(sizes) != 3 or not all(type(size) is int for size in sizes):
+            raise UsageError(
+                f"device: max_work_item_sizes must be three whole numbers, got {list(sizes)}"
+            )
+        for field in fields(cls):
+            value, wanted = getattr(info, field.name), _PLAIN_TYPES.get(str(field.type))
+            if wanted is not None and type(value) is not wanted:
+                raise UsageError(
+                    f"device: {field.name} must be of type {field.type}, got {value!r:.80}"
+                )
+        return info
 
 
 def limit_names() -> frozenset[str]:

@@ -1,19 +1,29 @@
-"""What is computed: contractions, their BLAS names, problems and sets of sizes."""
+"""What is computed: contractions, their BLAS names, problems and sets of sizes.
+
+Reading sizes from text and files is in `mltune.problem.sizes`, apart from here because it needs
+PyYAML, which whoever only runs tuned kernels does not install.
+"""
 
 from mltune.problem.contraction import Contraction
 from mltune.problem.gemm import gemm, gemm_name, parse_problem_type, problem_type_name
 from mltune.problem.precision import Precision
 from mltune.problem.problem import Problem, gemm_problem, packed, problem_of_size
+from mltune.problem.size import Size, merge_sizes
+from mltune.problem.size_sets import random_sizes, split_sizes
 
 __all__ = [
     "Contraction",
     "Precision",
     "Problem",
+    "Size",
     "gemm",
     "gemm_name",
     "gemm_problem",
+    "merge_sizes",
     "packed",
     "parse_problem_type",
     "problem_of_size",
     "problem_type_name",
+    "random_sizes",
+    "split_sizes",
 ]

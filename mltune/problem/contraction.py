@@ -41,6 +41,8 @@ class Contraction:
     def __post_init__(self) -> None:
         in_a, in_b = set(self.index_assignments_a), set(self.index_assignments_b)
         for name, assigned in (("A", self.index_assignments_a), ("B", self.index_assignments_b)):
+            if not assigned:
+                raise UsageError(f"contraction: {name} has no index")
             if len(set(assigned)) != len(assigned):
                 raise UsageError(f"contraction: an index stands twice in {name}: {list(assigned)}")
         used = in_a | in_b
@@ -167,7 +169,7 @@ class Contraction:
         Raises:
             UsageError: when the text is no such name.
         """
-        match = re.match(r"C([a-z]+)_A([a-z]+)(C?)_B([a-z]+)(C?)_([HSDCZ])B(?:_|$)", name)
+        match = re.match(r"C([a-z]*)_A([a-z]+)(C?)_B([a-z]+)(C?)_([HSDCZ])B(?:_|$)", name)
         if match is None:
             raise UsageError(f"contraction: '{name}' is no name such as Cij_Aik_Bkj_SB")
         c, a, conjugate_a, b, conjugate_b, letter = match.groups()

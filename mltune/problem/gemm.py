@@ -67,7 +67,7 @@ def parse_problem_type(text: str) -> Contraction:
     if ":" in word and "->" in word:
         precision, einsum = word.split(":", 1)
         return Contraction.from_einsum(Precision.parse(precision), einsum)
-    if re.match(r"C[a-z]+_A", word):
+    if re.match(r"C[a-z]*_A", word):
         return Contraction.from_name(word)
     match = re.fullmatch(r"([hsdcz])gemm(?:_([ntc])([ntc]))?(_row)?(_batched)?", word.lower())
     if match is None:

@@ -193,6 +193,11 @@ def problem_of_size(
         UsageError: when the number of extents does not fit.
     """
     if contraction.is_gemm:
+        if len(size) not in (3, 4):
+            raise UsageError(
+                f"problem: {problem_type_name(contraction)} takes MxNxK or MxNxKxB, "
+                f"got {'x'.join(str(extent) for extent in size)}"
+            )
         return gemm_problem(contraction, *size, alpha=alpha, beta=beta)
     return Problem(contraction=contraction, sizes=size, alpha=alpha, beta=beta)
 

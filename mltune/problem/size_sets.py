@@ -1,0 +1,104 @@
+"""Sets of sizes made by chance, the same for the same seed on every machine and version."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+from collections.abc import Callable, Sequence
+
+from mltune.errors import UsageError
+from mltune.problem.size import MAX_EXTENT, MAX_SIZES, Size
+
+
+def split_sizes(
+    sizes: Sequence[Size], held_out: float, seed: int
+) -> tuple[tuple[Size, ...], tuple[Size, ...]]:
+    """Split sizes in those to train on and those to judge by; both keep their order.
+
+    Which ones are held out depends on the seed and the set, not on the order it is given in.
+
+    Args:
+        sizes: what to split; each extents once.
+        held_out: the share to hold out, 0 to below 1; with two sizes or more and a share above
+            0, both sides get at least one.
+        seed: another seed gives another choice.
+
+    Returns:
+        The sizes to train on, and the held-out ones.
+
+    Raises:
+        UsageError: when the share is out of range.
+    """
+    if not 0 <= held_out < 1:
+        raise UsageError(f"sizes: the held-out share must be 0 to below 1, got {held_out}")
+    wanted = min(max(round(len(sizes) * held_out), 1), len(sizes) - 1) if held_out > 0 else 0
+    # A hash instead of a shuffle: no library's generator changes it from version to version.
+    by_chance = sorted(
+        {size.extents for size in sizes},
+        key=lambda extents: hashlib.sha256(f"{seed}:{extents}".encode()).digest(),
+    )
+    chosen = set(by_chance[: max(wanted, 0)])
+    train = tuple(size for size in sizes if size.extents not in chosen)
+    return train, tuple(size for size in sizes if size.extents in chosen)
+
+
+def random_sizes(
+    count: int, seed: int, low: int = 1, high: int = 4096, *, awkward: float = 0.5
+) -> tuple[Size, ...]:
+    """Draw different (m, n, k) sizes, log-uniform, with emphasis on extents that are hard.
+
+    Args:
+        count: how many.
+        seed: the same one gives the same sizes.
+        low: the smallest extent.
+        high: the largest extent, included.
+        awkward: the share of extents that are moved to a neighbour that breaks tiling: `low`,
+            a prime, or a multiple of 16 with one more or less, or none.
+
+    Raises:
+        UsageError: when an argument is out of range, or there are too few sizes to draw from.
+    """
+    if not 1 <= low <= high <= MAX_EXTENT:
+        raise UsageError(f"sizes: need 1 <= low <= high <= {MAX_EXTENT}, got {low} and {high}")
+    if not 0 <= awkward <= 1:
+        raise UsageError(f"sizes: the awkward share must be 0 to 1, got {awkward}")
+    # Half of the cube at most, so that drawing until all are different ends soon.
+    most = min(MAX_SIZES, max(1, (high - low + 1) ** 3 // 2))
+    if not 1 <= count <= most:
+        raise UsageError(f"sizes: can draw 1 to {most} from {low} to {high}, got {count}")
+    # Only random() is used: Python promises the same numbers from it in all versions.
+    generator = random.Random(seed)
+    drawn: dict[tuple[int, ...], None] = {}
+    while len(drawn) < count:
+        drawn[tuple(_extent(generator, low, high, awkward) for _ in range(3))] = None
+    return tuple(Size(extents) for extents in drawn)
+
+
+def _extent(generator: random.Random, low: int, high: int, awkward: float) -> int:
+    plain = int(low * math.exp(generator.random() * math.log((high + 1) / low)))
+    plain = min(max(plain, low), high)
+    if generator.random() >= awkward:
+        return plain
+    move = _MOVES[int(generator.random() * len(_MOVES))]
+    return min(max(move(plain, low), low), high)
+
+
+def _prime_below(value: int) -> int:
+    candidate = max(value, 2)
+    while any(candidate % divisor == 0 for divisor in range(2, math.isqrt(candidate) + 1)):
+        candidate -= 1
+    return candidate
+
+
+def _multiple(value: int) -> int:
+    return max(round(value / 16), 1) * 16
+
+
+_MOVES: tuple[Callable[[int, int], int], ...] = (
+    lambda _, low: low,
+    lambda value, _: _prime_below(value),
+    lambda value, _: _multiple(value),
+    lambda value, _: _multiple(value) - 1,
+    lambda value, _: _multiple(value) + 1,
+)

@@ -1,0 +1,55 @@
+"""The sizes that a user asks for: extents, ranges, files and named suites, in one text."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from mltune.errors import UsageError
+from mltune.problem.size import Size, merge_sizes
+from mltune.problem.size_file import read_size_file
+from mltune.problem.size_text import looks_like_size, parse_size_text
+from mltune.resources import data_folder
+
+
+def parse_sizes(text: str) -> tuple[Size, ...]:
+    """Read what stands after `--sizes`; equal sizes are merged, the order is kept.
+
+    Args:
+        text: comma-separated; each part is `MxNxK[xB]` with a number or a range in each
+            dimension (`start:stop[:step|*factor]`), the path of a CSV or YAML file, or the
+            name of a suite.
+
+    Raises:
+        UsageError: when a part is none of these.
+    """
+    parts = [part.strip() for part in text.split(",")]
+    if not all(parts):
+        raise UsageError(f"sizes: expected sizes between the commas, got '{text}'")
+    return merge_sizes(size for part in parts for size in _part(part))
+
+
+def suite_names() -> tuple[str, ...]:
+    """The names of the suites that ship with mltune, in alphabetical order."""
+    return tuple(sorted(path.stem for path in _suite_folder().glob("*.csv")))
+
+
+def _part(part: str) -> tuple[Size, ...]:
+    if looks_like_size(part):
+        return parse_size_text(part)
+    path = Path(part)
+    if path.suffix or len(path.parts) > 1:
+        return read_size_file(path)
+    names = suite_names()
+    if part not in names:
+        close = difflib.get_close_matches(part.lower(), names, n=1)
+        hint = f"did you mean '{close[0]}'? " if close else ""
+        raise UsageError(
+            f"sizes: '{part}' is neither MxNxK nor a file nor a suite "
+            f"({hint}suites: {', '.join(names)})"
+        )
+    return read_size_file(_suite_folder() / f"{part}.csv")
+
+
+def _suite_folder() -> Path:
+    return data_folder("spaces") / "sizes"

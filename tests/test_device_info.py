@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from mltune.device_info import DeviceInfo, limit_names
+from mltune.errors import UsageError
+
+GPU = DeviceInfo(
+    name="NVIDIA H200 (test)",
+    vendor="NVIDIA Corporation",
+    kind="gpu",
+    platform="NVIDIA CUDA",
+    platform_version="OpenCL 3.0",
+    driver_version="580.1",
+    opencl_c_version="OpenCL C 1.2",
+    uuid="ab12",
+    compute_units=132,
+    clock_mhz=1980,
+    wave_size=32,
+    max_work_group_size=1024,
+    max_work_item_sizes=(1024, 1024, 64),
+    local_mem_bytes=49152,
+    global_mem_bytes=2**37,
+    max_alloc_bytes=2**35,
+    fp64=True,
+    extensions=("cl_khr_fp64",),
+)
+
+
+def test_json_gives_the_same_device_back() -> None:
+    assert DeviceInfo.from_json(json.loads(json.dumps(GPU.to_json()))) == GPU
+
+
+def test_the_limits_have_the_names_that_constraints_may_use() -> None:
+    limits = GPU.limits()
+
+    assert set(limits) == limit_names()
+    assert limits["max_work_item_size_2"] == 64
+    assert all(type(value) is int for value in limits.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"), [("NVIDIA H200 (test)", "nvidia-h200-test"), ("***", "device")]
+)
+def test_a_slug_is_fit_for_a_folder(name: str, slug: str) -> None:
+    assert replace(GPU, name=name).slug == slug
+
+
+def test_the_slug_of_a_long_name_is_short() -> None:
+    assert len(replace(GPU, name="x" * 300).slug) <= 40
+
+
+def test_identity_tells_drivers_apart_but_not_memory_sizes() -> None:
+    assert GPU.identity == "NVIDIA CUDA / NVIDIA H200 (test) / 580.1 / ab12"
+    assert replace(GPU, global_mem_bytes=1).identity == GPU.identity
+    assert replace(GPU, driver_version="1").identity != GPU.identity
+    assert replace(GPU, uuid="").identity == "NVIDIA CUDA / NVIDIA H200 (test) / 580.1"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"memory": 3}, "device: unknown field 'memory'"),
+        ({"name": 3}, "device: name must be of type str, got 3"),
+        ({"compute_units": "many"}, "device: compute_units must be of type int, got 'many'"),
+        ({"compute_units": True}, "device: compute_units must be of type int, got True"),
+        ({"fp16": 1}, "device: fp16 must be of type bool, got 1"),
+        (
+            {"max_work_item_sizes": [1, 2]},
+            "device: max_work_item_sizes must be three whole numbers, got [1, 2]",
+        ),
+    ],
+)
+def test_json_of_the_wrong_form_is_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        DeviceInfo.from_json(GPU.to_json() | change)
+
+    assert str(refused.value) == message
+
+
+@pytest.mark.parametrize("missing", ["name", "max_work_item_sizes", "local_mem_bytes"])
+def test_a_missing_field_is_refused(missing: str) -> None:
+    data = GPU.to_json()
+    del data[missing]
+
+    with pytest.raises(UsageError, match=missing):
+        DeviceInfo.from_json(data)
+
+
+@pytest.mark.parametrize("data", [None, [], "device"])
+def test_json_that_is_no_mapping_is_refused(data: Any) -> None:
+    with pytest.raises(UsageError, match="device: expected a mapping, got"):
+        DeviceInfo.from_json(data)
