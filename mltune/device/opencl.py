@@ -1,0 +1,150 @@
+"""One opened OpenCL device: builds kernels, holds buffers, launches and times."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from mltune.device.catalogue import DeviceEntry, choose, platform_devices
+from mltune.device.errors import DeviceLostError, LaunchError, LimitError
+from mltune.device.execution import Execution
+from mltune.device.program import Program, build
+from mltune.device_info import DeviceInfo
+from mltune.kernel import Kernel, Launch
+from mltune.problem import Problem
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class OpenCLDevice:
+    """A device with a context and one in-order queue that records when kernels start and end."""
+
+    def __init__(self, entry: DeviceEntry) -> None:
+        platform = cl.get_platforms()[entry.platform]
+        self._info = entry.info
+        self._device = platform_devices(platform)[entry.device]
+        self._context = cl.Context([self._device])
+        self._queue = cl.CommandQueue(
+            self._context, properties=cl.command_queue_properties.PROFILING_ENABLE
+        )
+
+    @classmethod
+    def open(cls, spec: str = "auto") -> OpenCLDevice:
+        """Open the device that `choose(spec)` gives.
+
+        Raises:
+            NoDeviceError: when there is no such device.
+            UsageError: when the name fits several.
+        """
+        return cls(choose(spec))
+
+    @property
+    def info(self) -> DeviceInfo:
+        """Identity and limits."""
+        return self._info
+
+    def build(self, kernel: Kernel) -> Program:
+        """Build a kernel.
+
+        Raises:
+            BuildError: when the compiler refuses it.
+        """
+        return build(self._context, self._device, kernel)
+
+    def upload(self, array: Array) -> cl.Buffer:
+        """Make a buffer with the contents of an array."""
+        buffer = self.allocate(array.nbytes)
+        self._checked(cl.enqueue_copy, self._queue, buffer, array)
+        return buffer
+
+    def allocate(self, nbytes: int) -> cl.Buffer:
+        """Make a buffer with arbitrary contents.
+
+        Raises:
+            LimitError: when it is larger than the device allows.
+            LaunchError: when the driver has no memory left.
+        """
+        if nbytes > self._info.max_alloc_bytes:
+            raise LimitError(
+                f"a buffer of {nbytes} bytes is over the device's limit of "
+                f"{self._info.max_alloc_bytes}"
+            )
+        try:
+            return cl.Buffer(self._context, cl.mem_flags.READ_WRITE, nbytes)
+        except cl.Error as error:
+            raise LaunchError(f"no buffer of {nbytes} bytes: {error}") from error
+
+    def part(self, buffer: cl.Buffer, first_byte: int, nbytes: int) -> cl.Buffer:
+        """Return a piece of a buffer that kernels see as a buffer of its own.
+
+        `first_byte` must be a multiple of 4096, which suits every driver's alignment.
+        """
+        return buffer.get_sub_region(first_byte, nbytes)
+
+    def copy(self, source: cl.Buffer, target: cl.Buffer) -> None:
+        """Copy on the device; returns at once, in order with launches."""
+        self._checked(cl.enqueue_copy, self._queue, target, source)
+
+    def read(self, buffer: cl.Buffer, array: Array) -> None:
+        """Fill an array from a buffer, after all that was started before."""
+        self._checked(cl.enqueue_copy, self._queue, array, buffer)
+
+    def launch(
+        self,
+        program: Program,
+        problem: Problem,
+        *,
+        c: cl.Buffer,
+        a: cl.Buffer,
+        b: cl.Buffer,
+    ) -> Execution:
+        """Start a kernel on a canonical problem, and return without waiting for it.
+
+        Raises:
+            LimitError: when the work-group or its local memory is over the device's limits;
+                PoCL would run such a kernel and overwrite memory.
+            LaunchError: when the driver refuses.
+            UsageError: when the kernel does not compute such a problem.
+        """
+        launch = program.kernel.launch(problem)
+        self._check_limits(program, launch)
+        scalar = np.dtype(problem.contraction.precision.dtype).type
+        try:
+            sizes = [np.uint32(size) for size in launch.integers[:3]]
+            layout = [np.uint64(number) for number in launch.integers[3:]]
+            program.function.set_args(
+                c, a, b, scalar(problem.alpha), scalar(problem.beta), *sizes, *layout
+            )
+            event = cl.enqueue_nd_range_kernel(
+                self._queue, program.function, launch.global_size, launch.local_size
+            )
+            self._queue.flush()
+        except (cl.Error, OverflowError, TypeError) as error:
+            raise LaunchError(f"the driver refused the launch: {error}") from error
+        return Execution(event)
+
+    def _check_limits(self, program: Program, launch: Launch) -> None:
+        items = math.prod(launch.local_size)
+        largest = min(self._info.max_work_group_size, program.max_work_group_size)
+        if items > largest:
+            raise LimitError(f"a work-group of {items} work-items is over the limit of {largest}")
+        for size, limit in zip(launch.local_size, self._info.max_work_item_sizes, strict=True):
+            if size > limit:
+                raise LimitError(
+                    f"a work-group of {launch.local_size} is over the limits of "
+                    f"{self._info.max_work_item_sizes}"
+                )
+        if program.local_mem_bytes > self._info.local_mem_bytes:
+            raise LimitError(
+                f"{program.local_mem_bytes} bytes of local memory are over the limit of "
+                f"{self._info.local_mem_bytes}"
+            )
+
+    def _checked(self, call: Any, *arguments: Any) -> None:
+        try:
+            call(*arguments)
+        except cl.Error as error:
+            raise DeviceLostError(f"the device failed a copy: {error}") from error
