@@ -1,0 +1,130 @@
+"""What an expression can come to: a range of numbers, one of some words, or true and false.
+
+Inferring it from the domains of the names finds every mistake before the first config is tried:
+unknown names, words among numbers, words that a parameter never takes, divisors that can be 0.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from mltune.errors import UsageError
+from mltune.space.expression import OPERATORS, Name, Node, Number, Operation, Word
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Whole numbers from `low` to `high`."""
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Some words."""
+
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """True or false."""
+
+
+Domain = Numbers | Words | Condition
+
+_DESCRIPTIONS = {Numbers: "a number", Words: "a word", Condition: "a condition"}
+
+
+def describe(domain: Domain) -> str:
+    """Name a kind of value in a sentence."""
+    return _DESCRIPTIONS[type(domain)]
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """Say that a name is unknown, which one may have been meant, and which there are."""
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f"did you mean '{close[0]}'? " if close else ""
+    return f"unknown {what} '{name}' ({hint}known: {', '.join(names)})"
+
+
+def infer(node: Node, scope: Mapping[str, Domain]) -> Domain:
+    """Infer the domain of an expression from those of its names.
+
+    Raises:
+        UsageError: with the rule that the expression breaks.
+    """
+    match node:
+        case Number(value):
+            return Numbers(value, value)
+        case Word(text):
+            return Words((text,))
+        case Name(text):
+            if text not in scope:
+                raise UsageError(unknown("name", text, scope))
+            return scope[text]
+        case Operation(symbol, operands):
+            domains = [infer(operand, scope) for operand in operands]
+            if symbol in ("and", "or", "not"):
+                _require(Condition, symbol, domains)
+                return Condition()
+            if symbol in ("==", "!=") and isinstance(domains[0], Words):
+                _compare_words(symbol, domains)
+                return Condition()
+            numbers = [domain for domain in domains if isinstance(domain, Numbers)]
+            if len(numbers) < len(domains):
+                _require(Numbers, symbol, domains)
+            if symbol in ("==", "!=", "<", "<=", ">", ">="):
+                return Condition()
+            return _range(symbol, numbers)
+
+
+def _require(kind: type[Domain], symbol: str, domains: Iterable[Domain]) -> None:
+    for domain in domains:
+        if not isinstance(domain, kind):
+            raise UsageError(f"{_sign(symbol)} takes {_DESCRIPTIONS[kind]}, got {_told(domain)}")
+
+
+def _sign(symbol: str) -> str:
+    return "'-'" if symbol == "negate" else f"'{symbol}'"
+
+
+def _told(domain: Domain) -> str:
+    if isinstance(domain, Words) and len(domain.values) == 1:
+        return f"the word '{domain.values[0]}'"
+    return describe(domain)
+
+
+def _compare_words(symbol: str, domains: list[Domain]) -> None:
+    _require(Words, symbol, domains)
+    left, right = (set(domain.values) for domain in domains if isinstance(domain, Words))
+    if left.isdisjoint(right):
+        # One side is a literal (or both are): a word that can never be met is a misspelling.
+        literal, values = sorted((left, right), key=len)
+        raise UsageError(unknown("word", min(literal), values))
+
+
+def _range(symbol: str, domains: list[Numbers]) -> Numbers:
+    """The smallest and the largest value of an arithmetic operation."""
+    if symbol in ("//", "%", "ceil_div"):
+        divisor = domains[1]
+        if divisor.low <= 0 <= divisor.high:
+            raise UsageError(f"the divisor of {_sign(symbol)} can be 0")
+        if symbol == "%":
+            # The remainder has the sign of the divisor, as in Python.
+            return Numbers(min(divisor.low + 1, 0), max(divisor.high - 1, 0))
+    apply = OPERATORS[symbol]
+    if len(domains) == 1:
+        ends = [apply(end) for end in (domains[0].low, domains[0].high)]
+    elif symbol in ("min", "max"):
+        ends = [apply(d.low for d in domains), apply(d.high for d in domains)]
+    else:
+        # Monotonic in each operand where the other is fixed: the extremes lie at the corners.
+        left, right = domains
+        ends = [apply(a, b) for a in (left.low, left.high) for b in (right.low, right.high)]
+    whole = [int(end) for end in ends]
+    return Numbers(min(whole), max(whole))

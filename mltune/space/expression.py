@@ -1,0 +1,143 @@
+"""Expressions over whole numbers and words, as a tree; evaluated by closures, never by `eval`.
+
+Every operation is total: `domain.infer` refuses a divisor that can be 0 before anything is
+evaluated, so an expression that passed it has a value for every config.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from mltune.space.config import Value
+
+MAX_TERMS = 200
+"""Numbers, words and names in one expression, its derived values written out."""
+
+Row = Sequence[Value]
+Evaluator = Callable[[Row], Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A whole number."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A quoted word."""
+
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A parameter, a derived value, or a limit of the device."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operator of `OPERATORS` with its operands."""
+
+    operator: str
+    operands: tuple[Node, ...]
+
+
+Node = Number | Word | Name | Operation
+
+
+def ceil_div(dividend: int, divisor: int) -> int:
+    """Divide and round up."""
+    return -(-dividend // divisor)
+
+
+OPERATORS: dict[str, Callable[..., Value]] = {
+    "or": operator.or_,
+    "and": operator.and_,
+    "not": operator.not_,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "negate": operator.neg,
+    "min": min,
+    "max": max,
+    "ceil_div": ceil_div,
+}
+"""What each operator computes; `and` and `or` see conditions only."""
+
+
+def leaves(node: Node) -> Iterator[Number | Word | Name]:
+    """The numbers, words and names of an expression, from left to right."""
+    if isinstance(node, Operation):
+        for operand in node.operands:
+            yield from leaves(operand)
+    else:
+        yield node
+
+
+def names(node: Node) -> frozenset[str]:
+    """The names that an expression depends on."""
+    return frozenset(leaf.text for leaf in leaves(node) if isinstance(leaf, Name))
+
+
+def substitute(node: Node, replacements: Mapping[str, Node]) -> Node:
+    """Put a tree in the place of every name that `replacements` lists."""
+    if isinstance(node, Name):
+        return replacements.get(node.text, node)
+    if isinstance(node, Operation):
+        operands = tuple(substitute(operand, replacements) for operand in node.operands)
+        return Operation(node.operator, operands)
+    return node
+
+
+def known_parts(node: Node, known: frozenset[str]) -> Iterator[Node]:
+    """The largest parts of an expression that depend on known names only (and on some)."""
+    needed = names(node)
+    if needed and needed <= known:
+        yield node
+    elif isinstance(node, Operation):
+        for operand in node.operands:
+            yield from known_parts(operand, known)
+
+
+def evaluator(node: Node, slots: Mapping[Node, int]) -> Evaluator:
+    """Compile a tree into a function of a row of values.
+
+    Args:
+        node: the expression.
+        slots: for every part that need not be computed, where the row holds its value; all
+            names of the expression must lie inside such parts.
+    """
+    if node in slots:
+        return operator.itemgetter(slots[node])
+    if isinstance(node, Number | Word):
+        value = node.value
+        return lambda row: value
+    if isinstance(node, Name):
+        raise KeyError(node.text)
+    apply = OPERATORS[node.operator]
+    operands = [evaluator(operand, slots) for operand in node.operands]
+    if len(operands) == 1:
+        return lambda row: apply(operands[0](row))
+    if len(operands) == 2:
+        left, right = operands
+        return lambda row: apply(left(row), right(row))
+    return lambda row: apply(*[operand(row) for operand in operands])
+
+
+def slots_of(known: Iterable[str]) -> dict[Node, int]:
+    """The slots of a row that holds the values of names, in their order."""
+    return {Name(name): slot for slot, name in enumerate(known)}

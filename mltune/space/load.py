@@ -1,0 +1,130 @@
+"""Spaces from YAML files: `load_space` checks a file, `SpaceFile.bind` gives the space."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mltune.device_info import limit_names
+from mltune.errors import UsageError
+from mltune.space.constraint import Constraint, Derived
+from mltune.space.domain import Numbers, unknown
+from mltune.space.parameter import Parameter
+from mltune.space.space import Space, write_out
+from mltune.space.yaml_document import Item, read_document
+
+_LIMITS = limit_names() | {"bytes"}
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_REQUIRED = ("name", "family", "parameters")
+_OPTIONAL = ("about", "derived", "constraints")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceFile:
+    """A space that is not bound to a device yet.
+
+    Attributes:
+        about: for people.
+    """
+
+    name: str
+    family: str
+    about: str
+    parameters: tuple[Parameter, ...]
+    derived: tuple[Derived, ...]
+    constraints: tuple[Constraint, ...]
+
+    def bind(self, names: Mapping[str, int]) -> Space:
+        """Return the space on one device, for one precision.
+
+        Args:
+            names: the device's limits (`DeviceInfo.limits()`) and `bytes`, those of an element.
+
+        Raises:
+            UsageError: when no config satisfies all constraints there.
+        """
+        return Space(
+            name=self.name,
+            family=self.family,
+            parameters=self.parameters,
+            derived=self.derived,
+            constraints=self.constraints,
+            limits=names,
+        )
+
+
+def load_space(path: str | Path) -> SpaceFile:
+    """Read and check a space's file.
+
+    Raises:
+        UsageError: when it cannot be read, or with the first mistake in it and its line.
+    """
+    document = read_document(Path(path))
+    entries = document.mapping("a space")
+    for key, item in entries.items():
+        if key not in _REQUIRED + _OPTIONAL:
+            raise UsageError(f"{item.where}: {unknown('key', key, _REQUIRED + _OPTIONAL)}")
+    for key in _REQUIRED:
+        if key not in entries:
+            raise UsageError(f"{path}: lacks the key '{key}'")
+    loaded = SpaceFile(
+        name=entries["name"].text("'name'"),
+        family=entries["family"].text("'family'"),
+        about=entries["about"].text("'about'") if "about" in entries else "",
+        parameters=tuple(
+            _parameter(name, item) for name, item in _named(entries, "parameters", "parameter")
+        ),
+        derived=tuple(
+            Derived(name, _formula(name, item, "derived"), item.where)
+            for name, item in _named(entries, "derived", "derived")
+        ),
+        constraints=tuple(
+            Constraint(name, _formula(name, item, "constraint"), item.where)
+            for name, item in _named(entries, "constraints", "constraint")
+        ),
+    )
+    if not loaded.parameters:
+        raise UsageError(f"{entries['parameters'].where}: 'parameters' must not be empty")
+    # Limits are known when a device is; until then they are any positive numbers.
+    limits = dict.fromkeys(_LIMITS, Numbers(1, 2**62))
+    write_out(loaded.parameters, loaded.derived, loaded.constraints, limits)
+    return loaded
+
+
+def _named(entries: Mapping[str, Item], key: str, kind: str) -> list[tuple[str, Item]]:
+    """The entries of one part of the file, their names checked."""
+    if key not in entries:
+        return []
+    named = list(entries[key].mapping(f"'{key}'").items())
+    for name, item in named:
+        if not _NAME.fullmatch(name):
+            raise UsageError(
+                f"{item.where}: {kind} '{name}': a name is made of letters, digits and '_'"
+            )
+    return named
+
+
+def _formula(name: str, item: Item, kind: str) -> str:
+    """The text of an expression; a bare number is one too."""
+    return " ".join(str(item.scalar(f"{kind} '{name}'")).split())
+
+
+def _parameter(name: str, item: Item) -> Parameter:
+    label = f"parameter '{name}'"
+    fields = item.mapping(label)
+    for key, field in fields.items():
+        if key not in ("values", "meaning"):
+            raise UsageError(
+                f"{field.where}: {label}: {unknown('key', key, ('values', 'meaning'))}"
+            )
+    if "values" not in fields:
+        raise UsageError(f"{item.where}: {label}: lacks the key 'values'")
+    values = fields["values"].sequence(f"{label}: 'values'")
+    return Parameter(
+        name,
+        tuple(value.scalar(f"{label}: a value") for value in values),
+        fields["meaning"].text(f"{label}: 'meaning'") if "meaning" in fields else "",
+        item.where,
+    )

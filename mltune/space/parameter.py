@@ -1,0 +1,83 @@
+"""A parameter: one thing that varies, with the values it may take."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from mltune.errors import UsageError
+from mltune.space.config import Value
+from mltune.space.domain import Domain, Numbers, Words
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.+-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One thing that varies.
+
+    Attributes:
+        values: all numbers, kept in ascending order, or all words, in the order given.
+        meaning: for people.
+        where: the file and line it was read from, for messages.
+
+    Raises:
+        UsageError: when there is no value, one stands twice, or their kinds are mixed.
+    """
+
+    name: str
+    values: tuple[Value, ...]
+    meaning: str = ""
+    where: str = field(default="space", compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.values:
+            raise UsageError(f"{self.label}: needs at least one value")
+        for number, value in enumerate(self.values):
+            if type(value) is not int and not (isinstance(value, str) and _WORD.fullmatch(value)):
+                raise UsageError(f"{self.label}: {value!r} is neither a whole number nor a word")
+            if value in self.values[:number]:
+                raise UsageError(f"{self.label}: value {value!r} stands twice")
+        if len({type(value) for value in self.values}) > 1:
+            raise UsageError(
+                f"{self.label}: values must be all numbers or all words, got {self.listing}"
+            )
+        if self.is_number:
+            object.__setattr__(self, "values", tuple(sorted(self.values)))
+
+    @property
+    def label(self) -> str:
+        """How messages call the parameter."""
+        return f"{self.where}: parameter '{self.name}'"
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the values are numbers, so that some are nearer to each other than others."""
+        return isinstance(self.values[0], int)
+
+    @property
+    def listing(self) -> str:
+        """The values, separated by commas."""
+        return ", ".join(str(value) for value in self.values)
+
+    @property
+    def domain(self) -> Domain:
+        """What the parameter can come to in an expression."""
+        whole = [value for value in self.values if isinstance(value, int)]
+        if whole:
+            return Numbers(min(whole), max(whole))
+        return Words(tuple(str(value) for value in self.values))
+
+    def neighbours(self, value: Value) -> tuple[Value, ...]:
+        """The next smaller and the next larger number; for a word, every other word."""
+        here = self.values.index(value)
+        if self.is_number:
+            return self.values[max(here - 1, 0) : here] + self.values[here + 1 : here + 2]
+        return self.values[:here] + self.values[here + 1 :]
+
+    def distances(self, value: Value) -> tuple[int, ...]:
+        """How far each value is from a value: steps between numbers, 1 to any other word."""
+        here = self.values.index(value)
+        if self.is_number:
+            return tuple(abs(there - here) for there in range(len(self.values)))
+        return tuple(int(there != here) for there in range(len(self.values)))

@@ -1,0 +1,246 @@
+"""A space: parameters and rules, bound to the limits of one device and one precision."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from mltune.errors import UsageError
+from mltune.space.config import Config, Value
+from mltune.space.constraint import Constraint, Derived
+from mltune.space.domain import Domain, Numbers, unknown
+from mltune.space.expression import (
+    MAX_TERMS,
+    Node,
+    Number,
+    evaluator,
+    leaves,
+    names,
+    slots_of,
+    substitute,
+)
+from mltune.space.feasible import FeasiblePoints
+from mltune.space.parameter import Parameter
+from mltune.space.parser import RESERVED
+
+
+class Space:
+    """All configs that satisfy the constraints on one device; iteration visits every one.
+
+    Args:
+        name: the space's name, for people.
+        family: the kernel family that its configs are for.
+        parameters: what varies; iteration changes the last one fastest.
+        derived: numbers that follow from the parameters and from those before them.
+        constraints: conditions that every config satisfies.
+        limits: other names that rules may use, with their values: the device's limits.
+
+    Raises:
+        UsageError: when a rule is wrong, or no config satisfies all constraints.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        family: str,
+        parameters: Sequence[Parameter],
+        derived: Sequence[Derived] = (),
+        constraints: Sequence[Constraint] = (),
+        limits: Mapping[str, int],
+    ) -> None:
+        ranges = {limit: Numbers(value, value) for limit, value in limits.items()}
+        formulas, conditions = write_out(parameters, derived, constraints, ranges)
+        fixed: dict[str, Node] = {limit: Number(value) for limit, value in limits.items()}
+        slots = slots_of(parameter.name for parameter in parameters)
+        self.name = name
+        self.family = family
+        self.parameters = tuple(parameters)
+        self._limits = dict(limits)
+        self._derived = {
+            rule.name: evaluator(substitute(formula, fixed), slots)
+            for rule, formula in zip(derived, formulas, strict=True)
+        }
+        conditions = [substitute(condition, fixed) for condition in conditions]
+        self._rules = [
+            (rule, evaluator(condition, slots))
+            for rule, condition in zip(constraints, conditions, strict=True)
+        ]
+        self._allowed = {parameter.name: frozenset(parameter.values) for parameter in parameters}
+        self._sorted_slots = sorted(
+            (parameter.name, slot) for slot, parameter in enumerate(parameters)
+        )
+        values = {parameter.name: parameter.values for parameter in parameters}
+        self._points = FeasiblePoints(values, conditions)
+        if self._points.size == 0:
+            # Blame the first constraint with which no config is left.
+            for number, rule in enumerate(constraints, start=1):
+                if FeasiblePoints(values, conditions[:number]).size == 0:
+                    raise self._empty(rule)
+
+    @property
+    def size(self) -> int:
+        """How many configs satisfy all constraints."""
+        return self._points.size
+
+    def __contains__(self, config: object) -> bool:
+        if not isinstance(config, Mapping) or config.keys() != self._allowed.keys():
+            return False
+        if not all(config[name] in allowed for name, allowed in self._allowed.items()):
+            return False
+        row = self._row(config)
+        return all(rule(row) for _, rule in self._rules)
+
+    def __iter__(self) -> Iterator[Config]:
+        return map(self._config, self._points)
+
+    def at(self, index: int) -> Config:
+        """Return the config that iteration gives at an index.
+
+        Raises:
+            IndexError: when there are fewer configs, or the index is negative.
+        """
+        if not 0 <= index < self.size:
+            raise IndexError(f"space '{self.name}' has {self.size} configs, not number {index}")
+        return self._config(self._points.at(index))
+
+    def check(self, config: Mapping[str, Value]) -> None:
+        """Accept a config of the space.
+
+        Raises:
+            UsageError: when it is none, with the first rule that it breaks.
+        """
+        here = f"space '{self.name}'"
+        for name in config:
+            if name not in self._allowed:
+                raise UsageError(f"{here}: {unknown('parameter', name, self._allowed)}")
+        for parameter in self.parameters:
+            if parameter.name not in config:
+                raise UsageError(f"{here}: the config lacks parameter '{parameter.name}'")
+            value = config[parameter.name]
+            if value not in self._allowed[parameter.name]:
+                raise UsageError(
+                    f"{here}: parameter '{parameter.name}' cannot be {value!r} "
+                    f"(allowed: {parameter.listing})"
+                )
+        row = self._row(config)
+        for rule, holds in self._rules:
+            if not holds(row):
+                known = {**config, **self.derived(config), **self._limits}
+                used = ", ".join(f"{name} = {known[name]}" for name in sorted(names(rule.tree)))
+                raise UsageError(
+                    f"{here}: constraint '{rule.name}' does not hold: {rule.text} ({used})"
+                )
+
+    def sample(self, rng: np.random.Generator, count: int) -> tuple[Config, ...]:
+        """Draw distinct configs, every one as likely as any other.
+
+        Args:
+            rng: decides which.
+            count: how many; all configs, in random order, where there are fewer.
+        """
+        # Python's generator, because the number of configs can exceed 64 bits.
+        chooser = random.Random(int(rng.integers(2**63)))
+        if self.size <= sys.maxsize:
+            chosen = chooser.sample(range(self.size), min(count, self.size))
+        else:
+            distinct: dict[int, None] = {}
+            while len(distinct) < count:
+                distinct[chooser.randrange(self.size)] = None
+            chosen = list(distinct)
+        return tuple(self.at(index) for index in chosen)
+
+    def neighbours(self, config: Config) -> tuple[Config, ...]:
+        """Return the configs that differ in one parameter: by one step, or by a word.
+
+        Args:
+            config: any values that the parameters allow; it need not satisfy the constraints.
+        """
+        found: list[Config] = []
+        for parameter in self.parameters:
+            for value in parameter.neighbours(config[parameter.name]):
+                other = Config.of({**config, parameter.name: value})
+                if other in self:
+                    found.append(other)
+        return tuple(found)
+
+    def near(self, values: Mapping[str, Value], count: int) -> tuple[Config, ...]:
+        """Find up to `count` configs close to any combination of values, the closest first.
+
+        Closeness counts steps between numbers, and 1 for another word. The search is a narrow
+        one: it finds close configs, at least one, but not always the very closest.
+        """
+        distances = [parameter.distances(values[parameter.name]) for parameter in self.parameters]
+        return tuple(self._config(point) for point in self._points.near(distances, count))
+
+    def derived(self, config: Mapping[str, Value]) -> dict[str, int]:
+        """Compute the derived values of a config."""
+        row = self._row(config)
+        return {name: int(formula(row)) for name, formula in self._derived.items()}
+
+    def _row(self, config: Mapping[str, Value]) -> tuple[Value, ...]:
+        return tuple([config[parameter.name] for parameter in self.parameters])
+
+    def _config(self, point: tuple[Value, ...]) -> Config:
+        return Config(tuple([(name, point[slot]) for name, slot in self._sorted_slots]))
+
+    def _empty(self, rule: Constraint) -> UsageError:
+        used = sorted(names(rule.tree) & self._limits.keys())
+        limits = ", ".join(f"{name} = {self._limits[name]}" for name in used)
+        return UsageError(
+            f"{rule.where}: constraint '{rule.name}': the space is empty, no config satisfies "
+            f"this and the constraints before it: {rule.text}{limits and f' ({limits})'}"
+        )
+
+
+def write_out(
+    parameters: Sequence[Parameter],
+    derived: Sequence[Derived],
+    constraints: Sequence[Constraint],
+    limits: Mapping[str, Numbers],
+) -> tuple[list[Node], list[Node]]:
+    """Check all rules, and write them out in terms of parameters and limits alone.
+
+    Returns:
+        the trees of the derived values and of the constraints.
+
+    Raises:
+        UsageError: when a name is taken or unknown, or a rule is wrong.
+    """
+    if not parameters:
+        raise UsageError("space: needs at least one parameter")
+    owners = dict.fromkeys(RESERVED, "an operator") | dict.fromkeys(limits, "a device's limit")
+    scope: dict[str, Domain] = dict(limits)
+    formulas: dict[str, Node] = {}
+    for parameter in parameters:
+        _claim(owners, parameter.name, "a parameter", parameter.label)
+        scope[parameter.name] = parameter.domain
+    for value in derived:
+        _claim(owners, value.name, "a derived value", value.label)
+        scope[value.name] = value.infer(scope)
+        formulas[value.name] = _written_out(value, formulas)
+    conditions: list[Node] = []
+    for rule in constraints:
+        rule.infer(scope)
+        conditions.append(_written_out(rule, formulas))
+    return list(formulas.values()), conditions
+
+
+def _claim(owners: dict[str, str], name: str, owner: str, label: str) -> None:
+    if name in owners:
+        raise UsageError(f"{label}: the name is taken by {owners[name]}")
+    owners[name] = owner
+
+
+def _written_out(rule: Derived | Constraint, formulas: Mapping[str, Node]) -> Node:
+    """Put the trees of derived values in the place of their names."""
+    tree = substitute(rule.tree, formulas)
+    if (terms := sum(1 for _ in leaves(tree))) > MAX_TERMS:
+        raise UsageError(
+            f"{rule.label}: has {terms} terms with derived values written out, "
+            f"at most {MAX_TERMS} are allowed"
+        )
+    return tree
