@@ -1,1 +1,5 @@
-"""Not written yet."""
+"""The command line: declare, call, print."""
+
+from mltune.cli.main import main
+
+__all__ = ["main"]

@@ -53,9 +53,7 @@ def parse_kernel_name(name: str) -> tuple[Contraction, Config]:
     """
     head, found, tail = name.partition("_MT")
     if not found:
-        raise UsageError(
-            f"kernel name: '{name}' lacks the macro tile, _MT<rows>x<columns>x<depth>"
-        )
+        raise UsageError(f"kernel name: '{name}' lacks _MT<rows>x<columns>x<depth>")
     contraction = Contraction.from_name(head)
     by_abbreviation = {abbreviation: name for name, abbreviation in ABBREVIATIONS.items()}
     values: dict[str, Value] = {}

@@ -1,1 +1,1 @@
-"""Not written yet."""
+"""One function per verb, wiring the stages."""

@@ -1,0 +1,43 @@
+"""`mltune devices`: what there is to run on."""
+
+from __future__ import annotations
+
+import argparse
+
+from mltune.cli.output import print_json, print_table
+
+EXAMPLE = "mltune devices --json"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's options."""
+
+
+def run(args: argparse.Namespace) -> int:
+    """List the devices."""
+    from mltune.workflow.devices import devices
+
+    found = devices()
+    if args.json:
+        print_json({"devices": [{"spec": spec, **info.to_json()} for spec, info in found]})
+        return 0
+    print_table(
+        ("device", "name", "kind", "units", "MHz", "local KiB", "group", "fp64", "fp16", "driver"),
+        [
+            (
+                spec,
+                info.name,
+                info.kind,
+                info.compute_units,
+                info.clock_mhz,
+                info.local_mem_bytes // 1024,
+                info.max_work_group_size,
+                "yes" if info.fp64 else "no",
+                "yes" if info.fp16 else "no",
+                f"{info.platform} {info.driver_version}",
+            )
+            for spec, info in found
+        ],
+    )
+    print("\nnext: mltune search --budget 60 --device auto")
+    return 0

@@ -1,0 +1,110 @@
+"""The command `mltune`: its verbs, and what their errors mean for the exit code."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import importlib
+import logging
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import NoReturn
+
+from mltune import __version__
+from mltune.cli.parser import Parser
+from mltune.errors import MltuneError, NoCorrectConfigError, NoDeviceError, UsageError
+
+VERBS: dict[str, str] = {
+    "devices": "list the OpenCL devices, and what is wrong when there is none",
+    "search": "search the kernel space by measuring on a device",
+    "train": "fit the cost model to measurements",
+    "predict": "rank kernels for a size by the cost model",
+    "distil": "fit a portfolio and a decision tree to measurements",
+    "export": "write a selector and its kernels as C or Python",
+    "replay": "repeat one recorded measurement",
+}
+"""Each verb is the module of its name in `mltune.cli`, with EXAMPLE, `declare` and `run`."""
+
+_INTERRUPTED = 130
+_EXIT_CODES: tuple[tuple[type[MltuneError], int], ...] = (
+    (UsageError, 2),
+    (NoCorrectConfigError, 3),
+    (NoDeviceError, 4),
+    (MltuneError, 1),
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb and return its exit code.
+
+    0 done, 1 failed, 2 wrong usage, 3 no config was right, 4 no usable device, 130 interrupted.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        args = _parse(arguments)
+        _set_logging(args.verbose - args.quiet)
+        signal.signal(signal.SIGTERM, _interrupt)
+        code = importlib.import_module(f"mltune.cli.{args.verb}").run(args)
+        return int(code)
+    except MltuneError as error:
+        _complain(str(error))
+        return next(code for kind, code in _EXIT_CODES if isinstance(error, kind))
+    except KeyboardInterrupt:
+        _complain("interrupted")
+        return _INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone: nobody is left to tell
+        return 1
+    except OSError as error:
+        _complain(_os_error_line(error))
+        return 1
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = Parser(
+        prog="mltune",
+        description="Tune OpenCL GEMM kernels for a device, and export the answer as code.",
+        epilog="First steps: mltune devices; mltune search --budget 60. "
+        "mltune VERB --help shows each verb's options.",
+    )
+    parser.add_argument("--version", action="version", version=f"mltune {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
+    for verb, summary in VERBS.items():
+        module = importlib.import_module(f"mltune.cli.{verb}")
+        sub = verbs.add_parser(
+            verb,
+            help=summary,
+            description=summary[0].upper() + summary[1:] + ".",
+            epilog=f"example: {module.EXAMPLE}",
+        )
+        module.declare(sub)
+        sub.add_argument("--json", action="store_true", help="print one JSON document, no more")
+        sub.add_argument("-q", "--quiet", action="count", default=0, help="say less")
+        sub.add_argument("-v", "--verbose", action="count", default=0, help="say more")
+    return parser.parse_args(arguments)
+
+
+def _set_logging(verbosity: int) -> None:
+    level = {-1: logging.ERROR, 0: logging.WARNING, 1: logging.INFO}
+    logging.basicConfig(
+        stream=sys.stderr,
+        format="%(name)s: %(message)s",
+        level=level.get(max(verbosity, -1), logging.DEBUG),
+        force=True,
+    )
+
+
+def _complain(line: str) -> None:
+    print("mltune: " + " ".join(line.split("\n")), file=sys.stderr)
+
+
+def _os_error_line(error: OSError) -> str:
+    where = error.filename or "file system"
+    hint = " (free some space, then go on with --resume)" if error.errno == errno.ENOSPC else ""
+    return f"{where}: {error.strerror or error}{hint}"
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt

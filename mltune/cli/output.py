@@ -1,0 +1,117 @@
+"""Tables for people, JSON for programs, and the progress of long work on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from mltune.workflow.progress import Progress
+
+Cell = str | int | float | None
+
+
+def print_json(document: dict[str, Any]) -> None:
+    """Print one JSON document on stdout."""
+    print(json.dumps(document, indent=2, allow_nan=False))
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
+    """Print a table on stdout: text to the left, numbers to the right."""
+    text = [[_cell(cell) for cell in row] for row in rows]
+    numeric = [
+        bool(rows) and all(not isinstance(row[column], str) for row in rows)
+        for column in range(len(header))
+    ]
+    widths = [
+        max(len(header[column]), *(len(row[column]) for row in text)) if text else len(name)
+        for column, name in enumerate(header)
+    ]
+    for line in (header, *text):
+        cells = (
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(line, widths, numeric, strict=True)
+        )
+        print("  ".join(cells).rstrip())
+
+
+def _cell(cell: Cell) -> str:
+    if cell is None:
+        return "-"
+    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+
+
+class ProgressBar:
+    """Shows the progress of a search on stderr: a bar on a terminal, else a line now and then."""
+
+    _PLAIN_SECONDS = 10.0
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self._bar: Any = None
+        self._task: Any = None
+        self._last_line = time.monotonic()
+
+    def __enter__(self) -> ProgressBar:
+        if not self._quiet and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, TextColumn
+            from rich.progress import Progress as RichProgress
+
+            self._bar = RichProgress(
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=24),
+                TextColumn("{task.completed:.0f}/{task.total:.0f}  {task.fields[state]}"),
+                console=Console(stderr=True),
+            )
+            self._task = self._bar.add_task("search", total=1, state="")
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def show(self, progress: Progress) -> None:
+        """Show the state of the work."""
+        if self._quiet:
+            return
+        if self._bar is not None:
+            self._bar.update(
+                self._task,
+                description=progress.phase,
+                completed=progress.done,
+                total=progress.total,
+                state=_state(progress),
+            )
+            return
+        now = time.monotonic()
+        if now - self._last_line >= self._PLAIN_SECONDS or progress.done == progress.total:
+            self._last_line = now
+            line = f"{progress.phase} {progress.done}/{progress.total}  {_state(progress)}"
+            print(line, file=sys.stderr, flush=True)
+
+
+def _state(progress: Progress) -> str:
+    parts = []
+    if progress.best_gflops is not None:
+        parts.append(f"best {progress.best_gflops:.4g} GFLOP/s")
+    if progress.per_minute is not None:
+        parts.append(f"{progress.per_minute:.3g} trials/min")
+    if progress.failures:
+        counts = ", ".join(f"{count} {status}" for status, count in progress.failures)
+        parts.append(f"failed: {counts}")
+    if progress.seconds_left is not None:
+        parts.append(f"{_duration(progress.seconds_left)} left")
+    return " | ".join(parts)
+
+
+def _duration(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

@@ -1,0 +1,140 @@
+from pathlib import Path
+
+import pytest
+
+from mltune.errors import UnsupportedError, UsageError
+from mltune.kernel.families import FAMILIES
+from mltune.problem import Contraction, Precision, gemm, gemm_problem
+from mltune.space import Config
+
+TILED = FAMILIES["tiled"]
+VALUES: dict[str, int | str] = {
+    "work_group_0": 8,
+    "work_group_1": 4,
+    "thread_tile_0": 4,
+    "thread_tile_1": 6,
+    "depth_u": 16,
+    "vector_width": 4,
+    "prefetch_global_read": 1,
+    "local_pad": 4,
+    "loop_unroll": 4,
+    "work_group_mapping": 8,
+    "multiply_add": "expr",
+    "vector_access": "cast",
+}
+
+
+def _config(**changes: int | str) -> Config:
+    return Config.of({**VALUES, **changes})
+
+
+def test_a_kernel_carries_its_geometry() -> None:
+    kernel = TILED.generate(gemm(Precision.SINGLE), _config())
+
+    assert kernel.work_group == (8, 4, 1)
+    assert kernel.macro_tile == (32, 24)
+    assert f"#define KERNEL_NAME {kernel.name}\n" in kernel.source
+
+
+def test_the_source_is_the_same_every_time() -> None:
+    first = TILED.generate(gemm(Precision.SINGLE), _config())
+    second = TILED.generate(gemm(Precision.SINGLE), _config())
+
+    assert first == second
+    assert first.source_hash == second.source_hash
+
+
+def test_a_launch_covers_the_rim_of_c_with_whole_work_groups() -> None:
+    kernel = TILED.generate(gemm(Precision.SINGLE), _config())
+    problem = gemm_problem(
+        gemm(Precision.SINGLE),
+        33,
+        24,
+        5,
+        lda=40,
+        ldb=7,
+        ldc=50,
+        offset_a=1,
+        offset_b=2,
+        offset_c=3,
+    )
+
+    launch = kernel.launch(problem)
+
+    assert launch.global_size == (2 * 8, 1 * 4, 1)
+    assert launch.local_size == (8, 4, 1)
+    assert launch.integers == (33, 24, 5, 3, 50, 0, 1, 40, 0, 2, 7, 0)
+
+
+def test_a_row_major_problem_is_launched_with_operands_exchanged() -> None:
+    row = gemm(Precision.SINGLE, "n", "n", "row")
+    kernel = TILED.generate(row, _config())
+
+    launch = kernel.launch(gemm_problem(row, 10, 20, 30))
+
+    assert kernel.contraction == gemm(Precision.SINGLE)
+    assert launch.integers == (20, 10, 30, 0, 20, 0, 0, 20, 0, 0, 30, 0)
+
+
+def test_a_batch_takes_the_third_dimension_of_the_grid() -> None:
+    batched = gemm(Precision.DOUBLE, batched=True)
+    kernel = TILED.generate(batched, _config())
+
+    launch = kernel.launch(gemm_problem(batched, 3, 4, 5, 7))
+
+    assert launch.global_size[2] == 7
+    assert launch.integers == (3, 4, 5, 0, 3, 12, 0, 3, 15, 0, 5, 20)
+
+
+def test_a_kernel_refuses_another_problem_type() -> None:
+    kernel = TILED.generate(gemm(Precision.SINGLE), _config())
+
+    with pytest.raises(UsageError, match="computes Cij_Aik_Bkj_SB, the problem is"):
+        kernel.launch(gemm_problem(gemm(Precision.DOUBLE), 1, 1, 1))
+
+
+@pytest.mark.parametrize(
+    "contraction",
+    [
+        gemm(Precision.HALF),
+        gemm(Precision.COMPLEX_SINGLE),
+        Contraction.from_einsum(Precision.SINGLE, "mkl,kln->mn"),
+        Contraction.from_einsum(Precision.SINGLE, "m,n->mn"),
+    ],
+)
+def test_what_it_cannot_write_is_said_clearly(contraction: Contraction) -> None:
+    with pytest.raises(UnsupportedError, match="kernel family tiled writes"):
+        TILED.generate(contraction, _config())
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"vector_width": 3}, "vector_width must be 1, 2, 4, 8 or 16, got 3"),
+        ({"thread_tile_0": 6}, r"thread_tile_0 must be a multiple of vector_width \(4\), got 6"),
+        ({"depth_u": 0}, "depth_u must be at least 1, got 0"),
+        ({"prefetch_global_read": 2}, "prefetch_global_read must be 0 or 1, got 2"),
+        ({"local_pad": -1}, "local_pad must be at least 0, got -1"),
+        ({"multiply_add": "mul"}, "multiply_add must be expr or fma or mad, got 'mul'"),
+        ({"vector_access": "dma"}, "vector_access must be cast or vload, got 'dma'"),
+        ({"depth_u": "deep"}, "'depth_u' must be a whole number, got 'deep'"),
+        ({"stagger_u": 32}, "unknown parameter 'stagger_u'"),
+    ],
+)
+def test_a_value_it_cannot_write_is_refused(changes: dict[str, int | str], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        TILED.generate(gemm(Precision.SINGLE), _config(**changes))
+
+
+def test_a_missing_parameter_is_named() -> None:
+    values = {name: value for name, value in VALUES.items() if name != "local_pad"}
+
+    with pytest.raises(UsageError, match="'local_pad' must be a whole number, got None"):
+        TILED.generate(gemm(Precision.SINGLE), Config.of(values))
+
+
+def test_the_written_source_matches_the_golden_file() -> None:
+    golden = Path(__file__).parents[1] / "golden" / "tiled_sgemm_nt.cl"
+    kernel = TILED.generate(gemm(Precision.SINGLE, "n", "t"), _config())
+
+    assert kernel.source == golden.read_text(encoding="utf-8")
