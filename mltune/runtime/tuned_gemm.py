@@ -1,0 +1,151 @@
+"""A tuned GEMM: a selector with its kernels, ready to choose and to launch."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyopencl as cl
+import pyopencl.array as cl_array
+
+from mltune.errors import MltuneError, UsageError
+from mltune.kernel.families import FAMILIES
+from mltune.kernel.kernel import Kernel
+from mltune.problem import Contraction, problem_type_name
+from mltune.problem.layout import memory_orders
+from mltune.runtime.launch import GemmError, GemmKernel, GemmType, Launcher
+from mltune.selector import Choice, Selector
+from mltune.selector.json import read_selector
+
+_log = logging.getLogger(__name__)
+
+
+class TunedGemm:
+    """GEMM of one type that uses, for every size, the kernel that a selector chooses.
+
+    It may be shared by any number of threads.
+    """
+
+    def __init__(self, selector: Selector, kernels: Sequence[Kernel]) -> None:
+        """Bind a selector to its kernels, given in the portfolio's order.
+
+        Raises:
+            UsageError: when they do not belong together, or the problem type is no GEMM.
+        """
+        names = [kernel.name for kernel in selector.portfolio]
+        if [kernel.name for kernel in kernels] != names:
+            raise UsageError(f"tuned GEMM: expected the kernels {names}")
+        self._selector = selector
+        self._launcher = Launcher(
+            _gemm_type(selector.contraction),
+            [
+                GemmKernel(
+                    name=kernel.name,
+                    source=kernel.source,
+                    build_options=kernel.build_options,
+                    work_group=kernel.work_group,
+                    macro_tile=kernel.macro_tile,
+                )
+                for kernel in kernels
+            ],
+            lambda m, n, k, batch: selector.choose(m, n, k, batch).index,
+        )
+
+    def __repr__(self) -> str:
+        name = problem_type_name(self._selector.contraction)
+        return f"<TunedGemm {name}, {len(self._selector.portfolio)} kernels>"
+
+    @property
+    def selector(self) -> Selector:
+        """What chooses, with its regret and the conditions under which it was measured."""
+        return self._selector
+
+    def select(self, m: int, n: int, k: int, batch: int = 1) -> Choice:
+        """Return the kernel for a size, and why; every whole number is answered."""
+        return self._selector.choose(m, n, k, batch)
+
+    def gemm(
+        self,
+        queue: cl.CommandQueue,
+        a: cl_array.Array,
+        b: cl_array.Array,
+        c: cl_array.Array | None = None,
+        *,
+        alpha: complex = 1.0,
+        beta: complex = 0.0,
+        kernel: int | None = None,
+        wait_for: Sequence[cl.Event] | None = None,
+    ) -> tuple[cl_array.Array, cl.Event]:
+        """Enqueue c = alpha * a @ b + beta * c, with shapes as numpy's `@` wants them.
+
+        What the problem type calls transposed is how an array lies in memory: `sgemm_nn` takes
+        three Fortran-ordered arrays, or three C-ordered ones; `sgemm_tn` takes a C-ordered and b
+        Fortran-ordered. `x.T` turns one into the other without a copy.
+
+        Args:
+            queue: where to enqueue; its device computes.
+            a: m x k, with a batch dimension in front if the problem type is batched.
+            b: k x n, likewise.
+            c: m x n, likewise; made when left out, and then beta must be 0.
+            alpha: factor of the product.
+            beta: factor of the old c, which is not read if this is 0.
+            kernel: a kernel's number in the portfolio, to use it whatever the sizes are.
+            wait_for: events to wait for, in addition to the arrays' own.
+
+        Returns:
+            c, and the event of the computation.
+
+        Raises:
+            UsageError: when types, shapes or memory orders do not fit.
+            MltuneError: when the driver does not build or start the kernel.
+        """
+        try:
+            return self._launcher.gemm(
+                queue, a, b, c, alpha=alpha, beta=beta, kernel=kernel, wait_for=wait_for
+            )
+        except GemmError as error:
+            raise UsageError(str(error)) from error
+        except cl.Error as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise MltuneError(f"{self!r} failed on {queue.device.name}: {reason}") from error
+
+    def release(self) -> None:
+        """Forget the built kernels, and with them their contexts."""
+        self._launcher.release()
+
+
+def load(path: Path) -> TunedGemm:
+    """Load a selector's JSON file, or the folder that holds one as `selector.json`.
+
+    Raises:
+        UsageError: when there is no readable selector, or its kernels cannot be written again.
+    """
+    file = path / "selector.json" if path.is_dir() else path
+    selector = read_selector(file)
+    kernels = []
+    for entry in selector.portfolio:
+        if entry.family not in FAMILIES:
+            known = ", ".join(FAMILIES)
+            raise UsageError(f"{file}: unknown kernel family '{entry.family}' (known: {known})")
+        kernel = FAMILIES[entry.family].generate(selector.contraction, entry.config)
+        if kernel.name != entry.name:
+            raise UsageError(f"{file}: config of {entry.name} gives kernel {kernel.name}")
+        if kernel.source_hash != entry.source_hash:
+            _log.warning(
+                "%s: this version of mltune writes %s differently from the one that measured it",
+                file,
+                entry.name,
+            )
+        kernels.append(kernel)
+    return TunedGemm(selector, kernels)
+
+
+def _gemm_type(contraction: Contraction) -> GemmType:
+    return GemmType(
+        name=problem_type_name(contraction),
+        dtype=contraction.precision.dtype,
+        orders=memory_orders(contraction),
+        batched=bool(contraction.batch_indices),
+        conjugate=(contraction.conjugate_a, contraction.conjugate_b),
+    )

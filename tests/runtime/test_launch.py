@@ -1,0 +1,291 @@
+import itertools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cl_array
+import pytest
+
+from mltune.problem import Contraction, Precision, gemm, problem_type_name
+from mltune.problem.layout import memory_orders
+from mltune.runtime.launch import GemmError, GemmKernel, GemmType, Launcher
+
+Write = Callable[[Contraction], GemmKernel]
+REAL = [
+    gemm(Precision.SINGLE, a, b, order) for a in "nt" for b in "nt" for order in ("column", "row")
+]
+
+
+def type_of(contraction: Contraction) -> GemmType:
+    return GemmType(
+        name=problem_type_name(contraction),
+        dtype=contraction.precision.dtype,
+        orders=memory_orders(contraction),
+        batched=bool(contraction.batch_indices),
+        conjugate=(contraction.conjugate_a, contraction.conjugate_b),
+    )
+
+
+def launcher(contraction: Contraction, write: Write) -> Launcher:
+    return Launcher(type_of(contraction), [write(contraction)], lambda m, n, k, batch: 0)
+
+
+def matrix(rng: np.random.Generator, shape: tuple[int, ...], dtype: str = "float32") -> Any:
+    values = rng.standard_normal(shape)
+    if np.dtype(dtype).kind == "c":
+        values = values + 1j * rng.standard_normal(shape)
+    return values.astype(dtype)
+
+
+def on_device(queue: cl.CommandQueue, values: Any, order: str, gap: int = 0) -> Any:
+    """An array of the wanted memory order whose leading dimension is larger by `gap`."""
+    rows, columns = values.shape[-2:]
+    lead = values.shape[:-2]
+    if order == "F":
+        whole = np.full((*lead, columns, rows + gap), np.nan, values.dtype)
+        whole[..., :rows] = values.swapaxes(-1, -2)
+        view = cl_array.to_device(queue, whole)[..., :rows]
+        axes = (*range(len(lead)), view.ndim - 1, view.ndim - 2)
+        return view.transpose(axes)
+    whole = np.full((*lead, rows, columns + gap), np.nan, values.dtype)
+    whole[..., :columns] = values
+    return cl_array.to_device(queue, whole)[..., :columns]
+
+
+def get(array: Any) -> Any:
+    """An array's values, strided ones too."""
+    raw = np.empty(array.base_data.size, np.uint8)
+    cl.enqueue_copy(array.queue, raw, array.base_data)
+    typed = raw[array.offset :]
+    return np.ndarray(array.shape, array.dtype, typed, 0, array.strides).copy()
+
+
+@pytest.mark.parametrize("contraction", REAL, ids=problem_type_name)
+@pytest.mark.parametrize("exchanged", [False, True])
+def test_takes_the_tuned_orders_and_their_exchange(
+    queue: cl.CommandQueue, naive_kernel: Write, contraction: Contraction, exchanged: bool
+) -> None:
+    rng = np.random.default_rng(1)
+    a, b, c = matrix(rng, (7, 5)), matrix(rng, (5, 3)), matrix(rng, (7, 3))
+    layout = type_of(contraction).exchanged() if exchanged else type_of(contraction)
+    assert layout is not None
+    arrays = [
+        on_device(queue, values, order, gap)
+        for values, order, gap in zip((a, b, c), layout.orders, (1, 2, 3), strict=True)
+    ]
+
+    result, event = launcher(contraction, naive_kernel).gemm(queue, *arrays, alpha=2, beta=-0.5)
+    event.wait()
+
+    assert result is arrays[2]
+    np.testing.assert_allclose(get(result), 2 * a @ b - 0.5 * c, rtol=1e-5, atol=1e-5)
+
+
+def test_every_pair_of_orders_is_taken_or_refused_as_the_type_says(
+    queue: cl.CommandQueue, naive_kernel: Write
+) -> None:
+    rng = np.random.default_rng(2)
+    a, b, c = matrix(rng, (4, 5)), matrix(rng, (5, 3)), matrix(rng, (4, 3))
+    for contraction in REAL:
+        tuned = type_of(contraction)
+        exchanged = tuned.exchanged()
+        assert exchanged is not None
+        for orders in itertools.product("FC", repeat=3):
+            arrays = [
+                on_device(queue, values, order)
+                for values, order in zip((a, b, c), orders, strict=True)
+            ]
+            if "".join(orders) in (tuned.orders, exchanged.orders):
+                result, _ = launcher(contraction, naive_kernel).gemm(queue, *arrays)
+                np.testing.assert_allclose(get(result), a @ b, rtol=1e-5, atol=1e-5)
+            else:
+                with pytest.raises(GemmError, match="memory orders must be"):
+                    launcher(contraction, naive_kernel).gemm(queue, *arrays)
+
+
+def test_makes_c_in_the_order_that_the_operands_have(
+    queue: cl.CommandQueue, naive_kernel: Write
+) -> None:
+    rng = np.random.default_rng(3)
+    a, b = matrix(rng, (6, 4)), matrix(rng, (4, 5))
+    tuned = launcher(gemm(Precision.SINGLE), naive_kernel)
+
+    for order, contiguous in (("F", 0), ("C", 1)):
+        c, _ = tuned.gemm(queue, on_device(queue, a, order), on_device(queue, b, order))
+
+        assert c.strides[contiguous] == 4
+        np.testing.assert_allclose(get(c), a @ b, rtol=1e-5, atol=1e-5)
+
+
+def test_chooses_by_the_size_that_the_kernel_computes(
+    queue: cl.CommandQueue, naive_kernel: Write
+) -> None:
+    asked: list[tuple[int, int, int, int]] = []
+
+    def select(m: int, n: int, k: int, batch: int) -> int:
+        asked.append((m, n, k, batch))
+        return 0
+
+    contraction = gemm(Precision.SINGLE)
+    tuned = Launcher(type_of(contraction), [naive_kernel(contraction)], select)
+    a, b = np.ones((6, 4), "float32"), np.ones((4, 5), "float32")
+    for order in "FC":
+        tuned.gemm(queue, on_device(queue, a, order), on_device(queue, b, order))
+
+    assert asked == [(6, 5, 4, 1), (5, 6, 4, 1)]
+
+
+@pytest.mark.parametrize("trans_a", ["n", "c"])
+@pytest.mark.parametrize("trans_b", ["n", "c"])
+@pytest.mark.parametrize("order", ["column", "row"])
+def test_conjugates_what_the_type_says(
+    queue: cl.CommandQueue, naive_kernel: Write, trans_a: str, trans_b: str, order: str
+) -> None:
+    rng = np.random.default_rng(4)
+    contraction = gemm(Precision.COMPLEX_DOUBLE, trans_a, trans_b, order)
+    layout = type_of(contraction)
+    a, b = matrix(rng, (5, 6), "complex128"), matrix(rng, (6, 3), "complex128")
+    arrays = [
+        on_device(queue, values, orders)
+        for values, orders in zip((a, b), layout.orders[:2], strict=True)
+    ]
+
+    c, _ = launcher(contraction, naive_kernel).gemm(queue, *arrays, alpha=2j)
+
+    left = a.conj() if trans_a == "c" else a
+    right = b.conj() if trans_b == "c" else b
+    np.testing.assert_allclose(get(c), 2j * left @ right)
+    assert (layout.exchanged() is None) == (trans_a != trans_b)
+
+
+def test_batches_may_lie_between_the_rows_or_be_one_matrix_for_all(
+    queue: cl.CommandQueue, naive_kernel: Write
+) -> None:
+    rng = np.random.default_rng(5)
+    contraction = gemm(Precision.SINGLE, order="row", batched=True)
+    tuned = launcher(contraction, naive_kernel)
+    a, b = matrix(rng, (6, 3, 4)), matrix(rng, (3, 4, 5))
+    rows_first: Any = cl_array.to_device(queue, a)  # m x batch x k
+    on_b = cl_array.to_device(queue, b)
+
+    c, _ = tuned.gemm(queue, rows_first.transpose((1, 0, 2)), on_b)
+    np.testing.assert_allclose(get(c), a.swapaxes(0, 1) @ b, rtol=1e-5, atol=1e-5)
+
+    same = cl_array.Array(queue, (3, 4, 5), "float32", data=on_b.base_data, strides=(0, 20, 4))
+    c, _ = tuned.gemm(queue, rows_first.transpose((1, 0, 2)), same)
+    np.testing.assert_allclose(get(c), a.swapaxes(0, 1) @ b[0], rtol=1e-5, atol=1e-5)
+
+
+def test_offsets_are_kept(queue: cl.CommandQueue, naive_kernel: Write) -> None:
+    rng = np.random.default_rng(6)
+    whole = matrix(rng, (10, 12))
+    arrays = cl_array.to_device(queue, whole)
+    a, b = arrays[2:6, 3:8], arrays[5:10, 1:4]
+
+    c, _ = launcher(gemm(Precision.SINGLE), naive_kernel).gemm(queue, a, b)
+
+    np.testing.assert_allclose(get(c), whole[2:6, 3:8] @ whole[5:10, 1:4], rtol=1e-5, atol=1e-5)
+
+
+def test_vectors_fit_either_order(queue: cl.CommandQueue, naive_kernel: Write) -> None:
+    rng = np.random.default_rng(7)
+    tuned = launcher(gemm(Precision.SINGLE), naive_kernel)
+    for m, n, k in ((1, 6, 5), (6, 1, 5), (6, 5, 1), (1, 1, 5), (1, 1, 1)):
+        a, b = matrix(rng, (m, k)), matrix(rng, (k, n))
+        c, _ = tuned.gemm(queue, on_device(queue, a, "C"), on_device(queue, b, "C"))
+        np.testing.assert_allclose(get(c), a @ b, rtol=1e-5, atol=1e-5)
+
+
+def test_empty_sizes_follow_blas(queue: cl.CommandQueue, naive_kernel: Write) -> None:
+    tuned = launcher(gemm(Precision.SINGLE), naive_kernel)
+
+    def zeros(*shape: int) -> cl_array.Array:
+        return cl_array.zeros(queue, shape, "float32", order="F")
+
+    c = zeros(3, 2) + 4
+    _, event = tuned.gemm(queue, zeros(3, 0), zeros(0, 2), c, beta=0.5)
+    event.wait()
+    assert (get(c) == 2).all()
+
+    nothing, event = tuned.gemm(queue, zeros(0, 3), zeros(3, 2))
+    event.wait()
+    assert nothing.shape == (0, 2)
+
+
+def test_beta_zero_does_not_read_c(queue: cl.CommandQueue, naive_kernel: Write) -> None:
+    ones = np.ones((3, 3), "float32")
+    c = on_device(queue, ones * np.nan, "F")
+
+    launcher(gemm(Precision.SINGLE), naive_kernel).gemm(
+        queue, on_device(queue, ones, "F"), on_device(queue, ones, "F"), c
+    )
+
+    assert (get(c) == 3).all()
+
+
+def test_threads_share_the_built_kernels(queue: cl.CommandQueue, naive_kernel: Write) -> None:
+    contraction = gemm(Precision.DOUBLE)
+    tuned = launcher(contraction, naive_kernel)
+    wrong: list[int] = []
+
+    def work(number: int) -> None:
+        rng = np.random.default_rng(number)
+        own = cl.CommandQueue(queue.context)
+        for _ in range(10):
+            m, n, k = (int(extent) for extent in rng.integers(1, 20, 3))
+            a, b = matrix(rng, (m, k), "float64"), matrix(rng, (k, n), "float64")
+            c, event = tuned.gemm(own, on_device(own, a, "F"), on_device(own, b, "F"))
+            event.wait()
+            if not np.allclose(get(c), a @ b):
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert wrong == []
+    assert len(tuned._built) == 1
+    tuned.release()
+    assert not tuned._built
+
+
+def test_mistakes_are_one_line_that_says_what_is_wanted(
+    queue: cl.CommandQueue, naive_kernel: Write
+) -> None:
+    tuned = launcher(gemm(Precision.SINGLE), naive_kernel)
+    batched = launcher(gemm(Precision.SINGLE, batched=True), naive_kernel)
+
+    def array(*shape: int, dtype: str = "float32", order: str = "F") -> Any:
+        return cl_array.empty(queue, shape, dtype, order=order)
+
+    a, b, c = array(4, 3), array(3, 2), array(4, 2)
+    numpy_array: Any = np.ones((4, 3), "float32")
+    overlap = cl_array.Array(queue, (4, 2), "float32", data=a.base_data, strides=(4, 8))
+    backwards = cl_array.Array(
+        queue, (4, 3), "float32", data=a.base_data, offset=32, strides=(4, -16)
+    )
+    mistakes: list[tuple[Callable[[], object], str]] = [
+        (lambda: tuned.gemm(queue, numpy_array, b), "a must be a pyopencl array, got ndarray"),
+        (lambda: tuned.gemm(queue, a, array(3, 2, dtype="float64")), "b must be float32, got"),
+        (lambda: tuned.gemm(queue, array(4, 3, 1), b), r"a must be \(rows, columns\), got"),
+        (lambda: batched.gemm(queue, a, b), r"a must be \(batch, rows, columns\), got"),
+        (lambda: tuned.gemm(queue, a, array(4, 2)), r"b must be \(3, 'n'\) beside a \(4, 3\)"),
+        (lambda: tuned.gemm(queue, a, b, array(4, 3)), r"c must be \(4, 2\), got \(4, 3\)"),
+        (lambda: tuned.gemm(queue, a, b, beta=1), "c must be given, as beta is 1"),
+        (lambda: tuned.gemm(queue, a, b, c, alpha=1j), "alpha must be real"),
+        (lambda: tuned.gemm(queue, a, b, c, kernel=1), "kernel must be 0 to 0, got 1"),
+        (lambda: tuned.gemm(queue, a, b, overlap), "c's elements overlap"),
+        (lambda: tuned.gemm(queue, backwards, b), "memory orders must be"),
+        (
+            lambda: tuned.gemm(queue, a, array(3, 2, order="C"), c),
+            r"memory orders must be a F, b F, c F or a C, b C, c C .* got strides of a \(4, 16\)",
+        ),
+    ]
+    for call, message in mistakes:
+        with pytest.raises(GemmError, match="^sgemm_nn.*: " + message) as caught:
+            call()
+        assert "\n" not in str(caught.value)

@@ -1,0 +1,153 @@
+import logging
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cl_array
+import pytest
+
+import mltune
+from mltune.errors import MltuneError, UsageError
+from mltune.kernel.families import FAMILIES
+from mltune.problem import Contraction, Precision, gemm
+from mltune.runtime import TunedGemm
+from mltune.selector import Leaf, PortfolioKernel, Reason, Selector, Split
+from mltune.selector.json import write_selector
+from mltune.space.config import Config
+
+SMALL: dict[str, int | str] = {
+    "work_group_0": 4, "work_group_1": 4, "thread_tile_0": 2, "thread_tile_1": 2, "depth_u": 4,
+    "vector_width": 1, "prefetch_global_read": 0, "local_pad": 0, "loop_unroll": 1,
+    "work_group_mapping": 1, "multiply_add": "expr", "vector_access": "cast",
+}  # fmt: skip
+CONFIGS = (Config.of(SMALL), Config.of({**SMALL, "thread_tile_0": 4, "vector_width": 2}))
+
+
+def selector_for(contraction: Contraction) -> Selector:
+    portfolio = []
+    for config in CONFIGS:
+        kernel = FAMILIES["tiled"].generate(contraction, config)
+        portfolio.append(
+            PortfolioKernel(
+                name=kernel.name, family="tiled", config=config, source_hash=kernel.source_hash
+            )
+        )
+    return Selector(
+        contraction=contraction,
+        portfolio=tuple(portfolio),
+        tree=Split("m", 16, Leaf(0), Leaf(1)),
+        exact=(((8, 8, 8, 1), 1),),
+    )
+
+
+@pytest.fixture
+def selector() -> Selector:
+    return selector_for(gemm(Precision.SINGLE))
+
+
+@pytest.fixture
+def file(selector: Selector, tmp_path: Path) -> Path:
+    write_selector(selector, tmp_path / "selector.json")
+    return tmp_path / "selector.json"
+
+
+def test_loads_a_file_or_its_folder_and_chooses_as_the_selector_does(
+    selector: Selector, file: Path
+) -> None:
+    for path in (file, file.parent):
+        tuned = mltune.load(path)
+        assert tuned.selector == selector
+        assert tuned.select(8, 8, 8) == selector.choose(8, 8, 8)
+        assert tuned.select(8, 8, 8).reason is Reason.EXACT
+        assert tuned.select(16, -1, 2**70).index == 0
+        assert tuned.select(17, 1, 1).index == 1
+
+
+@pytest.mark.parametrize(
+    ("trans_a", "trans_b", "batch"),
+    [("n", "n", None), ("t", "n", None), ("n", "t", 3), ("t", "t", 3)],
+)
+def test_computes_with_each_kernel(
+    queue: cl.CommandQueue, trans_a: str, trans_b: str, batch: int | None
+) -> None:
+    rng = np.random.default_rng(1)
+    contraction = gemm(Precision.DOUBLE, trans_a, trans_b, "row", batch is not None)
+    tuned = _tuned(contraction)
+    lead = () if batch is None else (batch,)
+    a, b = rng.standard_normal((*lead, 19, 7)), rng.standard_normal((*lead, 7, 13))
+    on_a, on_b = (_stored(queue, a, trans_a), _stored(queue, b, trans_b))
+    for kernel in (None, 0, 1):
+        c, event = tuned.gemm(queue, on_a, on_b, kernel=kernel)
+        event.wait()
+        np.testing.assert_allclose(c.get(), a @ b)
+    tuned.release()
+
+
+def test_says_when_a_kernel_is_not_written_as_it_was_measured(
+    selector: Selector, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = replace(selector.portfolio[0], source_hash="0" * 16)
+    changed = replace(selector, portfolio=(first, *selector.portfolio[1:]))
+    write_selector(changed, tmp_path / "selector.json")
+
+    with caplog.at_level(logging.WARNING):
+        mltune.load(tmp_path)
+
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert first.name in caplog.text
+
+
+def test_refuses_what_it_cannot_write_again(selector: Selector, tmp_path: Path) -> None:
+    first, *others = selector.portfolio
+    path = tmp_path / "selector.json"
+    for wrong, message in (
+        (replace(first, family="woven"), "unknown kernel family 'woven' \\(known: tiled"),
+        (replace(first, name="renamed"), "config of renamed gives kernel Cij"),
+    ):
+        write_selector(replace(selector, portfolio=(wrong, *others)), path)
+        with pytest.raises(UsageError, match=f"selector.json: {message}"):
+            mltune.load(path)
+
+
+def test_a_missing_file_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"nothing\.json: cannot be read"):
+        mltune.load(tmp_path / "nothing.json")
+
+
+def test_wrong_arguments_are_usage_errors(queue: cl.CommandQueue, selector: Selector) -> None:
+    a = cl_array.zeros(queue, (3, 3), "float64")
+    with pytest.raises(UsageError, match=r"^sgemm_nn: a must be float32, got float64$"):
+        _tuned(gemm(Precision.SINGLE)).gemm(queue, a, a)
+
+
+def test_a_kernel_that_does_not_build_is_one_line(
+    queue: cl.CommandQueue, selector: Selector
+) -> None:
+    kernels = [
+        replace(FAMILIES["tiled"].generate(selector.contraction, config), source="not OpenCL")
+        for config in CONFIGS
+    ]
+    a = cl_array.zeros(queue, (3, 3), "float32")
+    with pytest.raises(MltuneError, match="TunedGemm sgemm_nn, 2 kernels> failed on") as caught:
+        TunedGemm(selector, kernels).gemm(queue, a, a)
+    assert "\n" not in str(caught.value)
+
+
+def test_kernels_must_be_the_portfolio(selector: Selector) -> None:
+    with pytest.raises(UsageError, match="expected the kernels"):
+        TunedGemm(selector, [])
+
+
+def _tuned(contraction: Contraction) -> TunedGemm:
+    kernels = [FAMILIES["tiled"].generate(contraction, config) for config in CONFIGS]
+    return TunedGemm(selector_for(contraction), kernels)
+
+
+def _stored(queue: cl.CommandQueue, values: Any, trans: str) -> Any:
+    """A C-ordered array, or the transposed view of one."""
+    if trans == "n":
+        return cl_array.to_device(queue, values)
+    stored: Any = cl_array.to_device(queue, values.swapaxes(-1, -2).copy())
+    return stored.transpose((*range(values.ndim - 2), values.ndim - 1, values.ndim - 2))
