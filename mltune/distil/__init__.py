@@ -1,1 +1,7 @@
-"""Not written yet."""
+"""From measured times to a selector: a portfolio that covers the sizes, and a tree over it."""
+
+from mltune.distil.distil import Distilled, distil
+from mltune.distil.regret import RegretRow
+from mltune.distil.table import Size, TimeTable
+
+__all__ = ["Distilled", "RegretRow", "Size", "TimeTable", "distil"]

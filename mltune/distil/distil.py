@@ -1,0 +1,83 @@
+"""Distilling: from a time table to a selector that states its own loss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mltune.distil.fit import Settings, fit
+from mltune.distil.regret import RegretRow, regret_table
+from mltune.distil.rules import TREE
+from mltune.distil.table import TimeTable
+from mltune.errors import UsageError
+from mltune.problem import Contraction
+from mltune.selector import MAX_DEPTH, Selector
+
+
+@dataclass(frozen=True, slots=True)
+class Distilled:
+    """A selector, and the table that compares it with simpler rules on held-out sizes."""
+
+    selector: Selector
+    rows: tuple[RegretRow, ...]
+
+
+def distil(
+    table: TimeTable,
+    contraction: Contraction,
+    *,
+    tolerance: float = 0.02,
+    max_kernels: int = 16,
+    max_depth: int = 8,
+    held_out: float = 0.25,
+    seed: int = 0,
+    conditions: Sequence[tuple[str, str]] = (),
+) -> Distilled:
+    """Choose a portfolio, fit a tree to all sizes, and measure what such a tree loses.
+
+    The loss is measured with trees and portfolios that never saw the sizes they are judged on:
+    the sizes are split into 1 / `held_out` parts, and each part is judged by a fit on the others.
+
+    Args:
+        table: seconds of every kernel on every size.
+        contraction: the problem type that the table is about.
+        tolerance: a kernel within 1 + tolerance of a size's best is as good as the best.
+        max_kernels: the most kernels that ship.
+        max_depth: the most questions on a path of the tree.
+        held_out: the share of the sizes that each judging fit does not see.
+        seed: of the split into parts.
+        conditions: how the table was measured, for people.
+
+    Raises:
+        UsageError: when a setting is out of range.
+    """
+    for name, value, low, high in (
+        ("tolerance", tolerance, 0.0, 10.0),
+        ("max_kernels", max_kernels, 1, 10_000),
+        ("max_depth", max_depth, 0, MAX_DEPTH),
+        ("held_out", held_out, 0.01, 0.5),
+    ):
+        if not low <= value <= high:
+            raise UsageError(f"distil: {name} must be from {low} to {high}, got {value}")
+    settings = Settings(
+        tolerance=tolerance, max_kernels=max_kernels, max_depth=max_depth, seed=seed
+    )
+    rows = regret_table(table, held_out=held_out, settings=settings)
+    fitted = fit(table, settings)
+    times = table.seconds[:, list(fitted.portfolio)]
+    exact = tuple(
+        ((size.m, size.n, size.k, size.batch), int(np.nanargmin(seconds)))
+        for size, seconds in zip(table.sizes, times, strict=True)
+        if np.isfinite(seconds).any()
+    )
+    selector = Selector(
+        contraction=contraction,
+        portfolio=tuple(table.kernels[column] for column in fitted.portfolio),
+        tree=fitted.tree,
+        exact=exact,
+        regret=next((row.regret for row in rows if row.rule == TREE), None),
+        conditions=tuple(conditions),
+    )
+    return Distilled(selector, rows)

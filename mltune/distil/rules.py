@@ -1,0 +1,66 @@
+"""Rules that choose a kernel for a size not fitted on: ours, and those to compare it with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mltune.distil.fit import Settings, fit
+from mltune.distil.portfolio import cover
+from mltune.distil.table import TimeTable
+
+Rule = Callable[[TimeTable, TimeTable, Settings], NDArray[np.float64]]
+"""Fits on the first table; gives log(chosen time / best time) for each size of the second."""
+
+TREE = "tree"
+
+
+def _of_chosen(table: TimeTable, chosen: NDArray[np.intp]) -> NDArray[np.float64]:
+    return table.log_ratios[np.arange(len(table.sizes)), chosen]
+
+
+def _oracle(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:
+    return np.zeros(len(test.sizes))
+
+
+def _portfolio_oracle(
+    train: TimeTable, test: TimeTable, settings: Settings
+) -> NDArray[np.float64]:
+    portfolio = cover(train, tolerance=settings.tolerance, max_kernels=settings.max_kernels)
+    return np.asarray(test.log_ratios[:, list(portfolio)].min(axis=1))
+
+
+def _tree(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:
+    return _of_chosen(test, fit(train, settings).choose(test))
+
+
+def _thresholds(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:
+    return _of_chosen(test, fit(train, settings, asked=("mn",)).choose(test))
+
+
+def _nearest_size(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:
+    known, asked = np.log(np.array(train.sizes)), np.log(np.array(test.sizes))
+    distances = ((asked[:, None, :] - known[None, :, :]) ** 2).sum(axis=2)
+    return _of_chosen(test, train.log_ratios.argmin(axis=1)[distances.argmin(axis=1)])
+
+
+def _single_best(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:
+    best = np.argmin(train.size_weights @ train.log_ratios)
+    return test.log_ratios[:, best]
+
+
+def _random_pick(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:
+    return np.asarray(test.log_ratios.mean(axis=1))
+
+
+RULES: dict[str, Rule] = {
+    "oracle": _oracle,
+    "best of portfolio": _portfolio_oracle,
+    TREE: _tree,
+    "nearest size": _nearest_size,
+    "M*N thresholds": _thresholds,
+    "single best kernel": _single_best,
+    "random pick": _random_pick,
+}

@@ -1,0 +1,174 @@
+"""The time table: how long every kernel takes on every size, with gaps where nobody knows."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mltune.errors import NoCorrectConfigError, UsageError
+from mltune.problem import problem_type_name
+from mltune.record.measurement import Measurement, Status
+from mltune.selector import PortfolioKernel
+
+FINAL = "final"
+"""The phase of the cross-benchmark: leaders measured again, side by side, on every size."""
+
+UNSAFE = (Status.WRONG_RESULT, Status.CRASHED)
+"""One such end on any size, and the kernel is never shipped."""
+
+MISSING_FACTOR = 10.0
+"""A kernel without a time on a size counts as this many times slower than the best one there."""
+
+
+class Size(NamedTuple):
+    """What a selector is asked about."""
+
+    m: int
+    n: int
+    k: int
+    batch: int
+
+    @property
+    def label(self) -> str:
+        """As a user writes it: `MxNxK`, and `xB` if there is more than one product."""
+        return "x".join(map(str, self if self.batch != 1 else self[:3]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TimeTable:
+    """Seconds of kernels on sizes.
+
+    Attributes:
+        seconds: one row per size, one column per kernel; nan where it was not measured or failed.
+        weights: how much each size counts in the fit, such as how often it is called.
+
+    Raises:
+        UsageError: when the shapes do not fit, a size stands twice, a number is not positive, or
+            a size has no time at all.
+    """
+
+    sizes: tuple[Size, ...]
+    kernels: tuple[PortfolioKernel, ...]
+    seconds: NDArray[np.float64]
+    weights: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        seconds = np.array(self.seconds, dtype=np.float64)
+        weights = np.array(self.size_weights, dtype=np.float64)
+        if not self.sizes or not self.kernels:
+            raise UsageError("time table: needs at least one size and one kernel")
+        if seconds.shape != (len(self.sizes), len(self.kernels)):
+            raise UsageError(
+                f"time table: {len(self.sizes)} sizes and {len(self.kernels)} kernels, but times "
+                f"of shape {seconds.shape}"
+            )
+        if weights.shape != (len(self.sizes),):
+            raise UsageError(
+                f"time table: {len(self.sizes)} sizes, but weights of shape {weights.shape}"
+            )
+        if len(set(self.sizes)) != len(self.sizes):
+            raise UsageError("time table: a size stands twice")
+        if not np.all(np.isnan(seconds) | ((seconds > 0) & np.isfinite(seconds))):
+            raise UsageError("time table: times must be finite and positive, or nan")
+        if not np.all((weights > 0) & np.isfinite(weights)):
+            raise UsageError("time table: weights must be finite and positive")
+        if np.isnan(seconds).all(axis=1).any():
+            raise UsageError("time table: a size has no time")
+        seconds.flags.writeable = weights.flags.writeable = False
+        object.__setattr__(self, "seconds", seconds)
+        if self.weights is not None:
+            object.__setattr__(self, "weights", weights)
+
+    @property
+    def size_weights(self) -> NDArray[np.float64]:
+        """The weights, all 1 where none were given."""
+        return np.ones(len(self.sizes)) if self.weights is None else self.weights
+
+    @property
+    def best(self) -> NDArray[np.float64]:
+        """The fastest time of every size."""
+        return np.asarray(np.nanmin(self.seconds, axis=1))
+
+    @property
+    def log_ratios(self) -> NDArray[np.float64]:
+        """Log of time / best time of the size; a gap counts as `MISSING_FACTOR`."""
+        ratios = np.log(self.seconds / self.best[:, None])
+        return np.where(np.isnan(ratios), np.log(MISSING_FACTOR), ratios)
+
+    def take(self, rows: Sequence[int]) -> TimeTable:
+        """The same kernels on some of the sizes."""
+        index = np.asarray(rows, dtype=np.intp)
+        return TimeTable(
+            sizes=tuple(self.sizes[row] for row in rows),
+            kernels=self.kernels,
+            seconds=self.seconds[index],
+            weights=None if self.weights is None else self.weights[index],
+        )
+
+    @classmethod
+    def from_measurements(cls, rows: Iterable[Measurement]) -> TimeTable:
+        """Collect the measurements of one problem type on one device.
+
+        Where leaders were measured side by side in a final round, only they are kept, and a
+        final time beats one from the search: the fastest of many noisy search times is fast by
+        luck. Several measurements of one cell become the median of their medians. A kernel that
+        once crashed or computed a wrong result is left out, and so is a size that nobody solved.
+
+        Raises:
+            UsageError: when the rows mix problem types, devices or ways of measuring.
+            NoCorrectConfigError: when no kernel is left.
+        """
+        rows = list(rows)
+        for what, values in (
+            ("problem types", {problem_type_name(row.problem.contraction) for row in rows}),
+            ("devices", {row.device for row in rows}),
+            ("measuring protocols", {str(row.protocol) for row in rows}),
+        ):
+            if len(values) > 1:
+                raise UsageError(f"time table: rows of {len(values)} {what}: {sorted(values)}")
+        # A name with two sources comes from two versions of mltune; only the newer can be written.
+        newest = {row.kernel: row.source_hash for row in rows}
+        rows = [row for row in rows if row.source_hash == newest[row.kernel]]
+        unsafe = {row.kernel for row in rows if row.status in UNSAFE}
+        finalists = {row.kernel for row in rows if row.phase == FINAL and row.median is not None}
+        cells: dict[tuple[Size, str], list[Measurement]] = defaultdict(list)
+        for row in rows:
+            if row.kernel not in unsafe and (not finalists or row.kernel in finalists):
+                problem = row.problem
+                size = Size(problem.m, problem.n, problem.k, problem.batch)
+                cells[size, row.kernel].append(row)
+        times = {
+            cell: seconds for cell in cells if (seconds := _reported(cells[cell])) is not None
+        }
+        if not times:
+            raise NoCorrectConfigError(
+                f"time table: no kernel was right in {len(rows)} measurements"
+            )
+        sizes = sorted({size for size, _ in times})
+        kernels = {name: _kernel(cells[size, name][0]) for size, name in times}
+        return cls(
+            sizes=tuple(sizes),
+            kernels=tuple(kernels.values()),
+            seconds=np.array(
+                [[times.get((size, name), np.nan) for name in kernels] for size in sizes]
+            ),
+        )
+
+
+def _kernel(row: Measurement) -> PortfolioKernel:
+    return PortfolioKernel(
+        name=row.kernel, family=row.family, config=row.config, source_hash=row.source_hash
+    )
+
+
+def _reported(rows: list[Measurement]) -> float | None:
+    """A cell's seconds: of its final rows if there are any, so a leader that failed has none."""
+    final = [row for row in rows if row.phase == FINAL]
+    medians = [row.median for row in final or rows if row.median is not None]
+    return statistics.median(medians) if medians else None

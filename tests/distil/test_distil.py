@@ -1,0 +1,124 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mltune.distil import RegretRow, TimeTable, distil
+from mltune.distil.fit import Settings
+from mltune.distil.regret import regret_table
+from mltune.distil.rules import RULES
+from mltune.errors import UsageError
+from mltune.problem import Precision, gemm
+from mltune.selector import Leaf, Reason
+from mltune.selector.json import read_selector, write_selector
+
+MakeTable = Callable[..., TimeTable]
+SGEMM = gemm(Precision.SINGLE)
+
+
+def by_rule(rows: tuple[RegretRow, ...]) -> dict[str, RegretRow]:
+    return {row.rule: row for row in rows}
+
+
+def test_the_tree_beats_the_simple_rules_on_held_out_sizes(make_table: MakeTable) -> None:
+    rows = by_rule(distil(make_table(80), SGEMM).rows)
+
+    assert list(rows) == list(RULES)
+    assert rows["oracle"].regret.geomean == rows["oracle"].within_5_percent == 1
+    assert rows["best of portfolio"].regret.geomean > 0.99
+    assert rows["tree"].regret.geomean > 0.9
+    assert rows["tree"].regret.geomean > rows["single best kernel"].regret.geomean
+    assert rows["tree"].regret.geomean > rows["nearest size"].regret.geomean
+    assert rows["single best kernel"].regret.geomean > rows["random pick"].regret.geomean
+    for row in rows.values():
+        regret = row.regret
+        assert regret.sizes == 80
+        assert 0 < regret.worst <= regret.p10 <= 1
+        assert regret.worst <= regret.geomean <= 1
+
+
+def test_tuned_sizes_get_the_best_kernel_of_the_portfolio(make_table: MakeTable) -> None:
+    table = make_table(8, missing=0.2)
+    selector = distil(table, SGEMM, conditions=[("device", "none")]).selector
+
+    assert selector.conditions == (("device", "none"),)
+    for size, seconds, best in zip(table.sizes, table.seconds, table.best, strict=True):
+        choice = selector.choose(*size)
+        assert choice.reason is Reason.EXACT
+        assert seconds[table.kernels.index(choice.kernel)] <= 1.02 * best
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
+def test_few_sizes_are_enough(make_table: MakeTable, count: int) -> None:
+    distilled = distil(make_table(count), SGEMM)
+
+    assert (distilled.selector.regret is None) == (count == 1)
+    assert (distilled.rows == ()) == (count == 1)
+    if count == 1:
+        assert distilled.selector.tree == Leaf(0)
+
+
+def test_one_kernel_needs_no_question(make_table: MakeTable) -> None:
+    assert distil(make_table(20, kernels=1), SGEMM).selector.tree == Leaf(0)
+
+
+def test_gaps_are_never_chosen_for_a_tuned_size(make_table: MakeTable) -> None:
+    table = make_table(30, missing=0.5)
+    selector = distil(table, SGEMM).selector
+
+    for size, seconds in zip(table.sizes, table.seconds, strict=True):
+        assert np.isfinite(seconds[table.kernels.index(selector.choose(*size).kernel)])
+
+
+def test_held_out_sizes_do_not_shape_the_choice(make_table: MakeTable) -> None:
+    table = make_table(24)
+    train, test = table.take(range(18)), table.take(range(18, 24))
+    scrambled = TimeTable(
+        sizes=test.sizes, kernels=test.kernels, seconds=test.seconds[:, ::-1].copy()
+    )
+
+    for rule in ("tree", "M*N thresholds", "nearest size", "single best kernel"):
+        seen = RULES[rule](train, test, Settings())
+        assert np.all(seen >= 0)
+        # The same choices, judged by other times: the columns chosen did not follow the times.
+        columns = [
+            int(np.argmin(np.abs(row - loss)))
+            for row, loss in zip(test.log_ratios, seen, strict=True)
+        ]
+        again = RULES[rule](train, scrambled, Settings())
+        expected = scrambled.log_ratios[np.arange(6), columns]
+        assert np.array_equal(again, expected)
+
+
+def test_the_regret_is_the_same_for_the_same_seed(make_table: MakeTable) -> None:
+    table = make_table(20)
+
+    assert regret_table(table, held_out=0.25, settings=Settings(seed=5)) == regret_table(
+        table, held_out=0.25, settings=Settings(seed=5)
+    )
+
+
+def test_what_is_distilled_can_be_written_and_read(make_table: MakeTable, tmp_path: Path) -> None:
+    selector = distil(make_table(30), SGEMM).selector
+    write_selector(selector, tmp_path / "selector.json")
+
+    assert read_selector(tmp_path / "selector.json") == selector
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"tolerance": -0.1}, "distil: tolerance must be from 0.0 to 10.0, got -0.1"),
+        ({"tolerance": float("nan")}, "distil: tolerance must be"),
+        ({"max_kernels": 0}, "distil: max_kernels must be from 1"),
+        ({"max_depth": 101}, "distil: max_depth must be from 0 to 100, got 101"),
+        ({"held_out": 0.9}, "distil: held_out must be from 0.01 to 0.5, got 0.9"),
+    ],
+)
+def test_settings_out_of_range_are_refused(
+    make_table: MakeTable, fields: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        distil(make_table(2), SGEMM, **fields)

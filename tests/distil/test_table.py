@@ -1,0 +1,155 @@
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mltune.distil import Size, TimeTable
+from mltune.errors import NoCorrectConfigError, UsageError
+from mltune.problem import Precision, gemm, gemm_problem
+from mltune.record.measurement import Measurement, Status
+from mltune.selector import PortfolioKernel
+from mltune.space.config import Config
+
+
+def row(
+    kernel: str, m: int, *seconds: float, status: Status = Status.OK, **fields: Any
+) -> Measurement:
+    values: dict[str, Any] = {
+        "problem": gemm_problem(gemm(Precision.SINGLE), m, 8, 8),
+        "config": Config.of({"tile": len(kernel)}),
+        "family": "tiled",
+        "kernel": kernel,
+        "source_hash": "0",
+        "build_options": (),
+        "device": "a device",
+        "driver": "1",
+        "uuid": "",
+        "status": status,
+        "seconds": seconds,
+    }
+    return Measurement(**{**values, **fields})
+
+
+def cell(table: TimeTable, m: int, kernel: str) -> float:
+    column = [known.name for known in table.kernels].index(kernel)
+    return float(table.seconds[table.sizes.index(Size(m, 8, 8, 1)), column])
+
+
+def test_a_cell_is_the_median_of_its_measurements_medians() -> None:
+    rows = [row("k", 16, 1, 2, 9), row("k", 16, 4), row("k", 16, 3)]
+
+    assert cell(TimeTable.from_measurements(rows), 16, "k") == 3
+
+
+def test_final_times_beat_search_times_and_drop_those_who_were_no_leaders() -> None:
+    rows = [
+        row("lucky", 16, 1),
+        row("leader", 16, 2),
+        row("leader", 32, 5),
+        row("leader", 16, 3, phase="final"),
+    ]
+    table = TimeTable.from_measurements(rows)
+
+    assert [kernel.name for kernel in table.kernels] == ["leader"]
+    assert cell(table, 16, "leader") == 3
+    assert cell(table, 32, "leader") == 5
+
+
+def test_a_leader_that_failed_in_the_final_round_has_no_time_there() -> None:
+    rows = [
+        row("a", 16, 1),
+        row("a", 16, status=Status.TIMEOUT, phase="final"),
+        row("a", 32, 1, phase="final"),
+        row("b", 16, 2, phase="final"),
+    ]
+    table = TimeTable.from_measurements(rows)
+
+    assert np.isnan(cell(table, 16, "a"))
+    assert np.isnan(cell(table, 32, "b"))
+
+
+@pytest.mark.parametrize("status", [Status.WRONG_RESULT, Status.CRASHED])
+def test_a_kernel_that_was_once_unsafe_never_ships(status: Status) -> None:
+    rows = [row("bad", 16, 1), row("bad", 32, status=status), row("good", 16, 2)]
+
+    assert [kernel.name for kernel in TimeTable.from_measurements(rows).kernels] == ["good"]
+
+
+def test_failures_leave_gaps_and_sizes_without_any_time_are_left_out() -> None:
+    rows = [
+        row("a", 16, 1),
+        row("b", 16, status=Status.LAUNCH_ERROR),
+        row("b", 32, 1),
+        row("a", 64, status=Status.TIMEOUT),
+        row("", 16, status=Status.BUILD_ERROR),
+    ]
+    table = TimeTable.from_measurements(rows)
+
+    assert table.sizes == (Size(16, 8, 8, 1), Size(32, 8, 8, 1))
+    assert np.isnan(cell(table, 16, "b"))
+
+
+def test_of_two_sources_with_one_name_the_newer_counts() -> None:
+    rows = [row("k", 16, 1, source_hash="old"), row("k", 16, 2, source_hash="new")]
+    table = TimeTable.from_measurements(rows)
+
+    assert cell(table, 16, "k") == 2
+    assert table.kernels[0].source_hash == "new"
+
+
+def test_measurements_without_any_success_are_an_error_of_their_own() -> None:
+    with pytest.raises(NoCorrectConfigError, match="no kernel was right in 1 measurements"):
+        TimeTable.from_measurements([row("a", 16, status=Status.BUILD_ERROR)])
+    with pytest.raises(NoCorrectConfigError, match="no kernel was right in 0 measurements"):
+        TimeTable.from_measurements([])
+
+
+def test_measurements_that_cannot_be_compared_are_refused() -> None:
+    first = row("a", 16, 1)
+    other = gemm_problem(gemm(Precision.DOUBLE), 16, 8, 8)
+    for changed, message in (
+        (replace(first, problem=other), "2 problem types: .'dgemm_nn', 'sgemm_nn'"),
+        (replace(first, device="another"), "2 devices: .'a device', 'another'"),
+        (replace(first, protocol=99), "2 measuring protocols"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            TimeTable.from_measurements([first, changed])
+
+
+KERNEL = PortfolioKernel(name="k", family="f", config=Config.of({}), source_hash="0")
+SIZE = Size(1, 2, 3, 1)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"sizes": ()}, "at least one size and one kernel"),
+        ({"kernels": ()}, "at least one size and one kernel"),
+        ({"seconds": np.ones((1, 2))}, r"1 sizes and 1 kernels, but times of shape \(1, 2\)"),
+        ({"weights": np.ones(2)}, r"1 sizes, but weights of shape \(2,\)"),
+        ({"weights": np.zeros(1)}, "weights must be finite and positive"),
+        ({"seconds": np.zeros((1, 1))}, "times must be finite and positive, or nan"),
+        ({"seconds": np.full((1, 1), np.inf)}, "times must be finite and positive, or nan"),
+        ({"seconds": np.full((1, 1), np.nan)}, "a size has no time"),
+        ({"sizes": (SIZE, SIZE), "seconds": np.ones((2, 1))}, "a size stands twice"),
+    ],
+)
+def test_a_table_that_makes_no_sense_is_refused(fields: dict[str, Any], message: str) -> None:
+    values = {"sizes": (SIZE,), "kernels": (KERNEL,), "seconds": np.ones((1, 1)), **fields}
+    with pytest.raises(UsageError, match=message):
+        TimeTable(**values)
+
+
+def test_a_table_keeps_a_copy_that_nobody_can_change() -> None:
+    seconds = np.ones((1, 1))
+    table = TimeTable(sizes=(SIZE,), kernels=(KERNEL,), seconds=seconds)
+    seconds[0, 0] = 7
+
+    assert table.seconds[0, 0] == 1
+    with pytest.raises(ValueError, match="read-only"):
+        table.seconds[0, 0] = 2
+
+
+def test_labels_leave_out_a_batch_of_one() -> None:
+    assert (Size(1, 2, 3, 1).label, Size(1, 2, 3, 4).label) == ("1x2x3", "1x2x3x4")
