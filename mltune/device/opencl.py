@@ -54,12 +54,6 @@ class OpenCLDevice:
         """
         return build(self._context, self._device, kernel)
 
-    def upload(self, array: Array) -> cl.Buffer:
-        """Make a buffer with the contents of an array."""
-        buffer = self.allocate(array.nbytes)
-        self._checked(cl.enqueue_copy, self._queue, buffer, array)
-        return buffer
-
     def allocate(self, nbytes: int) -> cl.Buffer:
         """Make a buffer with arbitrary contents.
 
@@ -83,6 +77,10 @@ class OpenCLDevice:
         `first_byte` must be a multiple of 4096, which suits every driver's alignment.
         """
         return buffer.get_sub_region(first_byte, nbytes)
+
+    def write(self, buffer: cl.Buffer, array: Array) -> None:
+        """Fill a buffer from an array."""
+        self._checked(cl.enqueue_copy, self._queue, buffer, array)
 
     def copy(self, source: cl.Buffer, target: cl.Buffer) -> None:
         """Copy on the device; returns at once, in order with launches."""

@@ -1,0 +1,177 @@
+"""One measurement from build to times, in the process that owns the device.
+
+A kernel is built once and probed once on a small awkward problem; a kernel that fails there is
+wrong for every problem. Then, for each problem, its first result is compared in full and only
+a right one is timed. Built kernels and the numbers of problems are kept for the next request.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from mltune.device import (
+    BuildError,
+    DeviceLostError,
+    Execution,
+    LaunchError,
+    LimitError,
+    OpenCLDevice,
+    Program,
+)
+from mltune.errors import UsageError
+from mltune.kernel import Kernel
+from mltune.problem import Problem
+from mltune.record import Status
+from mltune.runner.cache import Cache
+from mltune.runner.messages import Outcome, Request, Stage
+from mltune.runner.probe import probe_problem
+from mltune.runner.timing import ClockError, TooSlowError, sample
+from mltune.runner.validation import Verdict
+from mltune.runner.workspace import Workspace, workspace_bytes
+
+_KEPT_PROGRAMS = 64
+# A real compile takes 0.15 s (NVIDIA) to 0.5 s (PoCL) of processor time, one that came from the
+# driver's disk cache 0.003 to 0.03 s. Processor time, because a busy machine stretches the other.
+_CACHED_CPU_SECONDS = 0.08
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """A built kernel, with what the probe found."""
+
+    program: Program
+    verdict: Verdict
+
+
+class Bench:
+    """Measures kernels on one device."""
+
+    def __init__(
+        self, device: OpenCLDevice, enter: Callable[[Stage], None], memory_bytes: int
+    ) -> None:
+        """Make a bench.
+
+        Args:
+            device: where kernels run.
+            enter: called whenever the work enters another stage.
+            memory_bytes: how much the numbers of problems may take, host and device together.
+        """
+        self._device = device
+        self._enter = enter
+        self._built: Cache[tuple[str, str], _Built] = Cache(_KEPT_PROGRAMS)
+        self._workspaces: Cache[tuple[Problem, int], Workspace] = Cache(memory_bytes)
+
+    def measure(self, request: Request) -> Outcome:
+        """Build, check and time one kernel on one problem; failing is an answer."""
+        compiled = _Compilation()
+        try:
+            outcome = self._measure(request, compiled)
+        except BuildError as error:
+            outcome = Outcome(status=Status.BUILD_ERROR, message=str(error))
+        except LimitError as error:
+            outcome = Outcome(status=Status.LAUNCH_ERROR, message=str(error))
+        except (LaunchError, ClockError) as error:
+            outcome = Outcome(status=Status.LAUNCH_ERROR, message=str(error), retire=True)
+        except DeviceLostError as error:
+            outcome = Outcome(status=Status.CRASHED, message=str(error), retire=True)
+        except TooSlowError as error:
+            outcome = Outcome(status=Status.TIMEOUT, message=str(error))
+        except UsageError as error:
+            outcome = Outcome(status=Status.INVALID, message=str(error))
+        return replace(
+            outcome, compile_seconds=compiled.seconds or None, compile_cached=compiled.is_cached
+        )
+
+    def _measure(self, request: Request, compiled: _Compilation) -> Outcome:
+        built = self._build(request.kernel, request.seed, compiled)
+        if built.verdict.fault:
+            return _wrong(built.verdict, "on the probe")
+        problem = request.problem.canonical()
+        key = (problem, request.seed)
+        kept = self._workspaces.get(key)
+        workspace = kept or self._prepare(problem, request.seed)
+        verdict, execution = self._run_checked(workspace, built.program, compiled)
+        if verdict.fault and kept:
+            # An earlier kernel may have spoilt the inputs: only fresh ones condemn this one.
+            self._workspaces.drop(key)
+            workspace = self._prepare(problem, request.seed)
+            verdict, execution = self._run_checked(workspace, built.program, compiled)
+        if verdict.fault:
+            self._workspaces.drop(key)
+            return _wrong(verdict, "")
+        self._enter(Stage.RUNNING)
+        seconds = sample(
+            lambda: workspace.launch(built.program),
+            request.samples,
+            request.run_seconds - execution.seconds,
+        )
+        return Outcome(
+            status=Status.OK,
+            seconds=seconds,
+            max_error=verdict.max_error,
+            error_bound=verdict.error_bound,
+        )
+
+    def _build(self, kernel: Kernel, seed: int, compiled: _Compilation) -> _Built:
+        key = (kernel.name, kernel.source_hash)
+        if (kept := self._built.get(key)) is not None:
+            compiled.is_cached = True
+            return kept
+        workspace = Workspace.make(self._device, probe_problem(kernel), seed)
+        self._enter(Stage.BUILDING)
+        cpu_before = time.process_time()
+        program = self._device.build(kernel)
+        compiled.seconds += program.build_seconds
+        verdict, _ = self._run_checked(workspace, program, compiled, cpu_before)
+        if not verdict.fault and not workspace.inputs_untouched(seed):
+            verdict = replace(verdict, fault="A or B, or memory around them, was written")
+        built = _Built(program, verdict)
+        self._built.put(key, built)
+        return built
+
+    def _prepare(self, problem: Problem, seed: int) -> Workspace:
+        self._enter(Stage.PREPARING)
+        cost = workspace_bytes(problem)
+        self._workspaces.make_room(cost)
+        workspace = Workspace.make(self._device, problem, seed)
+        self._workspaces.put((problem, seed), workspace, cost)
+        return workspace
+
+    def _run_checked(
+        self,
+        workspace: Workspace,
+        program: Program,
+        compiled: _Compilation,
+        cpu_before: float | None = None,
+    ) -> tuple[Verdict, Execution]:
+        """Launch once, and check. Whatever precedes the start on the device is compiling."""
+        self._enter(Stage.BUILDING)
+        workspace.restore()
+        execution = workspace.launch(program)
+        execution.wait_until_running()
+        if cpu_before is not None:
+            compiled.is_cached = time.process_time() - cpu_before < _CACHED_CPU_SECONDS
+        self._enter(Stage.RUNNING)
+        execution.wait()
+        self._enter(Stage.CHECKING)
+        compiled.seconds += execution.delay_seconds
+        return workspace.check(), execution
+
+
+@dataclass(slots=True)
+class _Compilation:
+    """What one request spends on compiling, summed up on the way."""
+
+    seconds: float = 0.0
+    is_cached: bool = False
+
+
+def _wrong(verdict: Verdict, where: str) -> Outcome:
+    return Outcome(
+        status=Status.WRONG_RESULT,
+        max_error=verdict.max_error,
+        error_bound=verdict.error_bound,
+        message=f"{verdict.fault} {where}".strip(),
+    )

@@ -1,0 +1,107 @@
+"""What the runner and its worker process say to each other, as JSON lines.
+
+The worker says `{"device": ...}` once it is ready, or `{"error": kind, "message": text}`. To each
+request it says one `{"stage": ...}` whenever the work enters another stage, then one
+`{"answer": ...}`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import Enum
+from typing import Any
+
+from mltune.kernel import Kernel
+from mltune.problem import Contraction, Problem
+from mltune.record import Status
+from mltune.space.config import Config
+
+
+class Stage(Enum):
+    """What the worker is busy with; each stage has a time limit of its own."""
+
+    STARTING = "starting"
+    BUILDING = "building"
+    PREPARING = "preparing"
+    RUNNING = "running"
+    CHECKING = "checking"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One measurement to make.
+
+    Attributes:
+        samples: how many launches to time.
+        run_seconds: the time that all launches together may take.
+    """
+
+    problem: Problem
+    kernel: Kernel
+    samples: int
+    seed: int
+    run_seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready mapping that `from_json` reads back."""
+        kernel = self.kernel
+        return {
+            "problem": self.problem.to_json(),
+            "kernel": {
+                "name": kernel.name,
+                "family": kernel.family,
+                "contraction": kernel.contraction.to_json(),
+                "config": kernel.config.to_json(),
+                "source": kernel.source,
+                "build_options": kernel.build_options,
+                "work_group": kernel.work_group,
+                "macro_tile": kernel.macro_tile,
+            },
+            "samples": self.samples,
+            "seed": self.seed,
+            "run_seconds": self.run_seconds,
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> Request:
+        """Read what `to_json` wrote; a source is text, so that any kernel can be sent."""
+        kernel = dict(data["kernel"])
+        kernel["contraction"] = Contraction.from_json(kernel["contraction"])
+        kernel["config"] = Config.from_json(kernel["config"])
+        for name in ("build_options", "work_group", "macro_tile"):
+            kernel[name] = tuple(kernel[name])
+        return cls(
+            problem=Problem.from_json(data["problem"]),
+            kernel=Kernel(**kernel),
+            samples=data["samples"],
+            seed=data["seed"],
+            run_seconds=data["run_seconds"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a request ended; the fields mean what `Measurement` says.
+
+    Attributes:
+        retire: whether the device may be damaged, so that a new process should take over.
+    """
+
+    status: Status
+    seconds: tuple[float, ...] = ()
+    max_error: float | None = None
+    error_bound: float | None = None
+    compile_seconds: float | None = None
+    compile_cached: bool = False
+    message: str = ""
+    retire: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready mapping that `from_json` reads back."""
+        return {**asdict(self), "status": self.status.value}
+
+    @classmethod
+    def from_json(cls, data: Any) -> Outcome:
+        """Read what `to_json` wrote."""
+        values = {**data, "status": Status(data["status"]), "seconds": tuple(data["seconds"])}
+        return cls(**values)

@@ -1,0 +1,45 @@
+"""A small awkward problem that every freshly built kernel has to get right before it is timed."""
+
+from __future__ import annotations
+
+from mltune.kernel import Kernel
+from mltune.problem import Problem
+
+_SUM_LENGTH = 131  # prime: whole steps of any usual depth, and a remainder
+_GAP = 3  # elements of no use between columns, so that leading dimensions are odd or unaligned
+
+
+def probe_problem(kernel: Kernel) -> Problem:
+    """Return a problem with remainders on every side, gaps, offsets, alpha and beta.
+
+    One more than a macro tile along d0 and one less along d1: whole tiles, a tile with a single
+    row and one with a missing column. Other indices have extent 2.
+    """
+    contraction = kernel.contraction
+    extents = dict.fromkeys(range(contraction.num_indices), 2)
+    if contraction.d0 is not None:
+        extents[contraction.d0] = kernel.macro_tile[0] + 1
+    if contraction.d1 is not None:
+        extents[contraction.d1] = max(kernel.macro_tile[1] - 1, 1)
+    if contraction.du is not None:
+        extents[contraction.du] = _SUM_LENGTH
+    is_complex = contraction.precision.is_complex
+    return Problem(
+        contraction=contraction,
+        sizes=tuple(extents[index] for index in range(contraction.num_indices)),
+        strides_a=_strides([extents[i] for i in contraction.index_assignments_a]),
+        strides_b=_strides([extents[i] for i in contraction.index_assignments_b]),
+        strides_c=_strides([extents[i] for i in range(contraction.num_indices_c)]),
+        offset_a=5,
+        offset_b=7,
+        offset_c=3,
+        alpha=1.5 - 0.5j if is_complex else 1.5,
+        beta=-0.5 + 0.25j if is_complex else -0.5,
+    )
+
+
+def _strides(extents: list[int]) -> tuple[int, ...]:
+    strides = [1]
+    for extent in extents[:-1]:
+        strides.append(strides[-1] * extent + _GAP)
+    return tuple(strides)

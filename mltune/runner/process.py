@@ -1,0 +1,140 @@
+"""A worker process at the end of two pipes, which can be killed at any moment."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+_TAIL_BYTES = 16384
+_CHUNK = 65536
+
+
+class WorkerDiedError(Exception):
+    """The process ended; the message says how, with its last words."""
+
+
+class WorkerProcess:
+    """One `mltune.runner.worker`: JSON lines to it and from it, with a deadline.
+
+    It is leader of a session of its own, so that Ctrl-C in a terminal does not reach it, and a
+    kill reaches all that it started.
+    """
+
+    def __init__(self, device_spec: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "mltune.runner.worker", device_spec],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        assert self._process.stdin
+        assert self._process.stdout
+        assert self._process.stderr
+        self._input = self._process.stdin
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._process.stdout, selectors.EVENT_READ, "answers")
+        self._selector.register(self._process.stderr, selectors.EVENT_READ, "words")
+        self._partial = b""
+        self._lines: collections.deque[bytes] = collections.deque()
+        self._words = b""
+
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether it has not ended yet."""
+        return self._process.poll() is None
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Write one line.
+
+        Raises:
+            WorkerDiedError: when nobody reads any more.
+        """
+        try:
+            self._input.write(json.dumps(message).encode() + b"\n")
+            self._input.flush()
+        except BrokenPipeError as error:
+            raise self._death() from error
+
+    def receive(self, seconds: float) -> dict[str, Any]:
+        """Return the next line.
+
+        Raises:
+            TimeoutError: when none came in time; the process still runs.
+            WorkerDiedError: when the process ended first.
+        """
+        deadline = time.monotonic() + seconds
+        while not self._lines:
+            events = self._selector.select(max(deadline - time.monotonic(), 0))
+            if not events:
+                if time.monotonic() >= deadline:
+                    raise TimeoutError
+                continue
+            for key, _ in events:
+                chunk = os.read(key.fd, _CHUNK)
+                if key.data == "words":
+                    self._words = (self._words + chunk)[-_TAIL_BYTES:]
+                    if not chunk:
+                        self._selector.unregister(key.fileobj)
+                elif chunk:
+                    *lines, self._partial = (self._partial + chunk).split(b"\n")
+                    self._lines.extend(lines)
+                else:
+                    raise self._death()
+        try:
+            message = json.loads(self._lines.popleft())
+        except ValueError as error:  # a kernel scribbled over the worker's memory
+            raise self._death() from error
+        if not isinstance(message, dict):
+            raise self._death()
+        return message
+
+    def kill(self) -> None:
+        """End the process and all that it started, at once; doing it twice is fine."""
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        self._selector.close()
+        for stream in (self._input, self._process.stdout, self._process.stderr):
+            with contextlib.suppress(BrokenPipeError):
+                if stream:
+                    stream.close()
+
+    def _death(self) -> WorkerDiedError:
+        """Collect how it ended, making sure that it did."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=5)
+        code = self._process.poll()
+        if code is None:
+            ending = "closed its output"
+        elif code < 0:
+            ending = f"was killed by {signal.Signals(-code).name}"
+        else:
+            ending = f"ended with exit status {code}"
+        self._drain()
+        self.kill()
+        last = [line for line in self._words.decode(errors="replace").splitlines() if line.strip()]
+        return WorkerDiedError(f"{ending}: {last[-1].strip()}" if last else ending)
+
+    def _drain(self) -> None:
+        """Read what is left of its words, without waiting for a grandchild to close them."""
+        assert self._process.stderr
+        descriptor = self._process.stderr.fileno()
+        os.set_blocking(descriptor, False)
+        with contextlib.suppress(BlockingIOError):
+            while chunk := os.read(descriptor, _CHUNK):
+                self._words = (self._words + chunk)[-_TAIL_BYTES:]

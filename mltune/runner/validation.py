@@ -1,0 +1,186 @@
+"""Is the whole result right? Every element is held against a float64 reference.
+
+The bound of an element grows with the length of the sum and with the numbers in it:
+
+    (min(k, 16) + 4) u (|alpha| ||a|| ||b|| + |beta| max|c|)
+
+where a and b are the element's row of A and column of B, ||.|| is the Euclidean norm and u the
+unit roundoff of the precision (twice that for complex numbers). Up to 16 terms this is the
+rigorous bound of Higham, "Accuracy and Stability of Numerical Algorithms", section 3.1, because
+|a|.|b| <= ||a|| ||b||. For longer sums the rounding errors of random data are a random walk of
+standard deviation 0.4 u ||a|| ||b||, where the rigorous bound would grow to be so wide that a
+missing term could hide in it; 20 u ||a|| ||b|| is never reached by rounding, and is about
+1.5e-3 for single precision at k = 4096, where a term is 0.25 on average.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mltune.problem import Problem
+from mltune.runner.data import Array, Layout, Operands, untouched_outside
+
+RIGOROUS_TERMS = 16
+_BLOCK_ELEMENTS = 1 << 16  # what fits in a core's cache with its temporaries
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reference:
+    """The right result with what the bound needs; axes are C's indices.
+
+    Attributes:
+        values: float64 or complex128.
+        norms_a: factor of the bound along A's indices, with extent 1 along the others.
+        norms_b: the same for B.
+        constant: the part of the bound that does not depend on the element.
+    """
+
+    values: Array
+    norms_a: Array
+    norms_b: Array
+    constant: float
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of host memory."""
+        return self.values.nbytes + self.norms_a.nbytes + self.norms_b.nbytes
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the check of one result says.
+
+    Attributes:
+        fault: why the result is wrong, in one line; empty if it is right.
+        max_error: the largest |computed - reference|; None if the result has a NaN.
+        error_bound: the bound of that element.
+    """
+
+    fault: str
+    max_error: float | None
+    error_bound: float | None
+
+
+def reference(problem: Problem, data: Operands) -> Reference:
+    """Compute the product in double precision, from the numbers as they are stored."""
+    contraction = problem.contraction
+    wide = np.complex128 if contraction.precision.is_complex else np.float64
+    batch, free_a, free_b = (
+        contraction.batch_indices,
+        contraction.free_indices_a,
+        contraction.free_indices_b,
+    )
+    summed = contraction.summation_indices
+
+    def matrices(tensor: str, buffer: Array, rows: Sequence[int], columns: Sequence[int]) -> Array:
+        assigned = getattr(contraction, f"index_assignments_{tensor}")
+        view = Layout.of(problem, tensor).elements(buffer)
+        order = [assigned.index(index) for index in (*batch, *rows, *columns)]
+        shape = [math.prod(problem.sizes[i] for i in group) for group in (batch, rows, columns)]
+        matrix = view.transpose(order).astype(wide).reshape(shape)
+        return matrix.conj() if getattr(contraction, f"conjugate_{tensor}") else matrix
+
+    # C transposed, B^T A^T, is in memory order when C's first index is A's.
+    b = matrices("b", data.b, free_b, summed)
+    a = matrices("a", data.a, summed, free_a)
+    scalar = np.dtype(contraction.precision.dtype).type
+    alpha, beta = (wide(scalar(value)) for value in (problem.alpha, problem.beta))
+    values = np.matmul(b, a)
+    values *= alpha
+    values = _in_c_order(values, (*batch, *free_b, *free_a), problem)
+    largest_c = 0.0
+    if problem.beta != 0:
+        c = Layout.of(problem, "c").elements(data.c).astype(wide)
+        values += beta * c
+        largest_c = float(np.abs(c).max())
+    limits = np.finfo(contraction.precision.dtype)
+    parts = 2 if contraction.precision.is_complex else 1
+    roundoff = parts * float(limits.eps) / 2
+    gamma = (min(problem.k, RIGOROUS_TERMS) + 4) * roundoff
+    # Below the smallest number there is no relative accuracy; for half that is 6e-8.
+    underflow = (problem.k + 2) * parts * float(limits.smallest_subnormal)
+    norms_a = gamma * abs(alpha) * np.sqrt((np.abs(a) ** 2).sum(axis=1))
+    norms_b = np.sqrt((np.abs(b) ** 2).sum(axis=2))
+    return Reference(
+        values=values,
+        norms_a=_in_c_order(norms_a, (*batch, *free_a), problem),
+        norms_b=_in_c_order(norms_b, (*batch, *free_b), problem),
+        constant=gamma * abs(beta) * largest_c + underflow,
+    )
+
+
+def check(computed: Array, layout: Layout, right: Reference) -> Verdict:
+    """Compare C's whole guarded buffer with the reference; the buffer is used up.
+
+    Args:
+        computed: what the device left in C's buffer.
+        layout: where C lies in it.
+        right: the reference.
+    """
+    shape = right.values.T.shape  # transposed: memory order
+    found, expected = layout.elements(computed).T, right.values.T
+    norms_a = np.broadcast_to(right.norms_a.T, shape)
+    norms_b = np.broadcast_to(right.norms_b.T, shape)
+    wrong, fault = 0, ""
+    max_error, bound_there, has_nan = -1.0, 0.0, False
+    for block in _blocks(shape):
+        with np.errstate(invalid="ignore"):  # an infinity or a NaN is found below
+            error = np.abs(found[block] - expected[block])
+        bound = norms_a[block] * norms_b[block]
+        bound += right.constant
+        bad = ~(error <= bound)  # so that a NaN is bad
+        worst = np.unravel_index(int(error.argmax()), error.shape)  # a NaN counts as largest
+        has_nan = has_nan or bool(np.isnan(error[worst]))
+        if error[worst] > max_error:
+            max_error, bound_there = float(error[worst]), float(bound[worst])
+        if bad.any():
+            first = np.unravel_index(int(bad.argmax()), bad.shape)
+            if not fault:
+                where = tuple(
+                    int(inner) + (outer.start or 0)
+                    for inner, outer in zip(first, block, strict=True)
+                )
+                fault = (
+                    f"C{list(where[::-1])} is {found[block][first]:.9g}, expected "
+                    f"{expected[block][first]:.9g} within {bound[first]:.2g}"
+                )
+            wrong += int(bad.sum())
+    if fault:
+        fault = f"{wrong} of {right.values.size} elements are wrong: {fault}"
+    if not untouched_outside(computed, layout):
+        fault = fault or "memory outside of C's elements was written"
+    if has_nan or not math.isfinite(max_error):
+        return Verdict(fault, None, None)
+    return Verdict(fault, max_error, bound_there)
+
+
+def _in_c_order(values: Array, indices: tuple[int, ...], problem: Problem) -> Array:
+    """Unfold axes that were merged, sort them by index, and put extent 1 where C has others."""
+    unfolded = values.reshape([problem.sizes[index] for index in indices])
+    sorted_axes = unfolded.transpose(np.argsort(indices, kind="stable"))
+    return sorted_axes.reshape(
+        [
+            problem.sizes[index] if index in indices else 1
+            for index in range(problem.contraction.num_indices_c)
+        ]
+    )
+
+
+def _blocks(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
+    """Cut an array into pieces of about _BLOCK_ELEMENTS along its first axes."""
+    if len(shape) == 0 or math.prod(shape) <= _BLOCK_ELEMENTS:
+        yield (slice(None),) * len(shape)
+        return
+    rest = math.prod(shape[1:])
+    step = max(1, _BLOCK_ELEMENTS // rest)
+    for start in range(0, shape[0], step):
+        along = slice(start, min(start + step, shape[0]))
+        if rest > _BLOCK_ELEMENTS:
+            for inner in _blocks(shape[1:]):
+                yield (along, *inner)
+        else:
+            yield (along, *(slice(None),) * (len(shape) - 1))

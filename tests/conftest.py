@@ -1,0 +1,151 @@
+"""What all tests share: the PoCL device with a warm cache, and a plain kernel to measure."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mltune.device_info import DeviceInfo
+from mltune.kernel import Kernel
+from mltune.problem import Contraction, gemm
+from mltune.problem.precision import Precision
+from mltune.runner import WorkerRunner
+from mltune.space.config import Config
+
+# Before anything loads the driver: PoCL reads it once. Kept between runs, so that those are warm.
+_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mltune-tests" / "pocl"
+_CACHE.mkdir(parents=True, exist_ok=True)
+os.environ["POCL_CACHE_DIR"] = str(_CACHE)
+# Warnings are errors here, and pyopencl warns about every kernel that has a build log.
+os.environ["PYOPENCL_COMPILER_OUTPUT"] = "0"
+
+_TYPES = {Precision.SINGLE: "float", Precision.DOUBLE: "double"}
+
+_SOURCE = """
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+__kernel void {name}(
+    __global {type} *c, __global const {type} *a, __global const {type} *b,
+    {type} alpha, {type} beta, uint size_i, uint size_j, uint size_l,
+    ulong offset_c, ulong ld_c, ulong batch_stride_c,
+    ulong offset_a, ulong ld_a, ulong batch_stride_a,
+    ulong offset_b, ulong ld_b, ulong batch_stride_b)
+{{
+    const ulong i = get_global_id(0), j = get_global_id(1), z = get_global_id(2);
+    {before}
+    if (i >= size_i || j >= size_j) return;
+    {type} sum = 0;
+    for (ulong l = 0; l < size_l; ++l)
+        sum += a[offset_a + z * batch_stride_a + {a}] * b[offset_b + z * batch_stride_b + {b}];
+    {after}
+    __global {type} *out = c + offset_c + z * batch_stride_c + j * ld_c + i;
+    *out = beta == 0 ? alpha * sum : alpha * sum + beta * *out;
+}}
+"""
+
+# Lines of a kernel that go before and after its sum.
+_FAULTS: dict[str, tuple[str, str]] = {
+    "none": ("", ""),
+    "syntax": ("this is no C;", ""),
+    "endless": ("while (1) { c[0] = beta; }", ""),
+    "write_far": ("c[1000000000000ul + i] = 0;", ""),
+    "write_before": ("if (i == 0 && j == 0) c[-7] = 1;", ""),
+    "write_after": ("", "c[offset_c + ld_c * size_j + 5] = 1;"),
+    "write_input": ("if (i == 0 && j == 0) ((__global int *)a)[0] = 1;", ""),
+    "one_wrong": ("", "if (i == size_i - 1 && j == size_j - 1) sum += 1;"),
+    "short_sum": ("if (size_l > 1) --size_l;", ""),
+    "wrong_if_even": ("", "if (size_i % 2 == 0) sum = 0;"),
+    "print": ('if (i == 0 && j == 0) printf("{\\"answer\\": 0}\\n");', ""),
+    "reads_c": ("", "sum += 0 * c[offset_c + j * ld_c + i];"),
+    "local_memory": ("__local float big[4000000]; big[i] = i; c[0] = big[i / 2];", ""),
+}
+
+
+class NaiveFamily:
+    """One work-item per element of C; a config names the work-group and one of `_FAULTS`."""
+
+    name = "naive"
+
+    def generate(self, contraction: Contraction, config: Config) -> Kernel:
+        """Write the kernel, with the lines that spoil it."""
+        canonical = contraction.canonical()
+        summed = canonical.summation_indices[0]
+        by_sum_a = canonical.index_assignments_a[0] == summed
+        by_sum_b = canonical.index_assignments_b[0] == summed
+        group = (config.int("work_group_0"), config.int("work_group_1"), 1)
+        fault = config.word("fault")
+        before, after = _FAULTS[fault]
+        name = f"naive_{canonical.name}_{fault}_{group[0]}x{group[1]}"
+        return Kernel(
+            name=name,
+            family=self.name,
+            contraction=canonical,
+            config=config,
+            source=_SOURCE.format(
+                name=name,
+                type=_TYPES[canonical.precision],
+                before=before,
+                after=after,
+                a="i * ld_a + l" if by_sum_a else "l * ld_a + i",
+                b="j * ld_b + l" if by_sum_b else "l * ld_b + j",
+            ),
+            build_options=(),
+            work_group=group,
+            macro_tile=group[:2],
+        )
+
+
+@pytest.fixture(scope="session")
+def device_spec() -> str:
+    """The device of all tests: PoCL, wherever it stands in the driver's list."""
+    return "Portable Computing Language"
+
+
+@pytest.fixture(scope="session")
+def naive_family() -> NaiveFamily:
+    """A family of plain kernels, right and faulty ones."""
+    return NaiveFamily()
+
+
+@pytest.fixture(scope="session")
+def naive_config() -> Callable[..., Config]:
+    """Make a config of the naive family."""
+
+    def make(fault: str = "none", group: tuple[int, int] = (8, 4)) -> Config:
+        return Config.of({"work_group_0": group[0], "work_group_1": group[1], "fault": fault})
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def naive_kernel(
+    naive_family: NaiveFamily, naive_config: Callable[..., Config]
+) -> Callable[..., Kernel]:
+    """Make a kernel of the naive family, `sgemm_nn` by default."""
+
+    def make(
+        fault: str = "none",
+        contraction: Contraction | None = None,
+        group: tuple[int, int] = (8, 4),
+    ) -> Kernel:
+        of = contraction or gemm(Precision.SINGLE)
+        return naive_family.generate(of, naive_config(fault, group))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def pocl_runner(device_spec: str, naive_family: NaiveFamily) -> Iterator[WorkerRunner]:
+    """A live runner of naive kernels with short limits, shared by the session."""
+    with WorkerRunner(
+        device_spec, naive_family, build_timeout_seconds=30, run_timeout_seconds=2
+    ) as runner:
+        yield runner
+
+
+@pytest.fixture(scope="session")
+def device_info(pocl_runner: WorkerRunner) -> DeviceInfo:
+    """PoCL's own description of itself on this machine."""
+    return pocl_runner.device
