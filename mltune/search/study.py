@@ -1,0 +1,104 @@
+"""A run's trials as an Optuna study in a database, for `optuna-dashboard` to show.
+
+The study is a copy for people: mltune never reads it back, the measurements are the truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import optuna
+import sqlalchemy.exc
+from optuna.distributions import BaseDistribution, CategoricalDistribution
+from optuna.trial import FrozenTrial, TrialState, create_trial
+
+from mltune.errors import MltuneError
+from mltune.record.measurement import Status
+from mltune.search.searcher import check_answer
+from mltune.space.config import Config
+from mltune.space.parameter import Parameter
+
+_NUMBER = "trial"
+"""The user attribute that tells which of the run's trials a trial of the study is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """How one config did in a run.
+
+    Attributes:
+        number: of the trial in its run.
+        value: what the search made small; None if it failed.
+        message: why it failed; empty if ok.
+
+    Raises:
+        ValueError: when value and status disagree.
+    """
+
+    number: int
+    config: Config
+    value: float | None
+    status: Status
+    message: str = ""
+
+    def __post_init__(self) -> None:
+        check_answer(self.value, self.status)
+
+
+def mirror(
+    trials: Iterable[Trial], parameters: Sequence[Parameter], url: str, study_name: str
+) -> int:
+    """Add to a study those trials that it lacks, and make the study if there is none.
+
+    Args:
+        trials: a run's trials; those whose number the study has are passed over.
+        parameters: of the space that was searched.
+        url: an SQLAlchemy URL, such as `sqlite:///run.db`.
+        study_name: under which the dashboard lists the study.
+
+    Returns:
+        how many trials were added.
+
+    Raises:
+        MltuneError: when the database cannot be written, or the study in it is of another space.
+    """
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    distributions: dict[str, BaseDistribution] = {
+        parameter.name: CategoricalDistribution(parameter.values) for parameter in parameters
+    }
+    try:
+        storage = optuna.storages.RDBStorage(url)
+        try:
+            study = optuna.create_study(
+                storage=storage, study_name=study_name, load_if_exists=True
+            )
+            present = {trial.user_attrs.get(_NUMBER) for trial in study.get_trials(deepcopy=False)}
+            lacking = [trial for trial in trials if trial.number not in present]
+            for trial in lacking:
+                study.add_trial(_frozen(trial, distributions))
+        finally:
+            storage.engine.dispose()
+    except (sqlalchemy.exc.SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
+        reason = str(error.__cause__ or error).splitlines()[0]
+        raise MltuneError(f"study '{study_name}' in {url}: {reason}") from error
+    except ValueError as error:
+        raise MltuneError(
+            f"study '{study_name}' in {url}: holds trials of another space ({error})"
+        ) from error
+    return len(lacking)
+
+
+def _frozen(trial: Trial, distributions: dict[str, BaseDistribution]) -> FrozenTrial:
+    return create_trial(
+        state=TrialState.COMPLETE if trial.status is Status.OK else TrialState.FAIL,
+        value=trial.value,
+        params=dict(trial.config),
+        distributions=distributions,
+        user_attrs={
+            _NUMBER: trial.number,
+            "config": trial.config.id,
+            "status": trial.status.value,
+            **({"message": trial.message} if trial.message else {}),
+        },
+    )

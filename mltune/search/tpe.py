@@ -1,0 +1,105 @@
+"""Optuna's TPE over the feasible configs of a space.
+
+The sampler knows neither constraints nor what was tried, so its proposal is a wish: the study
+holds only configs that were really handed out, and where a wish cannot be granted, the nearest
+config that can takes its place. A wish costs no budget.
+"""
+
+from __future__ import annotations
+
+import optuna
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    IntDistribution,
+)
+from optuna.trial import TrialState, create_trial
+
+from mltune.record.measurement import Status
+from mltune.search.searcher import check_answer
+from mltune.search.unseen import UnseenConfigs
+from mltune.space.config import Config
+from mltune.space.parameter import Parameter
+from mltune.space.space import Space
+
+_WISHES = 4
+_NEAREST = 64
+
+
+class TpeSearcher:
+    """Proposes configs with a tree-structured Parzen estimator; a `Searcher`.
+
+    It starts with random configs, until ten of them have worked.
+
+    Args:
+        seed: decides every proposal, given the answers.
+    """
+
+    def __init__(self, space: Space, seed: int) -> None:
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        self._space = space
+        self._unseen = UnseenConfigs(space, seed)
+        self._sampler = optuna.samplers.TPESampler(seed=seed)
+        self._study = optuna.create_study(sampler=self._sampler)
+        self._distributions = {p.name: _distribution(p) for p in space.parameters}
+        # The sampler samples for a trial. This one stays open and never gets a value.
+        self._wishing = self._study.ask().number
+        self._trials: dict[Config, int] = {}
+
+    def ask(self) -> Config | None:
+        """Return the next config."""
+        config = self._granted_wish() or self._unseen.draw()
+        if config is not None:
+            self._unseen.see(config)
+            self._add(config, TrialState.RUNNING, None)
+        return config
+
+    def tell(self, config: Config, value: float | None, status: Status) -> None:
+        """Tell the study; a failure becomes a failed trial."""
+        check_answer(value, status)
+        state = TrialState.COMPLETE if status is Status.OK else TrialState.FAIL
+        if config in self._trials:
+            self._study.tell(self._trials[config], value, state, skip_if_finished=True)
+        elif config in self._unseen:
+            self._unseen.see(config)
+            self._add(config, state, value)
+
+    def _granted_wish(self) -> Config | None:
+        """Return an unseen config that the sampler wants, or nearly; None if it has no wish."""
+        nearest: tuple[Config, ...] = ()
+        for _ in range(_WISHES):
+            wish = self._wish()
+            if wish is None:
+                return None
+            if wish in self._unseen:
+                return wish
+            if not nearest:
+                nearest = self._space.near(wish, _NEAREST)
+        return next((config for config in nearest if config in self._unseen), None)
+
+    def _wish(self) -> Config | None:
+        trial = self._study.get_trials(deepcopy=False)[self._wishing]
+        ranks = self._sampler.sample_relative(self._study, trial, self._distributions)
+        if not ranks:
+            return None
+        return Config.of({p.name: p.values[ranks[p.name]] for p in self._space.parameters})
+
+    def _add(self, config: Config, state: TrialState, value: float | None) -> None:
+        ranks = {p.name: p.values.index(config[p.name]) for p in self._space.parameters}
+        self._trials[config] = len(self._study.get_trials(deepcopy=False))
+        self._study.add_trial(
+            create_trial(
+                state=state,
+                value=value,
+                params=ranks,
+                distributions=self._distributions,
+                user_attrs={"config": config.id},
+            )
+        )
+
+
+def _distribution(parameter: Parameter) -> BaseDistribution:
+    """Offer the sampler a value's number: numbers as steps, because most double, words apart."""
+    if parameter.is_number:
+        return IntDistribution(0, len(parameter.values) - 1)
+    return CategoricalDistribution(range(len(parameter.values)))
