@@ -34,12 +34,21 @@ class DeviceEntry:
 
 
 def list_devices() -> tuple[DeviceEntry, ...]:
-    """Return every device of every OpenCL platform; empty when there is none."""
-    return tuple(
+    """Return every device of every OpenCL platform.
+
+    Raises:
+        NoDeviceError: when there is none, with what would help.
+    """
+    platforms = _platforms()
+    entries = tuple(
         DeviceEntry(number, position, describe(device))
-        for number, platform in enumerate(_platforms())
+        for number, platform in enumerate(platforms)
         for position, device in enumerate(platform_devices(platform))
     )
+    if not entries:
+        hints = "; ".join(no_device_hints([platform.name for platform in platforms]))
+        raise NoDeviceError(f"no OpenCL device ({hints})")
+    return entries
 
 
 def choose(spec: str = "auto", entries: Sequence[DeviceEntry] | None = None) -> DeviceEntry:
@@ -55,13 +64,10 @@ def choose(spec: str = "auto", entries: Sequence[DeviceEntry] | None = None) -> 
         NoDeviceError: when there is no such device, with what would help.
         UsageError: when the name fits several devices.
     """
-    known = list_devices() if entries is None else tuple(entries)
     word = spec.strip().lower()
     if not word:
         raise UsageError("device: expected auto, cpu, gpu, P:D or a part of a name, got nothing")
-    if not known:
-        hints = "; ".join(no_device_hints([platform.name for platform in _platforms()]))
-        raise NoDeviceError(f"no OpenCL device ({hints})")
+    known = list_devices() if entries is None else tuple(entries)
     entry = _by_kind(word, known) if word in ("auto", "cpu", "gpu") else _by_name(word, known)
     if problem := missing_linker(entry.info):
         raise NoDeviceError(f"device {entry.number} {entry.info.name} cannot build: {problem}")

@@ -65,6 +65,7 @@ class Bench:
 
     def measure(self, request: Request) -> Outcome:
         """Build, check and time one kernel on one problem; failing is an answer."""
+        self._enter(Stage.BUILDING)  # from here on, what happens is this request's doing
         compiled = _Compilation()
         try:
             outcome = self._measure(request, compiled)
@@ -120,7 +121,6 @@ class Bench:
             compiled.is_cached = True
             return kept
         workspace = Workspace.make(self._device, probe_problem(kernel), seed)
-        self._enter(Stage.BUILDING)
         cpu_before = time.process_time()
         program = self._device.build(kernel)
         compiled.seconds += program.build_seconds

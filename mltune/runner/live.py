@@ -67,7 +67,7 @@ class WorkerRunner:
             Stage.RUNNING: run_timeout_seconds,
         }
         self._worker: WorkerProcess | None = None
-        self._device = self._start()
+        self._start()
 
     def __enter__(self) -> WorkerRunner:
         return self
@@ -120,12 +120,8 @@ class WorkerRunner:
             self._worker.kill()
             self._worker = None
 
-    def _ask(self, problem: Problem, kernel: Kernel) -> Outcome:
-        if self._worker is not None and not self._worker.alive:
-            self.close()  # it died while idle: no kernel's fault
-        if self._worker is None:
-            self._start()
-        assert self._worker is not None
+    def _ask(self, problem: Problem, kernel: Kernel, *, again: bool = False) -> Outcome:
+        worker = self._worker or self._start()
         request = Request(
             problem=problem,
             kernel=kernel,
@@ -133,11 +129,11 @@ class WorkerRunner:
             seed=self._seed,
             run_seconds=self._limits[Stage.RUNNING],
         )
-        stage = Stage.BUILDING
+        stage = Stage.STARTING  # until the worker says that it has taken up the request
         try:
-            self._worker.send(request.to_json())
+            worker.send(request.to_json())
             while True:
-                message = self._worker.receive(self._limits[stage])
+                message = worker.receive(self._limits[stage])
                 if "answer" in message:
                     outcome = Outcome.from_json(message["answer"])
                     break
@@ -148,6 +144,8 @@ class WorkerRunner:
             return Outcome(status=Status.TIMEOUT, message=text)
         except WorkerDiedError as error:
             self.close()
+            if stage is Stage.STARTING and not again:  # it died while idle: no kernel's fault
+                return self._ask(problem, kernel, again=True)
             text = f"the worker, while {stage.value}, {error}"
             return Outcome(status=Status.CRASHED, message=text)
         except BaseException:
@@ -158,7 +156,7 @@ class WorkerRunner:
             self.close()
         return outcome
 
-    def _start(self) -> DeviceInfo:
+    def _start(self) -> WorkerProcess:
         worker = WorkerProcess(self._device_spec)
         try:
             message = worker.receive(self._limits[Stage.STARTING])
@@ -176,8 +174,9 @@ class WorkerRunner:
             worker.kill()
             kind = NoDeviceError if message["error"] == "no_device" else UsageError
             raise kind(message["message"])
+        self._device = DeviceInfo.from_json(message["device"])
         self._worker = worker
-        return DeviceInfo.from_json(message["device"])
+        return worker
 
     def _measurement(
         self, problem: Problem, config: Config, kernel: Kernel | None, outcome: Outcome

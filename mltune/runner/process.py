@@ -40,6 +40,7 @@ class WorkerProcess:
         assert self._process.stdout
         assert self._process.stderr
         self._input = self._process.stdin
+        os.set_blocking(self._process.stderr.fileno(), False)
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._process.stdout, selectors.EVENT_READ, "answers")
         self._selector.register(self._process.stderr, selectors.EVENT_READ, "words")
@@ -52,17 +53,14 @@ class WorkerProcess:
         """The process's number."""
         return self._process.pid
 
-    @property
-    def alive(self) -> bool:
-        """Whether it has not ended yet."""
-        return self._process.poll() is None
-
     def send(self, message: dict[str, Any]) -> None:
         """Write one line.
 
         Raises:
             WorkerDiedError: when nobody reads any more.
         """
+        self._drain()
+        self._words = b""  # what an earlier request printed is not about this one
         try:
             self._input.write(json.dumps(message).encode() + b"\n")
             self._input.flush()
@@ -131,10 +129,8 @@ class WorkerProcess:
         return WorkerDiedError(f"{ending}: {last[-1].strip()}" if last else ending)
 
     def _drain(self) -> None:
-        """Read what is left of its words, without waiting for a grandchild to close them."""
+        """Read the words that are there, without waiting for more."""
         assert self._process.stderr
-        descriptor = self._process.stderr.fileno()
-        os.set_blocking(descriptor, False)
         with contextlib.suppress(BlockingIOError):
-            while chunk := os.read(descriptor, _CHUNK):
+            while chunk := os.read(self._process.stderr.fileno(), _CHUNK):
                 self._words = (self._words + chunk)[-_TAIL_BYTES:]

@@ -1,0 +1,85 @@
+"""What every runner has to keep; a new one adds a line to `RUNNERS`."""
+
+from collections.abc import Callable
+
+import pytest
+
+from mltune.device_info import DeviceInfo
+from mltune.problem import Problem, gemm, gemm_problem
+from mltune.problem.precision import Precision
+from mltune.record import Status
+from mltune.runner import DEFAULT_SAMPLES, ReplayRunner, Runner, WorkerRunner
+from mltune.space.config import Config
+
+PROBLEM = gemm_problem(gemm(Precision.SINGLE), 17, 9, 5)
+RUNNERS = ("worker", "replay")
+
+
+@pytest.fixture(params=RUNNERS)
+def runner(
+    request: pytest.FixtureRequest, pocl_runner: WorkerRunner, naive_config: Callable[..., Config]
+) -> Runner:
+    if request.param == "worker":
+        return pocl_runner
+    rows = [pocl_runner.run(PROBLEM, naive_config(fault)) for fault in ("none", "syntax")]
+    return ReplayRunner(rows, pocl_runner.device)
+
+
+def test_a_good_config_has_its_times(runner: Runner, naive_config: Callable[..., Config]) -> None:
+    measurement = runner.run(PROBLEM, naive_config())
+
+    assert measurement.status is Status.OK
+    assert len(measurement.seconds) >= DEFAULT_SAMPLES
+    assert measurement.median is not None
+    assert measurement.median > 0
+    assert measurement.max_error is not None
+    assert measurement.error_bound is not None
+    assert measurement.max_error <= measurement.error_bound
+
+
+def test_the_answer_says_what_was_asked(
+    runner: Runner, naive_config: Callable[..., Config]
+) -> None:
+    measurement = runner.run(PROBLEM, naive_config())
+
+    assert measurement.problem == PROBLEM
+    assert measurement.config == naive_config()
+    assert measurement.family == "naive"
+    assert measurement.kernel
+    assert len(measurement.source_hash) == 16
+    assert measurement.device == runner.device.name
+    assert measurement.driver == runner.device.driver_version
+    assert measurement.id == 0
+
+
+def test_a_config_that_does_not_build_is_an_answer(
+    runner: Runner, naive_config: Callable[..., Config]
+) -> None:
+    measurement = runner.run(PROBLEM, naive_config("syntax"))
+
+    assert measurement.status is Status.BUILD_ERROR
+    assert measurement.seconds == ()
+    assert "error" in measurement.message
+
+
+def test_a_config_that_nobody_knows_is_invalid(runner: Runner) -> None:
+    config = Config.of({"unheard_of": 1})
+
+    measurement = runner.run(PROBLEM, config)
+
+    assert measurement.status is Status.INVALID
+    assert measurement.message
+    assert measurement.config == config
+
+
+def test_the_device_is_described(runner: Runner) -> None:
+    assert isinstance(runner.device, DeviceInfo)
+
+
+@pytest.mark.parametrize("size", [(1, 1, 1), (16, 16, 16)])
+def test_a_problem_may_be_new(
+    runner: Runner, naive_config: Callable[..., Config], size: tuple[int, int, int]
+) -> None:
+    problem: Problem = gemm_problem(gemm(Precision.SINGLE), *size, beta=2.0)
+
+    assert runner.run(problem, naive_config()).status in (Status.OK, Status.INVALID)

@@ -1,0 +1,99 @@
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pyopencl as cl
+import pytest
+
+from mltune.device import DeviceEntry, choose, list_devices
+from mltune.device_info import DeviceInfo
+from mltune.errors import NoDeviceError, UsageError
+
+_POCL = "Portable Computing Language"
+
+
+@pytest.fixture
+def entries(device_info: DeviceInfo) -> tuple[DeviceEntry, ...]:
+    def entry(number: int, platform: str, name: str, kind: str) -> DeviceEntry:
+        return DeviceEntry(
+            number, 0, replace(device_info, platform=platform, name=name, kind=kind)
+        )
+
+    return (
+        entry(0, "Oclgrind", "Oclgrind Simulator", "gpu"),
+        entry(1, "Intel(R) OpenCL", "Xeon", "cpu"),
+        entry(2, _POCL, "pthread-Xeon", "cpu"),
+        entry(3, "NVIDIA CUDA", "NVIDIA H200", "gpu"),
+    )
+
+
+def test_the_listed_devices_can_be_chosen_by_their_number() -> None:
+    for entry in list_devices():
+        assert choose(entry.number) == entry
+
+
+def test_auto_prefers_a_gpu_then_pocl_then_any_other(entries: Sequence[DeviceEntry]) -> None:
+    assert choose("auto", entries).info.name == "NVIDIA H200"
+    assert choose("auto", entries[:3]).info.name == "pthread-Xeon"
+    assert choose("auto", entries[:2]).info.name == "Xeon"
+
+
+def test_cpu_and_gpu_choose_by_kind(entries: Sequence[DeviceEntry]) -> None:
+    assert choose("cpu", entries).info.name == "pthread-Xeon"
+    assert choose(" GPU ", entries).info.name == "NVIDIA H200"
+
+
+def test_a_checker_is_chosen_only_when_it_is_named(entries: Sequence[DeviceEntry]) -> None:
+    assert choose("oclgrind", entries).is_checker
+    assert choose("0:0", entries).is_checker
+    with pytest.raises(NoDeviceError, match=r"no device for 'gpu' \(known: 0:0 Oclgrind"):
+        choose("gpu", entries[:3])
+
+
+def test_a_part_of_a_name_is_enough(entries: Sequence[DeviceEntry]) -> None:
+    assert choose("h200", entries).number == "3:0"
+    assert choose("portable", entries).number == "2:0"
+
+
+def test_an_ambiguous_name_lists_what_it_fits(entries: Sequence[DeviceEntry]) -> None:
+    with pytest.raises(UsageError) as raised:
+        choose("xeon", entries)
+
+    assert str(raised.value) == (
+        "device: 'xeon' fits 2; name one by number: known: 1:0 Xeon (Intel(R) OpenCL), "
+        f"2:0 pthread-Xeon ({_POCL})"
+    )
+
+
+@pytest.mark.parametrize("spec", ["radeon", "7:0", "3:1"])
+def test_an_unknown_device_lists_what_there_is(spec: str, entries: Sequence[DeviceEntry]) -> None:
+    with pytest.raises(NoDeviceError, match=f"no device '{spec}' .known: 0:0 .*3:0 NVIDIA H200"):
+        choose(spec, entries)
+
+
+def test_an_empty_name_is_a_mistake(entries: Sequence[DeviceEntry]) -> None:
+    with pytest.raises(UsageError, match="got nothing"):
+        choose("  ", entries)
+
+
+def test_without_a_platform_the_message_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def none() -> list[cl.Platform]:
+        raise cl.LogicError("clGetPlatformIDs", -1001, "")
+
+    monkeypatch.setattr(cl, "get_platforms", none)
+    monkeypatch.delenv("OCL_ICD_VENDORS", raising=False)
+
+    with pytest.raises(NoDeviceError, match="pip install pocl-binary-distribution"):
+        choose("auto")
+
+
+def test_pocl_without_a_linker_is_refused_with_the_remedy(
+    monkeypatch: pytest.MonkeyPatch, entries: Sequence[DeviceEntry]
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+
+    with pytest.raises(NoDeviceError, match=r"2:0 pthread-Xeon cannot build: .* install binutils"):
+        choose("cpu", entries)
+    assert choose("gpu", entries).info.name == "NVIDIA H200"

@@ -1,0 +1,30 @@
+import json
+from collections.abc import Callable
+
+import pytest
+
+from mltune.kernel import Kernel
+from mltune.problem import gemm, gemm_problem
+from mltune.problem.precision import Precision
+from mltune.record import Status
+from mltune.runner.messages import Outcome, Request
+
+
+@pytest.mark.parametrize("order", ["column", "row"])
+def test_a_request_survives_the_pipe(naive_kernel: Callable[..., Kernel], order: str) -> None:
+    contraction = gemm(Precision.DOUBLE, "t", "n", order)
+    request = Request(
+        problem=gemm_problem(contraction, 5, 6, 7, lda=20, ldb=21, offset_c=1, beta=0.5),
+        kernel=naive_kernel(contraction=contraction),
+        samples=7,
+        seed=3,
+        run_seconds=1.5,
+    )
+
+    assert Request.from_json(json.loads(json.dumps(request.to_json()))) == request
+
+
+def test_an_outcome_survives_the_pipe() -> None:
+    outcome = Outcome(status=Status.OK, seconds=(1e-6, 2e-6), max_error=0.0, error_bound=1e-7)
+
+    assert Outcome.from_json(json.loads(json.dumps(outcome.to_json()))) == outcome

@@ -1,0 +1,132 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from mltune.problem import Contraction, Problem, gemm, gemm_problem
+from mltune.problem.precision import Precision
+from mltune.runner.data import Array, Layout, operands
+from mltune.runner.validation import Verdict, check, reference
+
+GEMMS = [
+    gemm(precision, trans_a, trans_b, order, batched)
+    for precision in (Precision.SINGLE, Precision.COMPLEX_DOUBLE)
+    for trans_a, trans_b in itertools.product("ntc", repeat=2)
+    for order in ("column", "row")
+    for batched in (False, True)
+]
+
+
+def computed(problem: Problem, values: Array, seed: int = 0) -> Array:
+    """C's guarded buffer with these values stored in it."""
+    buffer = operands(problem, seed).c
+    Layout.of(problem, "c").elements(buffer)[...] = values
+    return buffer
+
+
+def judge(problem: Problem, values: Array) -> Verdict:
+    right = reference(problem, operands(problem, 0))
+    return check(computed(problem, values), Layout.of(problem, "c"), right)
+
+
+@pytest.mark.parametrize("contraction", GEMMS, ids=lambda contraction: contraction.name)
+def test_the_reference_is_the_textbook_product(contraction: Contraction) -> None:
+    problem = gemm_problem(
+        contraction, 5, 4, 3, 2 if contraction.batch_indices else 1, alpha=1.5, beta=-0.5,
+        offset_a=3, offset_c=2,
+    )  # fmt: skip
+    data = operands(problem, 0)
+    a, b, c = (Layout.of(problem, t).elements(getattr(data, t)).T for t in "abc")
+    a = a.conj() if contraction.conjugate_a else a
+    b = b.conj() if contraction.conjugate_b else b
+    expected = 1.5 * np.einsum(contraction.einsum(), a, b, dtype=np.complex128) - 0.5 * c
+
+    assert np.allclose(reference(problem, data).values, expected.T, rtol=1e-14, atol=1e-14)
+
+
+def test_a_contraction_of_many_indices_has_a_reference() -> None:
+    contraction = Contraction.from_einsum(Precision.DOUBLE, "ambkl,nlkb->bmna")
+    problem = Problem(contraction=contraction, sizes=(2, 3, 4, 5, 6, 7))
+    data = operands(problem, 0)
+    a, b = (Layout.of(problem, t).elements(getattr(data, t)).T for t in "ab")
+    expected = np.einsum(contraction.einsum(), a, b)
+
+    assert np.allclose(reference(problem, data).values, expected.T, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("precision", [Precision.HALF, Precision.SINGLE, Precision.COMPLEX_SINGLE])
+@pytest.mark.parametrize("k", [1, 2, 17, 300, 4096])
+def test_honest_rounding_stays_far_below_the_bound(precision: Precision, k: int) -> None:
+    problem = gemm_problem(gemm(precision), 16, 16, k, alpha=0.3, beta=0.7)
+    data = operands(problem, 0)
+    a, b, c = (Layout.of(problem, t).elements(getattr(data, t)) for t in "abc")
+    total = np.zeros((16, 16), precision.dtype)
+    for term in range(k):  # the longest chain of roundings: one product after the other
+        total = total + np.multiply.outer(a[:, term], b[term])
+    scalar = np.dtype(precision.dtype).type
+
+    verdict = judge(problem, scalar(0.3) * total + scalar(0.7) * c)
+
+    assert verdict.fault == ""
+    assert verdict.max_error is not None
+    assert verdict.error_bound is not None
+    assert verdict.max_error < verdict.error_bound / 2
+
+
+@pytest.mark.parametrize(
+    ("precision", "k"),
+    [(Precision.SINGLE, 4096), (Precision.DOUBLE, 4096), (Precision.HALF, 64)],
+)
+def test_a_single_missing_term_is_found(precision: Precision, k: int) -> None:
+    problem = gemm_problem(gemm(precision), 33, 9, k)
+    data = operands(problem, 0)
+    a, b = (Layout.of(problem, t).elements(getattr(data, t)).astype(float) for t in "ab")
+    values = reference(problem, data).values.copy()
+    values[32, 8] -= a[32, k - 1] * b[k - 1, 8]
+
+    verdict = judge(problem, values)
+
+    assert verdict.fault.startswith("1 of 297 elements are wrong: C[32, 8] is ")
+
+
+def test_a_missing_beta_is_found() -> None:
+    problem = gemm_problem(gemm(Precision.SINGLE), 8, 8, 8, beta=0.05)
+    without = gemm_problem(gemm(Precision.SINGLE), 8, 8, 8)
+
+    verdict = judge(problem, reference(without, operands(without, 0)).values)
+
+    assert "of 64 elements are wrong" in verdict.fault
+
+
+@pytest.mark.parametrize("poison", [np.nan, np.inf, -np.inf])
+def test_a_value_that_is_no_number_is_wrong(poison: float) -> None:
+    problem = gemm_problem(gemm(Precision.SINGLE), 8, 7, 3)
+    values = reference(problem, operands(problem, 0)).values.copy()
+    values[7, 6] = poison
+
+    verdict = judge(problem, values)
+
+    assert verdict.fault.startswith("1 of 56 elements are wrong: C[7, 6] is ")
+    assert verdict.max_error is None
+
+
+def test_a_right_result_with_a_write_beside_it_is_wrong() -> None:
+    problem = gemm_problem(gemm(Precision.SINGLE), 8, 7, 3, ldc=9)
+    layout = Layout.of(problem, "c")
+    right = reference(problem, operands(problem, 0))
+    buffer = computed(problem, right.values)
+    buffer[layout.guard + 8] = 0  # the gap below the first column
+
+    assert check(buffer, layout, right).fault == "memory outside of C's elements was written"
+
+
+@pytest.mark.parametrize("shape", [(700, 300), (3, 90_000), (90_000, 3), (1, 1)])
+def test_the_last_element_of_a_large_result_is_looked_at(shape: tuple[int, int]) -> None:
+    problem = gemm_problem(gemm(Precision.SINGLE, batched=True), *shape, 1, 2)
+    values = reference(problem, operands(problem, 0)).values.copy()
+    assert judge(problem, values).fault == ""
+
+    values[-1, -1, -1] += 1
+
+    where = f"C[{shape[0] - 1}, {shape[1] - 1}, 1]"
+    assert f"1 of {values.size} elements are wrong: {where} is" in judge(problem, values).fault
