@@ -143,8 +143,8 @@ class Problem:
             "sizes": list(self.sizes),
             "strides": [list(s) for s in (self.strides_a, self.strides_b, self.strides_c)],
             "offsets": [self.offset_a, self.offset_b, self.offset_c],
-            "alpha": _scalar_to_json(self.alpha),
-            "beta": _scalar_to_json(self.beta),
+            "alpha": scalar_to_json(self.alpha),
+            "beta": scalar_to_json(self.beta),
         }
 
     @classmethod
@@ -166,8 +166,8 @@ class Problem:
                 offset_a=offsets[0],
                 offset_b=offsets[1],
                 offset_c=offsets[2],
-                alpha=_scalar_from_json(data["alpha"]),
-                beta=_scalar_from_json(data["beta"]),
+                alpha=scalar_from_json(data["alpha"]),
+                beta=scalar_from_json(data["beta"]),
             )
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise UsageError(f"problem: not a problem description ({error!r})") from error
@@ -272,11 +272,17 @@ def _check_strides(name: str, extents: tuple[int, ...], strides: tuple[int, ...]
         reach += (extent - 1) * stride
 
 
-def _scalar_to_json(value: Scalar) -> float | list[float]:
+def scalar_to_json(value: Scalar) -> float | list[float]:
+    """Return alpha or beta as a JSON number, a complex one as a list of two."""
     return [value.real, value.imag] if isinstance(value, complex) else float(value)
 
 
-def _scalar_from_json(value: Any) -> Scalar:
+def scalar_from_json(value: Any) -> Scalar:
+    """Read what `scalar_to_json` wrote.
+
+    Raises:
+        TypeError, ValueError, IndexError: when it is neither a number nor a list of two.
+    """
     if isinstance(value, list):
         return complex(float(value[0]), float(value[1]))
     return float(value)

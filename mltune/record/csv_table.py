@@ -1,0 +1,92 @@
+"""Measurements as one gzipped CSV table, exact and the same bytes every time."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from mltune.errors import UsageError
+from mltune.record.files import file_error, write_atomically
+from mltune.record.measurement import Measurement
+from mltune.record.row import COLUMNS, Cell, Kind, from_row, to_row
+
+_KINDS = {"id": Kind.WHOLE, **COLUMNS}
+
+
+def write_table(measurements: Iterable[Measurement], path: Path) -> None:
+    """Write a table with a header and a row for each measurement.
+
+    Raises:
+        MltuneError: when the file cannot be written.
+    """
+    text = io.StringIO(newline="")
+    # Texts are quoted, as a build log may hold any kind of line end; numbers are written so
+    # that they read back as the same double.
+    writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    writer.writerow(_KINDS)
+    for measurement in measurements:
+        row = {"id": measurement.id, **to_row(measurement)}
+        writer.writerow(row[column] for column in _KINDS)
+    # Without a time in the header the same table gives the same file.
+    write_atomically(path, gzip.compress(text.getvalue().encode("utf-8"), mtime=0))
+
+
+def read_table(path: Path) -> list[Measurement]:
+    """Read what `write_table` wrote.
+
+    Raises:
+        UsageError: when the file cannot be read or holds anything else; it names the line.
+    """
+    measurements: dict[int, Measurement] = {}
+    reader = None
+    try:
+        with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+            reader = csv.reader(file)
+            _check_header(next(reader, []))
+            for cells in reader:
+                measurement = from_row(_row(cells))
+                if measurement.id in measurements:
+                    raise UsageError(f"id {measurement.id} stands twice")
+                measurements[measurement.id] = measurement
+    except gzip.BadGzipFile as error:
+        raise UsageError(f"{path}: is not gzipped ({error})") from error
+    except OSError as error:
+        raise file_error(path, "read", error) from error
+    except (EOFError, zlib.error) as error:
+        raise UsageError(f"{path}: is damaged or cut short ({error})") from error
+    except (UnicodeDecodeError, csv.Error, UsageError) as error:
+        line = f"line {reader.line_num}: " if reader and reader.line_num else ""
+        raise UsageError(f"{path}: {line}{error}") from error
+    return list(measurements.values())
+
+
+def _check_header(header: list[str]) -> None:
+    if missing := [column for column in _KINDS if column not in header]:
+        raise UsageError(f"column '{missing[0]}' is missing: no table of measurements")
+    if header != list(_KINDS):
+        raise UsageError(f"expected the columns {','.join(_KINDS)}")
+
+
+def _row(cells: list[str]) -> dict[str, Cell]:
+    if len(cells) != len(_KINDS):
+        raise UsageError(f"expected {len(_KINDS)} cells, got {len(cells)}")
+    pairs = zip(_KINDS.items(), cells, strict=True)
+    return {column: _cell(column, kind, cell) for (column, kind), cell in pairs}
+
+
+def _cell(column: str, kind: Kind, cell: str) -> Cell:
+    if kind is Kind.TEXT:
+        return cell
+    if kind is Kind.WHOLE:
+        if not re.fullmatch(r"-?[0-9]{1,19}", cell):
+            raise UsageError(f"column '{column}' must be a whole number, got '{cell:.80}'")
+        return int(cell)
+    try:
+        return float(cell) if cell else None
+    except ValueError:
+        raise UsageError(f"column '{column}' must be a number, got '{cell:.80}'") from None

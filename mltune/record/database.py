@@ -1,0 +1,164 @@
+"""Opening a database by URL: SQLite made safe for two writers, and errors of one line."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from sqlalchemy import URL, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.pool import NullPool, StaticPool
+
+from mltune.errors import MltuneError, UsageError
+
+BUSY_SECONDS = 30
+"""How long to wait for another writer before giving up."""
+
+_REASONS: tuple[tuple[str, type[MltuneError], str], ...] = (
+    ("not a database", UsageError, "is no database; nothing was written to it"),
+    ("malformed", MltuneError, "is a damaged database; copy it, then try: sqlite3 FILE .recover"),
+    ("readonly", UsageError, "cannot be written (file or folder is read-only)"),
+    ("unable to open", UsageError, "cannot be opened (read-only, or no such folder)"),
+    ("disk is full", MltuneError, "cannot grow (the disk is full); nothing was written"),
+    ("database is locked", MltuneError, f"locked by another process for {BUSY_SECONDS} seconds"),
+)
+"""Parts of SQLite's messages, and what to say instead."""
+
+
+def read_url(url: str | URL) -> URL:
+    """Read a storage URL; the path of an SQLite file becomes absolute.
+
+    Raises:
+        UsageError: when it is no URL of a database.
+    """
+    try:
+        read = make_url(url)
+    except ArgumentError:
+        raise UsageError(
+            f"storage: '{url}' is no URL such as sqlite:///FILE or postgresql://USER@HOST/NAME"
+        ) from None
+    path = sqlite_file(read)
+    return read if path is None else read.set(database=str(path.absolute()))
+
+
+def file_url(path: Path) -> URL:
+    """The URL of an SQLite file."""
+    return URL.create("sqlite", database=str(path.absolute()))
+
+
+def sqlite_file(url: URL) -> Path | None:
+    """The file of an SQLite URL; None for memory, for SQLite's own URIs and other databases."""
+    name = url.database
+    if url.get_backend_name() != "sqlite" or not name or name.startswith((":memory:", "file:")):
+        return None
+    return Path(name)
+
+
+def describe(url: URL) -> str:
+    """How errors name a database: the path, or the URL without its password."""
+    path = sqlite_file(url)
+    if path is None:
+        return url.render_as_string(hide_password=True)
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+@contextmanager
+def one_line_errors(where: str) -> Iterator[None]:
+    """Turn what the database raises into an error of one line that names it."""
+    try:
+        yield
+    except (SQLAlchemyError, sqlite3.Error) as error:
+        cause = getattr(error, "orig", None) or error
+        text = (str(cause).strip() or type(cause).__name__).splitlines()[0]
+        for part, kind, reason in _REASONS:
+            if part in text:
+                raise kind(f"{where}: {reason}") from error
+        raise MltuneError(f"{where}: {text}") from error
+
+
+def open_engine(url: URL, *, read_only: bool, create: bool) -> Engine:
+    """Make the engine of a database; SQLite's file is not touched before it is used.
+
+    Args:
+        url: as `read_url` gives it.
+        read_only: neither write to an SQLite file nor make one beside it.
+        create: whether an SQLite file that is not there is made.
+
+    Raises:
+        UsageError: when the file or its folder is not there, or the driver is not installed.
+    """
+    path = sqlite_file(url)
+    try:
+        if path is None:
+            memory = url.get_backend_name() == "sqlite"
+            return create_engine(url, poolclass=StaticPool) if memory else create_engine(url)
+    except (ImportError, ArgumentError) as error:
+        raise UsageError(f"storage: cannot use '{url.drivername}' ({error})") from error
+    where = describe(url)
+    if not path.parent.is_dir():
+        raise UsageError(f"{where}: there is no folder {path.parent}")
+    if not path.exists() and (read_only or not create):
+        raise UsageError(f"{where}: no such file")
+    _check_header(path, where)
+    if read_only:
+        return _read_only_engine(url, path)
+    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS})
+    event.listen(engine, "connect", _prepare_writer)
+    return engine
+
+
+def _prepare_writer(connection: sqlite3.Connection, _record: Any) -> None:
+    # WAL lets readers and one writer work at once. FULL costs one flush of the disk per commit,
+    # little beside a measurement, and keeps committed rows through a power cut too.
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+
+
+def _read_only_engine(url: URL, path: Path) -> Engine:
+    def connect() -> sqlite3.Connection:
+        mode = "immutable=1" if _is_at_rest(path) else "mode=ro"
+        return sqlite3.connect(
+            f"file:{quote(str(path))}?{mode}",
+            uri=True,
+            timeout=BUSY_SECONDS,
+            check_same_thread=False,
+        )
+
+    return create_engine(url, creator=connect, poolclass=NullPool)
+
+
+def _check_header(path: Path, where: str) -> None:
+    """Refuse a file that is no SQLite database; an empty one will become one.
+
+    SQLite checks it too, except in a file of one byte, which it would overwrite.
+    """
+    try:
+        with path.open("rb") as file:
+            header = file.read(16)
+    except OSError:
+        return  # not there yet; or SQLite will say what is wrong
+    if header not in (b"", b"SQLite format 3\0"):
+        raise UsageError(f"{where}: is no database; nothing was written to it")
+
+
+def _is_at_rest(path: Path) -> bool:
+    """Whether an SQLite file in WAL mode has nothing beside it: no writer, nothing to replay.
+
+    SQLite would make two files beside it even to read it, which a read-only folder forbids;
+    opened as immutable, it makes none.
+    """
+    try:
+        with path.open("rb") as file:
+            in_wal_mode = file.read(20)[18:] == b"\x02\x02"
+        log = path.with_name(path.name + "-wal")
+        index = path.with_name(path.name + "-shm")
+        return in_wal_mode and not index.exists() and not (log.exists() and log.stat().st_size)
+    except OSError:
+        return False

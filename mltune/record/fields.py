@@ -1,0 +1,82 @@
+"""Reading fields of a mapping that came from a file: the right type, or one exact line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mltune.errors import UsageError
+
+
+class Fields:
+    """A mapping from a file, read field by field.
+
+    Args:
+        data: what the file holds.
+        where: the part of the file that this is, for errors; empty for the whole of it.
+
+    Raises:
+        UsageError: from every method, when the field is missing or of another type.
+    """
+
+    def __init__(self, data: Any, where: str = "") -> None:
+        self._prefix = f"{where}: " if where else ""
+        if not isinstance(data, Mapping):
+            raise UsageError(f"{self._prefix}expected a mapping, got {type(data).__name__}")
+        self._data = data
+
+    def only(self, names: Iterable[str]) -> None:
+        """Refuse fields that are not among `names`."""
+        if unknown := sorted(set(map(str, self._data)) - set(names)):
+            raise UsageError(f"{self._prefix}unknown field '{unknown[0]}'")
+
+    def get(self, name: str) -> Any:
+        """The value as it came."""
+        if name not in self._data:
+            raise UsageError(f"{self._prefix}field '{name}' is missing")
+        return self._data[name]
+
+    def text(self, name: str) -> str:
+        """A text."""
+        value = self.get(name)
+        if not isinstance(value, str):
+            raise self.wrong(name, "a text")
+        return value
+
+    def whole(self, name: str) -> int:
+        """A whole number."""
+        value = self.get(name)
+        if type(value) is not int:
+            raise self.wrong(name, "a whole number")
+        return value
+
+    def number(self, name: str) -> float:
+        """A number."""
+        value = self.get(name)
+        if type(value) not in (int, float):
+            raise self.wrong(name, "a number")
+        return float(value)
+
+    def optional_number(self, name: str) -> float | None:
+        """A number, or nothing."""
+        return None if self.get(name) is None else self.number(name)
+
+    def items(self, name: str) -> list[Any]:
+        """A list of anything."""
+        value = self.get(name)
+        if not isinstance(value, list):
+            raise self.wrong(name, "a list")
+        return value
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of texts."""
+        values = self.items(name)
+        if not all(isinstance(value, str) for value in values):
+            raise self.wrong(name, "a list of texts")
+        return tuple(values)
+
+    def wrong(self, name: str, expected: str) -> UsageError:
+        """The error that a field is not what was expected."""
+        return UsageError(
+            f"{self._prefix}field '{name}' must be {expected}, got {self._data[name]!r:.80}"
+        )

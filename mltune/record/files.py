@@ -1,0 +1,60 @@
+"""Writing whole files so that a reader sees the old one or the new one, never a half."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+from mltune.errors import MltuneError, UsageError
+
+_ASKED_FOR = frozenset(
+    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR}
+)
+"""What a better path or option would cure; a full disk is not among them."""
+
+
+def file_error(path: Path, doing: str, error: OSError) -> MltuneError:
+    """The one-line error that a file could not be read or written."""
+    kind = UsageError if error.errno in _ASKED_FOR else MltuneError
+    return kind(f"{path}: cannot {doing} ({error.strerror or error})")
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file through a temporary one beside it, safely on the disk when this returns.
+
+    Raises:
+        MltuneError: when it cannot be written; what was there is unchanged then.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        try:
+            with temporary.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        # The new name is on the disk only when the folder is.
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise file_error(path, "write", error) from error
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, if they are not there.
+
+    Raises:
+        MltuneError: when it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise UsageError(f"{folder}: is a file, not a folder") from None
+    except OSError as error:
+        raise file_error(folder, "make this folder", error) from error

@@ -1,0 +1,48 @@
+"""One writer for a run folder: a lock that the kernel lets go however its holder ends."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from mltune.errors import UsageError
+from mltune.record.files import file_error
+
+
+class FolderLock:
+    """Holds `run.lock` in a folder until closed; SIGKILL releases it too.
+
+    The file stays when the lock is released: deleting it would let a third process lock a new
+    file while a second one holds the old.
+
+    Raises:
+        UsageError: when another process holds it; the error names that process.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        path = folder / "run.lock"
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise file_error(path, "write", error) from error
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.ftruncate(self._file, 0)
+            os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
+        except BlockingIOError:
+            holder = os.pread(self._file, 32, 0).decode("ascii", "replace").strip()
+            self.close()
+            raise UsageError(
+                f"{folder}: in use by process {holder or 'unknown'}; "
+                "wait until it ends, or give another --run"
+            ) from None
+        except OSError as error:
+            self.close()
+            raise file_error(path, "lock", error) from error
+
+    def close(self) -> None:
+        """Let go; a second time does nothing."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1

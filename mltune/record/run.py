@@ -1,0 +1,196 @@
+"""A run folder: `run.json` says what was asked, `run.db` keeps what was measured."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+from sqlalchemy import URL
+
+from mltune.errors import UsageError
+from mltune.record.csv_table import read_table
+from mltune.record.database import file_url, read_url
+from mltune.record.files import file_error, make_folder, write_atomically
+from mltune.record.lock import FolderLock
+from mltune.record.run_info import RunInfo
+from mltune.record.store import Store
+
+INFO_NAME = "run.json"
+DATABASE_NAME = "run.db"
+TABLE_NAME = "measurements.csv.gz"
+
+
+class Run:
+    """An open run folder; made by `create`, `resume` or `open`, and closed at the end."""
+
+    def __init__(
+        self, folder: Path, info: RunInfo, store: Store, lock: FolderLock | None = None
+    ) -> None:
+        self._folder = folder
+        self._info = info
+        self._store = store
+        self._lock = lock
+
+    @classmethod
+    def create(cls, folder: Path, info: RunInfo, storage: str = "") -> Run:
+        """Make a run folder, hold it for this process alone, and be ready to add.
+
+        Args:
+            folder: made if it is not there; other files in it are left alone.
+            info: what is asked; its `storage` is set here.
+            storage: an SQLAlchemy URL to keep the measurements in, instead of `run.db`.
+
+        Raises:
+            UsageError: when the folder holds a run already, or another process has it.
+            MltuneError: when something cannot be written.
+        """
+        make_folder(folder)
+        if (folder / INFO_NAME).exists():
+            raise UsageError(
+                f"{folder}: holds a run already; go on with --resume, or give another --run"
+            )
+        lock = FolderLock(folder)
+        store = None
+        try:
+            url = read_url(storage) if storage else file_url(folder / DATABASE_NAME)
+            store = Store(url, run=info.id if storage else "")
+            if (folder / TABLE_NAME).exists() or store.count():
+                raise UsageError(
+                    f"{folder}: holds measurements but no {INFO_NAME}; give another --run"
+                )
+            shown = url.render_as_string(hide_password=True) if storage else ""
+            info = replace(info, storage=shown)
+            # Last, so that a folder with a run.json is a whole run.
+            write_info(info, folder / INFO_NAME)
+        except BaseException:
+            if store is not None:
+                store.close()
+            lock.close()
+            raise
+        return cls(folder, info, store, lock)
+
+    @classmethod
+    def resume(cls, folder: Path, storage: str = "") -> Run:
+        """Open a run to add to it, held for this process alone.
+
+        Args:
+            folder: of a run that `create` made.
+            storage: needed again where the run's storage has a password.
+
+        Raises:
+            UsageError: when it is no such folder, or another process has it.
+        """
+        info = read_info(folder)
+        lock = FolderLock(folder)
+        try:
+            if not info.storage and not (folder / DATABASE_NAME).exists():
+                raise UsageError(f"{folder}: has no {DATABASE_NAME}, so it cannot be resumed")
+            url = _storage_url(folder, info, storage)
+            store = Store(url, create=False, run=info.id if info.storage else "")
+        except BaseException:
+            lock.close()
+            raise
+        return cls(folder, info, store, lock)
+
+    @classmethod
+    def open(cls, folder: Path, storage: str = "") -> Run:
+        """Open a run to read it: nothing is written, and no file is made.
+
+        A folder without `run.db` may have `measurements.csv.gz` instead, as runs that ship do.
+
+        Args:
+            folder: of a run.
+            storage: needed again where the run's storage has a password.
+
+        Raises:
+            UsageError: when it is no run folder, or cannot be read.
+        """
+        info = read_info(folder)
+        if not info.storage and not (folder / DATABASE_NAME).exists():
+            if not (folder / TABLE_NAME).exists():
+                raise UsageError(f"{folder}: has neither {DATABASE_NAME} nor {TABLE_NAME}")
+            return cls(folder, info, Store.of(read_table(folder / TABLE_NAME)))
+        url = _storage_url(folder, info, storage)
+        return cls(folder, info, Store(url, read_only=True, run=info.id if info.storage else ""))
+
+    @property
+    def folder(self) -> Path:
+        """Where the run lies."""
+        return self._folder
+
+    @property
+    def info(self) -> RunInfo:
+        """What was asked."""
+        return self._info
+
+    @property
+    def store(self) -> Store:
+        """What was measured."""
+        return self._store
+
+    def close(self) -> None:
+        """Close the store and let go of the folder; a second time does nothing."""
+        self._store.close()
+        if self._lock is not None:
+            self._lock.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def write_info(info: RunInfo, path: Path) -> None:
+    """Write a `run.json`, whole or not at all.
+
+    Raises:
+        MltuneError: when it cannot be written.
+    """
+    write_atomically(path, (json.dumps(info.to_json(), indent=2) + "\n").encode())
+
+
+def read_info(folder: Path) -> RunInfo:
+    """Read and check the `run.json` of a run folder.
+
+    Raises:
+        UsageError: when the folder is no run's, or the file is not right.
+    """
+    path = folder / INFO_NAME
+    if folder.is_file():
+        raise UsageError(f"{folder}: is a file; a run is named by its folder")
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such run folder")
+    if not path.exists():
+        raise UsageError(f"{folder}: is no run folder (it has no {INFO_NAME})")
+    return _parse_info(path)
+
+
+def _parse_info(path: Path) -> RunInfo:
+    try:
+        data: Any = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise file_error(path, "read", error) from error
+    except json.JSONDecodeError as error:
+        raise UsageError(f"{path}: line {error.lineno}: is not JSON ({error.msg})") from error
+    except (UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise UsageError(f"{path}: is not JSON ({error})") from error
+    try:
+        return RunInfo.from_json(data)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
+
+
+def _storage_url(folder: Path, info: RunInfo, storage: str) -> URL:
+    if not info.storage:
+        if storage:
+            raise UsageError(f"{folder}: keeps its measurements in {DATABASE_NAME}, not elsewhere")
+        return file_url(folder / DATABASE_NAME)
+    url = read_url(storage or info.storage)
+    if url.password == "***":
+        raise UsageError(f"{folder}: {info.storage} needs its password: give --storage again")
+    if url.render_as_string(hide_password=True) != info.storage:
+        raise UsageError(f"{folder}: keeps its measurements in {info.storage}, got {url!r}")
+    return url

@@ -1,0 +1,201 @@
+"""What a run was asked to do, where and how: the content of `run.json`."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import uuid
+from dataclasses import asdict, dataclass, field, fields
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from mltune.device_info import DeviceInfo
+from mltune.errors import UsageError
+from mltune.problem import Contraction, Size, problem_type_name
+from mltune.problem.problem import Scalar, scalar_from_json, scalar_to_json
+from mltune.record.fields import Fields
+
+SCHEMA_VERSION = 1
+"""Raised when `run.json` changes so that an older mltune would misread it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """How each measurement of a run was timed.
+
+    Attributes:
+        warmups: launches before the first timed one.
+        samples: timed launches.
+        statistic: how the samples become the one reported time.
+        build_timeout_seconds: after which a build counts as failed.
+        run_timeout_seconds: after which a measurement counts as failed.
+    """
+
+    warmups: int
+    samples: int
+    statistic: str = "median"
+    build_timeout_seconds: float
+    run_timeout_seconds: float
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """Read the mapping that `dataclasses.asdict` gives.
+
+        Raises:
+            UsageError: when it is no such mapping.
+        """
+        read = Fields(data, "timing")
+        read.only(field.name for field in fields(cls))
+        return cls(
+            warmups=read.whole("warmups"),
+            samples=read.whole("samples"),
+            statistic=read.text("statistic"),
+            build_timeout_seconds=read.number("build_timeout_seconds"),
+            run_timeout_seconds=read.number("run_timeout_seconds"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """The machine and the Python that ran the search."""
+
+    python: str
+    platform: str
+
+    @classmethod
+    def here(cls) -> Self:
+        """Describe the machine that this runs on."""
+        return cls(python=platform.python_version(), platform=platform.platform())
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """Read the mapping that `dataclasses.asdict` gives.
+
+        Raises:
+            UsageError: when it is no such mapping.
+        """
+        read = Fields(data, "host")
+        read.only(field.name for field in fields(cls))
+        return cls(python=read.text("python"), platform=read.text("platform"))
+
+
+def _new_id() -> str:
+    return uuid.uuid4().hex[:16]
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInfo:
+    """Everything that is needed to repeat a run.
+
+    Attributes:
+        id: tells this run from every other, also where several share a database.
+        created: UTC, ISO 8601.
+        command: the command line, word by word.
+        space: the space's name.
+        space_text: the whole text of the space's file, so that it is known if the file changes.
+        budget: how many trials were asked for.
+        storage: the URL of the database without its password; empty for the folder's `run.db`.
+    """
+
+    mltune_version: str
+    command: tuple[str, ...]
+    contraction: Contraction
+    alpha: Scalar = 1.0
+    beta: Scalar = 0.0
+    sizes: tuple[Size, ...]
+    space: str
+    space_text: str
+    family: str
+    device: DeviceInfo
+    seed: int
+    budget: int
+    sampler: str
+    timing: Timing
+    host: Host = field(default_factory=Host.here)
+    created: str = field(default_factory=_now)
+    id: str = field(default_factory=_new_id)
+    storage: str = ""
+
+    @property
+    def space_hash(self) -> str:
+        """Sixteen hex digits of the SHA-256 of the space's text."""
+        return hashlib.sha256(self.space_text.encode()).hexdigest()[:16]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready mapping that `from_json` reads back."""
+        return {
+            "schema": SCHEMA_VERSION,
+            "id": self.id,
+            "mltune_version": self.mltune_version,
+            "created": self.created,
+            "command": list(self.command),
+            "problem": problem_type_name(self.contraction),
+            "contraction": self.contraction.name,
+            "alpha": scalar_to_json(self.alpha),
+            "beta": scalar_to_json(self.beta),
+            "sizes": [size.to_json() for size in self.sizes],
+            "space": self.space,
+            "space_hash": self.space_hash,
+            "space_text": self.space_text,
+            "family": self.family,
+            "device": self.device.to_json(),
+            "seed": self.seed,
+            "budget": self.budget,
+            "sampler": self.sampler,
+            "timing": asdict(self.timing),
+            "host": asdict(self.host),
+            "storage": self.storage,
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> RunInfo:
+        """Read what `to_json` wrote.
+
+        Raises:
+            UsageError: when it is no such mapping, or of a newer schema.
+        """
+        read = Fields(data)
+        schema = read.whole("schema")
+        if schema > SCHEMA_VERSION:
+            raise UsageError(
+                f"its schema {schema} is newer than {SCHEMA_VERSION}, the newest that this "
+                "mltune knows: update mltune"
+            )
+        read.only(_JSON_FIELDS)
+        return cls(
+            id=read.text("id"),
+            mltune_version=read.text("mltune_version"),
+            created=read.text("created"),
+            command=read.texts("command"),
+            contraction=Contraction.from_name(read.text("contraction")),
+            alpha=_scalar(read, "alpha"),
+            beta=_scalar(read, "beta"),
+            sizes=tuple(Size.from_json(size) for size in read.items("sizes")),
+            space=read.text("space"),
+            space_text=read.text("space_text"),
+            family=read.text("family"),
+            device=DeviceInfo.from_json(read.get("device")),
+            seed=read.whole("seed"),
+            budget=read.whole("budget"),
+            sampler=read.text("sampler"),
+            timing=Timing.from_json(read.get("timing")),
+            host=Host.from_json(read.get("host")),
+            storage=read.text("storage"),
+        )
+
+
+_JSON_FIELDS = frozenset(
+    {field.name for field in fields(RunInfo)} | {"schema", "problem", "space_hash"}
+)
+"""The last two are for people: reading takes them from the contraction and the space's text."""
+
+
+def _scalar(read: Fields, name: str) -> Scalar:
+    try:
+        return scalar_from_json(read.get(name))
+    except (TypeError, ValueError, IndexError):
+        raise read.wrong(name, "a number or a list of two") from None

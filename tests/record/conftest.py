@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mltune.device_info import DeviceInfo
+from mltune.problem import Precision, Size, gemm, gemm_problem
+from mltune.record import Measurement, Status
+from mltune.record.run_info import RunInfo, Timing
+from mltune.space.config import Config
+
+DEVICE = DeviceInfo(
+    name="pthread",
+    vendor="PoCL",
+    kind="cpu",
+    platform="Portable Computing Language",
+    platform_version="OpenCL 2.0",
+    driver_version="3.0",
+    opencl_c_version="OpenCL C 1.2",
+    compute_units=2,
+    clock_mhz=2000,
+    wave_size=1,
+    max_work_group_size=4096,
+    max_work_item_sizes=(4096, 4096, 4096),
+    local_mem_bytes=2**20,
+    global_mem_bytes=2**33,
+    max_alloc_bytes=2**31,
+)
+
+
+def build(**changes: Any) -> Measurement:
+    """A measurement with some fields changed."""
+    status = changes.get("status", Status.OK)
+    values: dict[str, Any] = {
+        "problem": gemm_problem(gemm(Precision.SINGLE), 4, 5, 6, beta=0.1),
+        "config": Config.of({"depth_u": 8, "multiply_add": "fma"}),
+        "family": "tiled",
+        "kernel": "Cij_Aik_Bkj_SB_MT64x64x8",
+        "source_hash": "0123456789abcdef",
+        "build_options": ("-cl-mad-enable", "-DX=1"),
+        "device": "pthread",
+        "driver": "3.0",
+        "uuid": "",
+        "status": status,
+        "seconds": (0.1, 1 / 3, 2e-7) if status is Status.OK else (),
+        "max_error": 1e-7,
+        "error_bound": 1e-5,
+        "compile_seconds": 0.25,
+        "compile_cached": True,
+        "timestamp": "2026-11-20T12:00:00+00:00",
+        "trial": 3,
+    }
+    return Measurement(**(values | changes))
+
+
+@pytest.fixture
+def make() -> Callable[..., Measurement]:
+    return build
+
+
+@pytest.fixture
+def info() -> RunInfo:
+    return RunInfo(
+        mltune_version="0.1.0",
+        command=("mltune", "search", "--budget", "60"),
+        contraction=gemm(Precision.SINGLE, "n", "t"),
+        beta=0.1,
+        sizes=(Size((4, 5, 6)), Size((7, 8, 9), 2)),
+        space="tiled",
+        space_text="family: tiled\n",
+        family="tiled",
+        device=DEVICE,
+        seed=1,
+        budget=60,
+        sampler="tpe",
+        timing=Timing(warmups=2, samples=7, build_timeout_seconds=30.0, run_timeout_seconds=10.0),
+    )
+
+
+@pytest.fixture
+def read_only() -> Callable[[Path], AbstractContextManager[None]]:
+    """Makes a folder read-only, also for tests that root runs."""
+
+    @contextmanager
+    def read_only(folder: Path) -> Iterator[None]:
+        for path in folder.iterdir():
+            path.chmod(0o444)
+        folder.chmod(0o555)
+        user = os.geteuid()
+        if user == 0:
+            os.seteuid(65534)
+        try:
+            yield
+        finally:
+            os.seteuid(user)
+            folder.chmod(0o755)
+
+    return read_only
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user can reach, which pytest's own are not."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from mltune.errors import MltuneError, UsageError
+from mltune.record.files import file_error, make_folder, write_atomically
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    write_atomically(path, b"old")
+    write_atomically(path, b"new")
+
+    assert path.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_cannot_be_replaced_stays(
+    open_folder: Path, read_only: Callable[[Path], AbstractContextManager[None]]
+) -> None:
+    path = open_folder / "run.json"
+    path.write_bytes(b"old")
+    with read_only(open_folder), pytest.raises(UsageError) as refused:
+        write_atomically(path, b"new")
+
+    assert str(refused.value) == f"{path}: cannot write (Permission denied)"
+    assert path.read_bytes() == b"old"
+    assert list(open_folder.iterdir()) == [path]
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "no" / "run.json"
+
+    with pytest.raises(UsageError, match=r"run\.json: cannot write \(No such file or directory\)"):
+        write_atomically(path, b"")
+
+
+def test_a_full_disk_is_not_the_users_mistake() -> None:
+    error = file_error(Path("run.json"), "write", OSError(errno.ENOSPC, "No space left on device"))
+
+    assert type(error) is MltuneError
+    assert str(error) == "run.json: cannot write (No space left on device)"
+
+
+def test_folders_are_made_with_those_above_them(tmp_path: Path) -> None:
+    make_folder(tmp_path / "a" / "b")
+    make_folder(tmp_path / "a" / "b")
+
+    assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_a_file_in_the_place_of_a_folder_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.touch()
+
+    with pytest.raises(UsageError, match="file: is a file, not a folder"):
+        make_folder(path)
+    with pytest.raises(UsageError, match="cannot make this folder"):
+        make_folder(path / "below")
