@@ -13,7 +13,7 @@ from mltune.space.constraint import Constraint, Derived
 from mltune.space.domain import Numbers, unknown
 from mltune.space.parameter import Parameter
 from mltune.space.space import Space, write_out
-from mltune.space.yaml_document import Item, read_document
+from mltune.space.yaml_document import Item, parse_document, read_text
 
 _LIMITS = limit_names() | {"bytes"}
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -61,14 +61,27 @@ def load_space(path: str | Path) -> SpaceFile:
     Raises:
         UsageError: when it cannot be read, or with the first mistake in it and its line.
     """
-    document = read_document(Path(path))
+    return parse_space(read_text(Path(path)), str(path))
+
+
+def parse_space(text: str, name: str) -> SpaceFile:
+    """Check the text of a space's file, such as a run keeps it.
+
+    Args:
+        text: YAML.
+        name: of the file, for messages.
+
+    Raises:
+        UsageError: with the first mistake and its line.
+    """
+    document = parse_document(text, name)
     entries = document.mapping("a space")
     for key, item in entries.items():
         if key not in _REQUIRED + _OPTIONAL:
             raise UsageError(f"{item.where}: {unknown('key', key, _REQUIRED + _OPTIONAL)}")
     for key in _REQUIRED:
         if key not in entries:
-            raise UsageError(f"{path}: lacks the key '{key}'")
+            raise UsageError(f"{name}: lacks the key '{key}'")
     loaded = SpaceFile(
         name=entries["name"].text("'name'"),
         family=entries["family"].text("'family'"),

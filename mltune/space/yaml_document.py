@@ -97,30 +97,43 @@ class Item:
         return UsageError(f"{self.where}: {what} must be {wanted}, got {got}")
 
 
-def read_document(path: Path) -> Item:
-    """Read the one document of a YAML file.
+def read_text(path: Path) -> str:
+    """Read a text file.
 
     Raises:
-        UsageError: when the file cannot be read or is no plain YAML.
+        UsageError: when it cannot be read.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-        node = yaml.compose(text, Loader=_Loader)
+        return path.read_text(encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: is no UTF-8 text (byte {error.start})") from error
+
+
+def parse_document(text: str, name: str) -> Item:
+    """Read the one document of a YAML text.
+
+    Args:
+        text: the document.
+        name: of the file, for messages.
+
+    Raises:
+        UsageError: when the text is no plain YAML.
+    """
+    try:
+        node = yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f":{mark.line + 1}" if mark else ""
-        raise UsageError(f"{path}{line}: not YAML: {error.problem or error.context}") from error
+        raise UsageError(f"{name}{line}: not YAML: {error.problem or error.context}") from error
     except yaml.YAMLError as error:
-        raise UsageError(f"{path}: not YAML: {str(error).splitlines()[0]}") from error
+        raise UsageError(f"{name}: not YAML: {str(error).splitlines()[0]}") from error
     except RecursionError as error:
-        raise UsageError(f"{path}: not YAML: nested too deeply") from error
+        raise UsageError(f"{name}: not YAML: nested too deeply") from error
     if node is None:
-        raise UsageError(f"{path}: is empty")
-    return _item(path, node)
+        raise UsageError(f"{name}: is empty")
+    return _item(name, node)
 
 
 class _Loader(yaml.SafeLoader):
@@ -133,21 +146,21 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
 
-def _item(path: Path, node: yaml.Node) -> Item:
-    where = f"{path}:{node.start_mark.line + 1}"
+def _item(name: str, node: yaml.Node) -> Item:
+    where = f"{name}:{node.start_mark.line + 1}"
     if node.tag not in _SAFE_TAGS:
         raise UsageError(f"{where}: tag '{node.tag}' is not supported")
     if isinstance(node, yaml.MappingNode):
         content: dict[str, Item] = {}
         for key_node, value_node in node.value:
-            key = str(_item(path, key_node).scalar("a key"))
-            line = f"{path}:{key_node.start_mark.line + 1}"
+            key = str(_item(name, key_node).scalar("a key"))
+            line = f"{name}:{key_node.start_mark.line + 1}"
             if key in content:
                 raise UsageError(f"{line}: key '{key}' stands twice")
-            content[key] = Item(line, _item(path, value_node).content)
+            content[key] = Item(line, _item(name, value_node).content)
         return Item(where, content)
     if isinstance(node, yaml.SequenceNode):
-        return Item(where, tuple(_item(path, entry) for entry in node.value))
+        return Item(where, tuple(_item(name, entry) for entry in node.value))
     plain = isinstance(node, yaml.ScalarNode) and node.style is None
     text = str(node.value)
     return Item(where, int(text) if plain and _NUMBER.fullmatch(text) else text)
