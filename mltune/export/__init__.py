@@ -1,1 +1,10 @@
-"""Not written yet."""
+"""Writes a selector with its kernels as a library in another language."""
+
+from mltune.export.c.c_writer import CWriter
+from mltune.export.python.python_writer import PythonWriter
+from mltune.export.writer import Writer
+
+WRITERS: dict[str, Writer] = {writer.name: writer for writer in (CWriter(), PythonWriter())}
+"""The export languages by name."""
+
+__all__ = ["WRITERS", "Writer"]

@@ -1,0 +1,200 @@
+"""Writes a C99 library: selection, kernel sources, launch code, an example and build files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from mltune.errors import UnsupportedError
+from mltune.export.c import selection
+from mltune.export.c.arguments import arguments, call, prototype
+from mltune.export.c.text import comment, literal, literals
+from mltune.export.files import write_files
+from mltune.export.library import Library
+from mltune.export.statement import statement
+from mltune.export.template import fill
+from mltune.kernel import Kernel
+from mltune.problem import Precision
+from mltune.selector import Selector
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_SCALARS = {Precision.SINGLE: "float", Precision.DOUBLE: "double"}
+_EPSILONS = {Precision.SINGLE: "FLT_EPSILON", Precision.DOUBLE: "DBL_EPSILON"}
+# Rows, columns (or the other way round) of each matrix, and how an element is found when packed.
+_EXTENTS = {"a": ("m", "k"), "b": ("k", "n"), "c": ("m", "n")}
+_INDICES = {"a": ("i", "l"), "b": ("l", "j"), "c": ("i", "j")}
+_CHECKED_SIZES = ((1, 1, 1), (7, 5, 3), (33, 100, 257), (64, 64, 64), (256, 192, 128))
+
+
+class CWriter:
+    """Writes a library that needs a C99 compiler, POSIX threads and OpenCL 1.2."""
+
+    @property
+    def name(self) -> str:
+        """The language's name on the command line."""
+        return "c"
+
+    def write(self, selector: Selector, kernels: Sequence[Kernel], out: Path) -> list[Path]:
+        """Write the library into a folder; see `Writer.write`."""
+        library = Library.of(selector, kernels)
+        if selector.contraction.precision not in _SCALARS:
+            raise UnsupportedError(
+                f"export c: {library.problem_type} is not written yet, only single and double "
+                "precision are (python: every precision)"
+            )
+        values = _values(library)
+        files = {
+            "README.md": "README.md.in",
+            f"{library.name}.h": "library.h.in",
+            f"{library.name}.c": "library.c.in",
+            f"{library.name}_select.h": "select.h.in",
+            f"{library.name}_select.c": "select.c.in",
+            f"{library.name}_kernels.h": "kernels.h.in",
+            f"{library.name}_kernels.c": "kernels.c.in",
+            "example.c": "example.c.in",
+            "Makefile": "Makefile.in",
+            "CMakeLists.txt": "CMakeLists.txt.in",
+        }
+        texts = {file: fill(_TEMPLATES / template, values) for file, template in files.items()}
+        texts["README.md"] = fill(
+            _TEMPLATES / "README.md.in", values | {"statement": "\n\n".join(statement(library))}
+        )
+        return write_files(out, texts)
+
+
+def _values(library: Library) -> dict[str, str]:
+    """Everything that the templates name, for the whole library."""
+    selector = library.selector
+    scalar = _SCALARS[selector.contraction.precision]
+    return {
+        "library": library.name,
+        "guard": library.name.upper(),
+        "formula": library.formula,
+        "statement": comment(statement(library)),
+        "element": f"cl_{scalar}",
+        "names": "\n".join(
+            f'    /* {number} */ "{kernel.name}",'
+            for number, kernel in enumerate(selector.portfolio)
+        ),
+        "helpers": selection.helpers(selector, library.name),
+        "body": selection.body(selector),
+        "sources": "\n".join(
+            f"/* {kernel.name} */\nstatic const char *const source_{number}[] = {{\n"
+            + "".join(f"    {text},\n" for text in literals(kernel.source))
+            + "};\n"
+            for number, kernel in enumerate(library.kernels)
+        ),
+        "geometry": "\n".join(
+            f"    {{source_{number}, sizeof source_{number} / sizeof source_{number}[0], "
+            f"{literal(' '.join(kernel.build_options))},\n"
+            f"     {{{', '.join(map(str, kernel.work_group))}}}, "
+            f"{{{', '.join(map(str, kernel.macro_tile))}}}}},"
+            for number, kernel in enumerate(library.kernels)
+        ),
+        **_launch_values(library, f"cl_{scalar}"),
+        **_example_values(library, scalar),
+    }
+
+
+def _launch_values(library: Library, element: str) -> dict[str, str]:
+    """What the library's header and launch code name."""
+    listed = arguments(element, library.batched)
+    names = [name for _, name in listed]
+    column_major = library.orders[2] == "F"
+    values = {
+        "prototype": prototype(library.name, listed),
+        "prototype_with": prototype(f"{library.name}_with", [*listed, ("int", "kernel")]),
+        "call_with": call(f"{library.name}_with", [*names, "-1"]).replace("\n", "\n    "),
+        "problem": f"m, n, k, {'batch' if library.batched else '1'}",
+        "checks": "\n".join(_checks(library, names)),
+        "first": "matrix_a" if column_major else "matrix_b",
+        "second": "matrix_b" if column_major else "matrix_a",
+        "operands": ""
+        if column_major
+        else "A row-major product is the column-major\n * one of the transposed matrices, so A "
+        "and B change places.",
+        "stride_words": "\n * and a stride from each product to the next"
+        if library.batched
+        else "",
+        "overlap_function": _OVERLAP if library.batched else "",
+        "check_overlap": "    if (overlap(&matrix_c, problem.batch))\n"
+        f"        return -{names.index('stride_c') + 1};\n"
+        if library.batched
+        else "",
+    }
+    for matrix in "abc":
+        length, count = _run(library, matrix)
+        stride = f"stride_{matrix}" if library.batched else "0"
+        values[f"matrix_{matrix}"] = (
+            f"{matrix}, offset_{matrix}, {length}, {count}, ld{matrix}, {stride}"
+        )
+        values[f"at_{matrix}"] = str(names.index(matrix) + 1)
+    return values
+
+
+def _checks(library: Library, names: list[str]) -> list[str]:
+    """The statements that refuse a wrong argument, in the order of the arguments."""
+    tests = {size: f"{size} < 0 || {size} > INT32_MAX" for size in ("m", "n", "k", "batch")}
+    for matrix in "abc":
+        length, _ = _run(library, matrix)
+        tests[f"offset_{matrix}"] = f"offset_{matrix} < 0"
+        tests[f"ld{matrix}"] = f"ld{matrix} < 1 || ld{matrix} < {length}"
+        tests[f"stride_{matrix}"] = f"stride_{matrix} < 0"
+    tests["queue"] = "queue == NULL"
+    tests["kernel"] = f"kernel < -1 || kernel >= {library.name}_num_kernels()"
+    return [
+        f"    if ({tests[name]})\n        return -{place};"
+        for place, name in enumerate([*names, "kernel"], start=1)
+        if name in tests
+    ]
+
+
+def _example_values(library: Library, scalar: str) -> dict[str, str]:
+    """What the example program and the README name."""
+    sizes = ["m", "n", "k", *(["batch"] if library.batched else [])]
+    passed = ["m", "n", "k", *(["problem->batch"] if library.batched else [])]
+    for matrix in "abc":
+        length, count = _run(library, matrix)
+        passed += [{"a": "alpha", "c": "beta"}[matrix]] if matrix in "ac" else []
+        passed += [matrix, "0", length]
+        passed += [f"{length} * {count}"] if library.batched else []
+    passed += ["queue", "0", "NULL", "NULL"]
+    values = {
+        "scalar": scalar,
+        "epsilon": _EPSILONS[library.selector.contraction.precision],
+        "extents": "".join(f"    const int64_t {size} = problem->{size};\n" for size in "mnk"),
+        "call": call(library.name, passed).replace("\n", "\n            "),
+        "num_sizes": str(len(sizes)),
+        "usage_sizes": " ".join(size.upper() for size in sizes),
+        "example_sizes": "100 200 300" + " 4" * library.batched,
+        "given_sizes": ", ".join(f"atol(sizes[{place}])" for place in range(len(sizes)))
+        + ("" if library.batched else ", 1"),
+        "checked_sizes": "\n".join(
+            f"        {{{m}, {n}, {k}, {3 if library.batched else 1}}},"
+            for m, n, k in _CHECKED_SIZES
+        ),
+    }
+    for matrix, (row, column) in _INDICES.items():
+        length, _ = _run(library, matrix)
+        fast, slow = (row, column) if length == _EXTENTS[matrix][0] else (column, row)
+        values[f"index_{matrix}"] = f"{fast} + {slow} * {length}"
+    return values
+
+
+def _run(library: Library, matrix: str) -> tuple[str, str]:
+    """How long a matrix's contiguous runs are, and how many there are."""
+    rows, columns = _EXTENTS[matrix]
+    return (rows, columns) if library.orders["abc".index(matrix)] == "F" else (columns, rows)
+
+
+_OVERLAP = """
+/* Whether two matrices of a batch share an element. They do not if they lie one after the other,
+   or if each one's runs lie between those of the others. */
+static int overlap(const matrix *x, int64_t batch)
+{
+    const uint64_t stride = (uint64_t)x->stride, length = (uint64_t)x->length;
+    const uint64_t between = sum(product((uint64_t)batch - 1, stride), length);
+
+    return batch > 1 && stride < span(x) && (stride < length || between > (uint64_t)x->ld);
+}
+"""

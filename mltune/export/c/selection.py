@@ -1,0 +1,123 @@
+"""The selection in C: exact sizes to search, and the tree as nested ifs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mltune.export.block import Block, block_of, features_of
+from mltune.selector import FEATURES, Selector
+
+_EXPRESSIONS = {
+    "m": "at_least(0, problem->m)",
+    "n": "at_least(0, problem->n)",
+    "k": "at_least(0, problem->k)",
+    "batch": "at_least(0, problem->batch)",
+    "mn": "product(m, n)",
+    "mk": "product(m, k)",
+    "nk": "product(n, k)",
+    "mnk": "product(product(m, n), k)",
+    "m_per_n": "m / at_least(1, n)",
+    "n_per_m": "n / at_least(1, m)",
+    "k_per_m": "k / at_least(1, m)",
+    "k_per_n": "k / at_least(1, n)",
+}
+
+_AT_LEAST = """\
+static int64_t at_least(int64_t least, int64_t size)
+{
+    return size < least ? least : size;
+}
+"""
+
+_PRODUCT = """\
+/* The product of two sizes, or INT64_MAX where it is larger than that. */
+static int64_t product(int64_t x, int64_t y)
+{
+    return x != 0 && y > INT64_MAX / x ? INT64_MAX : x * y;
+}
+"""
+
+_LOOK_UP = """\
+/* The sizes that were tuned for: m, n, k, batch, in ascending order, and the kernel of each. */
+static const struct exact_size {{
+    int64_t extents[4];
+    int kernel;
+}} exact_sizes[] = {{
+{rows}
+}};
+
+static int compare(const void *left, const void *right)
+{{
+    const int64_t *x = ((const struct exact_size *)left)->extents;
+    const int64_t *y = ((const struct exact_size *)right)->extents;
+    int i = 0;
+
+    while (i < 3 && x[i] == y[i])
+        ++i;
+    return (x[i] > y[i]) - (x[i] < y[i]);
+}}
+
+static const struct exact_size *look_up(const {library}_problem *problem)
+{{
+    struct exact_size wanted = {{{{0, 0, 0, 0}}, 0}};
+
+    wanted.extents[0] = problem->m;
+    wanted.extents[1] = problem->n;
+    wanted.extents[2] = problem->k;
+    wanted.extents[3] = problem->batch;
+    return bsearch(&wanted, exact_sizes, sizeof exact_sizes / sizeof exact_sizes[0],
+                   sizeof exact_sizes[0], compare);
+}}
+"""
+
+
+def helpers(selector: Selector, library: str) -> str:
+    """The functions and tables that `body` uses, and no other: C warns about unused ones."""
+    used = _with_factors(features_of(selector.tree))
+    parts = [_AT_LEAST] if used else []
+    if any("product(" in _EXPRESSIONS[feature] for feature in used):
+        parts.append(_PRODUCT)
+    if selector.exact:
+        rows = (
+            f"    {{{{{', '.join(map(str, size))}}}, {kernel}}},"
+            for size, kernel in sorted(selector.exact)
+        )
+        parts.append(_LOOK_UP.format(rows="\n".join(rows), library=library))
+    return "\n".join(parts)
+
+
+def body(selector: Selector) -> str:
+    """The statements of the selecting function."""
+    used = _with_factors(features_of(selector.tree))
+    lines = [
+        f"    const int64_t {name} = {_EXPRESSIONS[name]};" for name in FEATURES if name in used
+    ]
+    if selector.exact:
+        lines += [
+            "    const struct exact_size *exact = look_up(problem);",
+            "",
+            "    if (exact != NULL)",
+            "        return exact->kernel;",
+        ]
+    elif used:
+        lines.append("")
+    else:
+        lines.append("    (void)problem; /* one kernel for every size */")
+    lines += _lines(block_of(selector.tree), 1)
+    return "\n".join(lines)
+
+
+def _lines(block: Block, level: int) -> Iterator[str]:
+    pad = "    " * level
+    for guard in block.guards:
+        sign = "<=" if guard.at_most else ">"
+        yield f"{pad}if ({guard.feature} {sign} {guard.threshold}) {{"
+        yield from _lines(guard.block, level + 1)
+        yield f"{pad}}}"
+    yield f"{pad}return {block.kernel};"
+
+
+def _with_factors(used: frozenset[str]) -> frozenset[str]:
+    """Features together with the sizes that they are computed from."""
+    sizes = {size for feature in used for size in "mnk" if size in feature.replace("batch", "")}
+    return used | sizes

@@ -1,0 +1,43 @@
+"""Pieces of C99: comments and string literals."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+_LITERAL_BYTES = 1000
+"""Well below the 4095 characters that C99 promises for a string literal, escapes included."""
+
+
+def comment(paragraphs: Sequence[str]) -> str:
+    """The inner lines of a block comment, one paragraph after another."""
+    lines = [line for paragraph in paragraphs for line in textwrap.wrap(paragraph, 88) or [""]]
+    return "\n".join(f" * {line}".rstrip() for line in lines)
+
+
+def literals(text: str) -> Iterator[str]:
+    """Give string literals that together hold a text: one for each line, more for long lines."""
+    for line in text.encode().splitlines(keepends=True):
+        for start in range(0, len(line), _LITERAL_BYTES):
+            yield f'"{"".join(_escaped(byte) for byte in line[start : start + _LITERAL_BYTES])}"'
+
+
+def literal(text: str) -> str:
+    """One string literal for a short text."""
+    return " ".join(literals(text)) or '""'
+
+
+def _escaped(byte: int) -> str:
+    if byte in _ESCAPES:
+        return _ESCAPES[byte]
+    # Octal escapes end after three digits; a hexadecimal one would swallow what follows.
+    return chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}"
+
+
+_ESCAPES = {
+    ord("\n"): "\\n",
+    ord("\t"): "\\t",
+    ord('"'): '\\"',
+    ord("\\"): "\\\\",
+    ord("?"): "\\?",  # two in a row may begin a trigraph
+}

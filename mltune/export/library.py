@@ -1,0 +1,79 @@
+"""What an export is about: a selector with its kernels, checked to belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mltune.errors import UnsupportedError, UsageError
+from mltune.kernel import Kernel
+from mltune.problem import problem_type_name
+from mltune.problem.layout import memory_orders
+from mltune.selector import Selector
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A selector and the kernels of its portfolio, in the same order.
+
+    Raises:
+        UnsupportedError: when the problem type is no GEMM.
+        UsageError: when the kernels are not the portfolio's.
+    """
+
+    selector: Selector
+    kernels: tuple[Kernel, ...]
+
+    def __post_init__(self) -> None:
+        contraction = self.selector.contraction
+        if not contraction.is_gemm:
+            raise UnsupportedError(f"export: {problem_type_name(contraction)} is no GEMM")
+        wanted = [kernel.name for kernel in self.selector.portfolio]
+        if [kernel.name for kernel in self.kernels] != wanted:
+            raise UsageError(
+                f"export: the kernels must be the portfolio's, {', '.join(wanted)}; "
+                f"got {', '.join(kernel.name for kernel in self.kernels) or 'none'}"
+            )
+        for kernel in self.kernels:
+            if kernel.contraction != contraction.canonical():
+                raise UsageError(
+                    f"export: kernel {kernel.name} is not for {problem_type_name(contraction)}"
+                )
+
+    @classmethod
+    def of(cls, selector: Selector, kernels: Sequence[Kernel]) -> Library:
+        """Check and join the two."""
+        return cls(selector, tuple(kernels))
+
+    @property
+    def problem_type(self) -> str:
+        """The problem type's name, such as `sgemm_nn`; always an identifier."""
+        return problem_type_name(self.selector.contraction)
+
+    @property
+    def name(self) -> str:
+        """The library's name, and the prefix of everything in it."""
+        return f"mltune_{self.problem_type}"
+
+    @property
+    def orders(self) -> str:
+        """The memory orders of A, B and C, as `memory_orders` gives them."""
+        return memory_orders(self.selector.contraction)
+
+    @property
+    def batched(self) -> bool:
+        """Whether there is a batch index."""
+        return bool(self.selector.contraction.batch_indices)
+
+    @property
+    def formula(self) -> str:
+        """What is computed, such as `C = alpha * A^T * B + beta * C`."""
+        contraction = self.selector.contraction
+        conjugate = (contraction.conjugate_a, contraction.conjugate_b)
+        operands = []
+        for letter, order, conjugated in zip("AB", self.orders, conjugate, strict=False):
+            if order != self.orders[2]:  # it lies across C, so it enters transposed
+                operands.append(letter + ("^H" if conjugated else "^T"))
+            else:
+                operands.append(f"conj({letter})" if conjugated else letter)
+        return f"C = alpha * {' * '.join(operands)} + beta * C"

@@ -1,0 +1,118 @@
+"""Writes a Python package: selection, kernel sources and launch code, on numpy and pyopencl."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+
+from mltune.export.files import write_files
+from mltune.export.library import Library
+from mltune.export.python import selection
+from mltune.export.statement import statement
+from mltune.export.template import fill
+from mltune.kernel import Kernel
+from mltune.selector import Selector
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_LAUNCH = Path(__file__).parents[2] / "runtime" / "launch.py"
+"""Stands alone, and goes into every package as it is."""
+
+
+class PythonWriter:
+    """Writes a package that needs numpy and pyopencl only."""
+
+    @property
+    def name(self) -> str:
+        """The language's name on the command line."""
+        return "python"
+
+    def write(self, selector: Selector, kernels: Sequence[Kernel], out: Path) -> list[Path]:
+        """Write the package and what pip needs to install it; see `Writer.write`."""
+        library = Library.of(selector, kernels)
+        package = library.name
+        templates = {
+            "README.md": "README.md.in",
+            "pyproject.toml": "pyproject.toml.in",
+            f"{package}/__init__.py": "__init__.py.in",
+            f"{package}/selection.py": "selection.py.in",
+            f"{package}/tuned.py": "tuned.py.in",
+            f"{package}/kernels.py": "kernels.py.in",
+        }
+        values = _values(library)
+        texts = {file: fill(_TEMPLATES / name, values) for file, name in templates.items()}
+        texts[f"{package}/launch.py"] = _LAUNCH.read_text(encoding="utf-8")
+        texts[f"{package}/py.typed"] = ""
+        for kernel in library.kernels:
+            texts[f"{package}/opencl/{kernel.name}.cl"] = kernel.source
+        return write_files(out, texts)
+
+
+def _values(library: Library) -> dict[str, str]:
+    contraction = library.selector.contraction
+    conjugate = (contraction.conjugate_a, contraction.conjugate_b)
+    return {
+        "library": library.name,
+        "distribution": library.name.replace("_", "-"),
+        "problem_type": library.problem_type,
+        "statement": "\n\n".join(
+            textwrap.fill(paragraph, 95, break_long_words=False, break_on_hyphens=False)
+            for paragraph in statement(library)
+        ),
+        "exact": selection.exact_sizes(library.selector),
+        "body": selection.body(library.selector),
+        "kernels": "\n".join(_kernel(kernel) for kernel in library.kernels),
+        "dtype": contraction.precision.dtype,
+        "orders": library.orders,
+        "batched": str(library.batched),
+        "conjugate": str(conjugate),
+        "operand_a": "conj(a)" if conjugate[0] else "a",
+        "operand_b": "conj(b)" if conjugate[1] else "b",
+        "layouts": "\n".join(f"    - {layout}" for layout in _layouts(library, conjugate)),
+        "lead": "batch x " * library.batched,
+        "ones_a": _ones(library, 0, 100, 300),
+        "ones_b": _ones(library, 1, 300, 200),
+    }
+
+
+def _layouts(library: Library, conjugate: tuple[bool, bool]) -> list[str]:
+    """The memory orders that the kernels take, in words."""
+    words = {"F": "Fortran-ordered", "C": "C-ordered"}
+    a, b, c = (words[order] for order in library.orders)
+    layouts = [f"a {a}, b {b}, c {c}, which is what was tuned"]
+    if conjugate[0] == conjugate[1]:  # then C^T = B^T A^T needs the same kernels
+        other = {"Fortran-ordered": "C-ordered", "C-ordered": "Fortran-ordered"}
+        layouts.append(f"a {other[b]}, b {other[a]}, c {other[c]}")
+    return layouts
+
+
+def _ones(library: Library, operand: int, rows: int, columns: int) -> str:
+    """An expression for an array of the memory order that was tuned."""
+    transposed = library.orders[operand] == "F"
+    shape = (columns, rows) if transposed else (rows, columns)
+    dtype = library.selector.contraction.precision.dtype
+    if not library.batched:
+        turned = ".T" * transposed
+        return f'pyopencl.array.to_device(queue, numpy.ones({shape}, "{dtype}")){turned}'
+    turned = ".transpose((0, 2, 1))" * transposed
+    return f'pyopencl.array.to_device(queue, numpy.ones({(4, *shape)}, "{dtype}")){turned}'
+
+
+def _kernel(kernel: Kernel) -> str:
+    options = "".join(f"{_quoted(option)}, " for option in kernel.build_options).rstrip()
+    options = options if len(kernel.build_options) == 1 else options.rstrip(",")
+    return "\n".join(
+        (
+            "    _kernel(",
+            f'        "{kernel.name}",',
+            f"        build_options=({options}),",
+            f"        work_group={kernel.work_group},",
+            f"        macro_tile={kernel.macro_tile},",
+            "    ),",
+        )
+    )
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,0 +1,47 @@
+"""What an export says about itself: how it chooses, what that loses, where it was measured."""
+
+from __future__ import annotations
+
+from mltune.export.library import Library
+from mltune.selector import Selector, depth
+
+
+def statement(library: Library) -> list[str]:
+    """Return the paragraphs that every export states, as plain text."""
+    selector = library.selector
+    precision = selector.contraction.precision.name.lower().replace("_", " ")
+    order = "row-major" if library.orders[2] == "C" else "column-major"
+    batched = ", batched" if library.batched else ""
+    how = f"a decision tree of depth {depth(selector.tree)}"
+    if selector.exact:
+        how = f"{_count(len(selector.exact), 'exact size')} first, then {how}"
+    return [
+        f"{library.formula} in {precision} precision, {order}{batched}.",
+        f"It chooses among {_count(len(selector.portfolio), 'kernel')} by {how}.",
+        _loss(selector),
+        *(_plain(f"{name}: {text}") for name, text in selector.conditions),
+    ]
+
+
+def _loss(selector: Selector) -> str:
+    regret = selector.regret
+    if regret is None:
+        return "What the choice loses is unknown: no size was held out to measure it."
+    return (
+        f"What the choice loses, measured on {_count(regret.sizes, 'size')} held out from the "
+        f"fit: time of the best known kernel / time of the chosen one is {regret.geomean:.3f} in "
+        f"the geometric mean, {regret.p10:.3f} at the 10th percentile and {regret.worst:.3f} at "
+        f"worst (at {_plain(regret.worst_size)})."
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _plain(text: str) -> str:
+    """The text on one line, with nothing that could end a comment or a docstring."""
+    printable = "".join(letter if letter.isprintable() else " " for letter in text)
+    for ending in ("*/", "/*", '"""'):
+        printable = printable.replace(ending, " ".join(ending))
+    return printable.replace("\\", "/").replace("??", "? ?")

@@ -1,0 +1,39 @@
+"""The protocol of an export language."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from mltune.kernel import Kernel
+from mltune.selector import Selector
+
+
+class Writer(Protocol):
+    """Writes a selector with its kernels as source code of one language."""
+
+    @property
+    def name(self) -> str:
+        """The language's name on the command line."""
+        ...
+
+    def write(self, selector: Selector, kernels: Sequence[Kernel], out: Path) -> list[Path]:
+        """Write the library into a folder, which is made if need be.
+
+        The same selector and kernels give the same files, byte for byte.
+
+        Args:
+            selector: chooses the kernel.
+            kernels: the portfolio's, in its order.
+            out: the folder; files of the same names are replaced.
+
+        Returns:
+            The files, the one to read first in front.
+
+        Raises:
+            UnsupportedError: when the language cannot express the problem type yet.
+            UsageError: when selector and kernels do not belong together, or `out` cannot be
+                written.
+        """
+        ...
