@@ -18,9 +18,18 @@ class Execution:
         self._event = event
 
     def wait_until_running(self) -> None:
-        """Return when the device has begun; what a driver still compiles lies before that."""
-        while self._event.command_execution_status > cl.command_execution_status.RUNNING:
-            time.sleep(_POLL_SECONDS)
+        """Return when the device has begun; what a driver still compiles lies before that.
+
+        NVIDIA's driver never reports a start, so there it is when the kernel has ended.
+
+        Raises:
+            DeviceLostError: when it failed on the device.
+        """
+        try:
+            while self._event.command_execution_status > cl.command_execution_status.RUNNING:
+                time.sleep(_POLL_SECONDS)
+        except cl.Error as error:
+            raise DeviceLostError(f"the kernel failed on the device: {error}") from error
 
     def wait(self) -> None:
         """Return when the kernel has ended.

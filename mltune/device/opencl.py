@@ -9,6 +9,7 @@ import numpy as np
 import pyopencl as cl
 
 from mltune.device.catalogue import DeviceEntry, choose, platform_devices
+from mltune.device.describe import POCL
 from mltune.device.errors import DeviceLostError, LaunchError, LimitError
 from mltune.device.execution import Execution
 from mltune.device.program import Program, build
@@ -45,6 +46,11 @@ class OpenCLDevice:
     def info(self) -> DeviceInfo:
         """Identity and limits."""
         return self._info
+
+    @property
+    def compiles_at_launch(self) -> bool:
+        """Whether a kernel's first launch compiles most of it, before it starts on the device."""
+        return POCL in self._info.platform
 
     def build(self, kernel: Kernel) -> Program:
         """Build a kernel.

@@ -15,6 +15,10 @@ from typing import Protocol
 from mltune.errors import MltuneError
 
 
+WARMUPS = 2
+"""Launches before the first sample: the one that is checked, and the one that tells the pace."""
+
+
 class TooSlowError(MltuneError):
     """The samples do not fit into the time limit."""
 
