@@ -212,7 +212,8 @@ def write_out(
     """
     if not parameters:
         raise UsageError("space: needs at least one parameter")
-    owners = dict.fromkeys(RESERVED, "an operator") | dict.fromkeys(limits, "a device's limit")
+    owners = dict.fromkeys(RESERVED, "an operator")
+    owners |= dict.fromkeys(limits, "a limit of the device")
     scope: dict[str, Domain] = dict(limits)
     formulas: dict[str, Node] = {}
     for parameter in parameters:

@@ -1,0 +1,19 @@
+"""Limits of a GPU-like device."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def gpu_names() -> dict[str, int]:
+    return {
+        "compute_units": 132,
+        "wave_size": 32,
+        "max_work_group_size": 1024,
+        "max_work_item_size_0": 1024,
+        "max_work_item_size_1": 1024,
+        "max_work_item_size_2": 64,
+        "local_mem_bytes": 49152,
+        "bytes": 4,
+    }

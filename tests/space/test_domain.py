@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+
+from mltune.errors import UsageError
+from mltune.space.domain import Condition, Domain, Numbers, Words, infer
+from mltune.space.parser import parse
+
+SCOPE: dict[str, Domain] = {
+    "tile_k": Numbers(4, 8),
+    "zero": Numbers(0, 1),
+    "access": Words(("cast", "vload")),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "tile_q * 2",
+            "unknown name 'tile_q' (did you mean 'tile_k'? known: access, tile_k, zero)",
+        ),
+        ("qq", "unknown name 'qq' (known: access, tile_k, zero)"),
+        ('access == "vloat"', "unknown word 'vloat' (did you mean 'vload'? known: cast, vload)"),
+        ("access == 1", "'==' takes a word, got a number"),
+        ('tile_k != "cast"', "'!=' takes a number, got the word 'cast'"),
+        ("access + 1", "'+' takes a number, got a word"),
+        ('-"x"', "'-' takes a number, got the word 'x'"),
+        ("tile_k and zero == 1", "'and' takes a condition, got a number"),
+        ("not tile_k", "'not' takes a condition, got a number"),
+        ("(tile_k > 1) + 1", "'+' takes a number, got a condition"),
+        ("tile_k // zero", "the divisor of '//' can be 0"),
+        ("tile_k % (tile_k - 5)", "the divisor of '%' can be 0"),
+        ("ceil_div(1, zero)", "the divisor of 'ceil_div' can be 0"),
+    ],
+)
+def test_refuses_what_cannot_be_evaluated(text: str, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        infer(parse(text), SCOPE)
+
+    assert str(caught.value) == message
+
+
+def test_infers_kinds() -> None:
+    assert infer(parse("tile_k + 1"), SCOPE) == Numbers(5, 9)
+    assert infer(parse("access"), SCOPE) == Words(("cast", "vload"))
+    assert infer(parse('access == "cast" or tile_k < 5'), SCOPE) == Condition()
