@@ -94,13 +94,14 @@ def open_engine(url: URL, *, read_only: bool, create: bool) -> Engine:
     Raises:
         UsageError: when the file or its folder is not there, or the driver is not installed.
     """
-    path = sqlite_file(url)
     try:
-        if path is None:
-            memory = url.get_backend_name() == "sqlite"
-            return create_engine(url, poolclass=StaticPool) if memory else create_engine(url)
+        url.get_dialect().import_dbapi()
     except (ImportError, ArgumentError) as error:
         raise UsageError(f"storage: cannot use '{url.drivername}' ({error})") from error
+    path = sqlite_file(url)
+    if path is None:
+        memory = url.get_backend_name() == "sqlite"
+        return create_engine(url, poolclass=StaticPool) if memory else create_engine(url)
     where = describe(url)
     if not path.parent.is_dir():
         raise UsageError(f"{where}: there is no folder {path.parent}")

@@ -12,11 +12,13 @@ from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 import pytest
+from sqlalchemy import make_url
+from sqlalchemy.schema import CreateTable
 
 from mltune.errors import MltuneError, UsageError
 from mltune.record import Measurement, Status
 from mltune.record.database import file_url
-from mltune.record.store import Store
+from mltune.record.store import _MEASUREMENTS, Store
 
 Make = Callable[..., Measurement]
 ReadOnly = Callable[[Path], AbstractContextManager[None]]
@@ -230,11 +232,22 @@ def test_a_database_of_something_else_holds_no_measurements(
          "postgresql://USER@HOST/NAME"),
         ("nosql://x/y", "storage: cannot use 'nosql' (Can't load plugin: "
          "sqlalchemy.dialects:nosql)"),
+        ("sqlite+foo:///x.db", "storage: cannot use 'sqlite+foo' (Can't load plugin: "
+         "sqlalchemy.dialects:sqlite.foo)"),
         ("sqlite:////nowhere/run.db", "/nowhere/run.db: there is no folder /nowhere"),
     ],
 )  # fmt: skip
 def test_a_storage_that_cannot_be_is_refused(storage: str, message: str) -> None:
     assert refusal(UsageError, lambda: Store(storage)) == message
+
+
+def test_the_tables_can_be_made_in_postgresql() -> None:
+    dialect = make_url("postgresql://").get_dialect()()
+    text = str(CreateTable(_MEASUREMENTS).compile(dialect=dialect))
+
+    assert "id SERIAL NOT NULL" in text
+    assert "m BIGINT NOT NULL" in text
+    assert "max_error DOUBLE PRECISION" in text
 
 
 def test_a_missing_file_is_not_made_by_reading(tmp_path: Path) -> None:
