@@ -56,7 +56,8 @@ def choose(spec: str = "auto", entries: Sequence[DeviceEntry] | None = None) -> 
 
     Args:
         spec: `auto` (a GPU if there is one, else PoCL, else any other), `cpu`, `gpu`, `P:D`
-            (platform and device number), or a part of the device's or the platform's name.
+            (platform and device number), or a part of the name of the device or its platform,
+            or of its UUID.
             Oclgrind is only ever chosen by number or name.
         entries: the devices to choose from; by default all there are.
 
@@ -87,7 +88,7 @@ def _by_name(word: str, entries: Sequence[DeviceEntry]) -> DeviceEntry:
     if re.fullmatch(r"\d+:\d+", word):
         found = [e for e in entries if e.number == word]
     else:
-        found = [e for e in entries if word in f"{e.info.platform} {e.info.name}".lower()]
+        found = [e for e in entries if word in _name(e.info)]
     if not found:
         raise NoDeviceError(f"no device '{word}' ({_listing(entries)})")
     if len(found) > 1:
@@ -95,6 +96,10 @@ def _by_name(word: str, entries: Sequence[DeviceEntry]) -> DeviceEntry:
             f"device: '{word}' fits {len(found)}; name one by number: {_listing(found)}"
         )
     return found[0]
+
+
+def _name(info: DeviceInfo) -> str:
+    return f"{info.platform} {info.name} {info.uuid}".lower()
 
 
 def _listing(entries: Sequence[DeviceEntry]) -> str:

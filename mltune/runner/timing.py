@@ -14,7 +14,6 @@ from typing import Protocol
 
 from mltune.errors import MltuneError
 
-
 WARMUPS = 2
 """Launches before the first sample: the one that is checked, and the one that tells the pace."""
 

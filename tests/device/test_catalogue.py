@@ -55,6 +55,15 @@ def test_a_part_of_a_name_is_enough(entries: Sequence[DeviceEntry]) -> None:
     assert choose("portable", entries).number == "2:0"
 
 
+def test_equal_devices_are_told_apart_by_their_uuid(entries: Sequence[DeviceEntry]) -> None:
+    twins = tuple(
+        DeviceEntry(3, number, replace(entries[3].info, uuid=f"pci-0000:{number:02x}:00"))
+        for number in range(2)
+    )
+
+    assert choose("pci-0000:01", twins).number == "3:1"
+
+
 def test_an_ambiguous_name_lists_what_it_fits(entries: Sequence[DeviceEntry]) -> None:
     with pytest.raises(UsageError) as raised:
         choose("xeon", entries)
