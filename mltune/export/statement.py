@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from mltune.export.library import Library
 from mltune.selector import Selector, depth
 
@@ -21,6 +23,14 @@ def statement(library: Library) -> list[str]:
         _loss(selector),
         *(_plain(f"{name}: {text}") for name, text in selector.conditions),
     ]
+
+
+def statement_text(library: Library) -> str:
+    """Return the same, wrapped and with an empty line between paragraphs."""
+    return "\n\n".join(
+        textwrap.fill(paragraph, 95, break_long_words=False, break_on_hyphens=False)
+        for paragraph in statement(library)
+    )
 
 
 def _loss(selector: Selector) -> str:

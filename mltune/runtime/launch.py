@@ -115,7 +115,7 @@ class Launcher:
             a: m x k, with a batch dimension in front if the kernels are batched.
             b: k x n, likewise.
             c: m x n, likewise; made when left out, and then beta must be 0.
-            alpha: factor of the product.
+            alpha: factor of the product; a and b are not read if this is 0.
             beta: factor of the old c, which is not read if this is 0.
             kernel: a kernel's number, to use it whatever the sizes are.
             wait_for: events to wait for, in addition to the arrays' own.
@@ -219,7 +219,8 @@ class Launcher:
             rows, columns = columns, rows
             operands[1:] = operands[:0:-1]
         groups = (-(-rows // kernel.macro_tile[0]), -(-columns // kernel.macro_tile[1]))
-        integers: list[Any] = [np.uint32(size) for size in (rows, columns, sizes.k)]
+        terms = 0 if factors[0] == 0 else sizes.k  # so that no kernel reads a and b in vain
+        integers: list[Any] = [np.uint32(size) for size in (rows, columns, terms)]
         for array, order in operands:
             integers += [np.uint64(elements) for elements in _place(array, order)]
         buffers: list[Any] = [array.base_data for array, _ in operands]  # None where k is 0

@@ -88,7 +88,7 @@ class TunedGemm:
             a: m x k, with a batch dimension in front if the problem type is batched.
             b: k x n, likewise.
             c: m x n, likewise; made when left out, and then beta must be 0.
-            alpha: factor of the product.
+            alpha: factor of the product; a and b are not read if this is 0.
             beta: factor of the old c, which is not read if this is 0.
             kernel: a kernel's number in the portfolio, to use it whatever the sizes are.
             wait_for: events to wait for, in addition to the arrays' own.

@@ -214,6 +214,19 @@ def test_empty_sizes_follow_blas(queue: cl.CommandQueue, naive_kernel: Write) ->
     assert nothing.shape == (0, 2)
 
 
+def test_alpha_zero_does_not_read_the_operands(
+    queue: cl.CommandQueue, naive_kernel: Write
+) -> None:
+    nan = np.full((3, 3), np.nan, "float32")
+    c = on_device(queue, np.ones((3, 3), "float32"), "F")
+
+    launcher(gemm(Precision.SINGLE), naive_kernel).gemm(
+        queue, on_device(queue, nan, "F"), on_device(queue, nan, "F"), c, alpha=0, beta=2
+    )
+
+    assert (get(c) == 2).all()
+
+
 def test_beta_zero_does_not_read_c(queue: cl.CommandQueue, naive_kernel: Write) -> None:
     ones = np.ones((3, 3), "float32")
     c = on_device(queue, ones * np.nan, "F")

@@ -11,7 +11,7 @@ from mltune.export.c.arguments import arguments, call, prototype
 from mltune.export.c.text import comment, literal, literals
 from mltune.export.files import write_files
 from mltune.export.library import Library
-from mltune.export.statement import statement
+from mltune.export.statement import statement, statement_text
 from mltune.export.template import fill
 from mltune.kernel import Kernel
 from mltune.problem import Precision
@@ -57,7 +57,7 @@ class CWriter:
         }
         texts = {file: fill(_TEMPLATES / template, values) for file, template in files.items()}
         texts["README.md"] = fill(
-            _TEMPLATES / "README.md.in", values | {"statement": "\n\n".join(statement(library))}
+            _TEMPLATES / "README.md.in", values | {"statement": statement_text(library)}
         )
         return write_files(out, texts)
 
@@ -111,7 +111,7 @@ def _launch_values(library: Library, element: str) -> dict[str, str]:
         "second": "matrix_b" if column_major else "matrix_a",
         "operands": ""
         if column_major
-        else "A row-major product is the column-major\n * one of the transposed matrices, so A "
+        else " A row-major product is the column-major\n * one of the transposed matrices, so A "
         "and B change places.",
         "stride_words": "\n * and a stride from each product to the next"
         if library.batched

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
 from mltune.export.files import write_files
 from mltune.export.library import Library
 from mltune.export.python import selection
-from mltune.export.statement import statement
+from mltune.export.statement import statement_text
 from mltune.export.template import fill
 from mltune.kernel import Kernel
 from mltune.selector import Selector
@@ -55,10 +54,7 @@ def _values(library: Library) -> dict[str, str]:
         "library": library.name,
         "distribution": library.name.replace("_", "-"),
         "problem_type": library.problem_type,
-        "statement": "\n\n".join(
-            textwrap.fill(paragraph, 95, break_long_words=False, break_on_hyphens=False)
-            for paragraph in statement(library)
-        ),
+        "statement": statement_text(library),
         "exact": selection.exact_sizes(library.selector),
         "body": selection.body(library.selector),
         "kernels": "\n".join(_kernel(kernel) for kernel in library.kernels),

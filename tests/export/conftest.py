@@ -1,0 +1,167 @@
+"""Selectors with kernels, and what it takes to build and run exported C."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pyopencl
+import pytest
+
+from mltune.export.library import Library
+from mltune.kernel import Kernel
+from mltune.kernel.families import FAMILIES
+from mltune.problem import Contraction, parse_problem_type
+from mltune.selector import Leaf, PortfolioKernel, Regret, Selector, Split, Tree
+from mltune.space.config import Config
+
+Make = Callable[..., Library]
+Build = Callable[..., Path]
+
+SMALL: dict[str, int | str] = {
+    "work_group_0": 4, "work_group_1": 4, "thread_tile_0": 2, "thread_tile_1": 2, "depth_u": 4,
+    "vector_width": 1, "prefetch_global_read": 0, "local_pad": 0, "loop_unroll": 1,
+    "work_group_mapping": 1, "multiply_add": "expr", "vector_access": "cast",
+}  # fmt: skip
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2")
+SANITIZE = ("-fsanitize=undefined", "-fno-sanitize-recover=undefined")
+
+
+def _missing(what: str) -> None:
+    """Skip, or fail where the C tests must run."""
+    if os.environ.get("MLTUNE_REQUIRE_C") == "1":
+        pytest.fail(f"MLTUNE_REQUIRE_C=1, but {what}")
+    pytest.skip(what)
+
+
+def _library(
+    contraction: Contraction, kernels: list[Kernel], tree: Tree, sizes: Mapping[str, object]
+) -> Library:
+    selector = Selector(
+        contraction=contraction,
+        portfolio=tuple(
+            PortfolioKernel(
+                name=kernel.name,
+                family=kernel.family,
+                config=kernel.config,
+                source_hash=kernel.source_hash,
+            )
+            for kernel in kernels
+        ),
+        tree=tree,
+        **sizes,  # type: ignore[arg-type]  # exact, regret, conditions
+    )
+    return Library.of(selector, kernels)
+
+
+@pytest.fixture(scope="session")
+def tiled() -> Make:
+    """A library of two real kernels for a problem type."""
+
+    def make(problem_type: str) -> Library:
+        contraction = parse_problem_type(problem_type)
+        kernels = [
+            FAMILIES["tiled"].generate(contraction, Config.of({**SMALL, **changed}))
+            for changed in ({}, {"thread_tile_0": 4, "vector_width": 2})
+        ]
+        return _library(
+            contraction,
+            kernels,
+            Split("mnk", 50_000, Leaf(0), Leaf(1)),
+            {
+                "exact": (((7, 5, 3, 1), 1),),
+                "regret": Regret(
+                    sizes=9, geomean=0.9737, p10=0.91, worst=0.8, worst_size="70x5x300"
+                ),
+                "conditions": (("device", "PoCL"), ("date", "2026-11-21")),
+            },
+        )
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def chooser() -> Make:
+    """A library that is good for choosing only: its kernels do nothing."""
+
+    def make(tree: Tree, number: int, **others: object) -> Library:
+        contraction = parse_problem_type("sgemm_nn")
+        kernels = [
+            Kernel(
+                name=f"kernel_{index}",
+                family="none",
+                contraction=contraction,
+                config=Config.of({"number": index}),
+                source=f"__kernel void kernel_{index}(void) {{}}\n",
+                build_options=(),
+                work_group=(1, 1, 1),
+                macro_tile=(1, 1),
+            )
+            for index in range(number)
+        ]
+        return _library(contraction, kernels, tree, others)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def compile_c() -> Build:
+    """Compile C99 without OpenCL, warnings as errors."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        _missing("there is no C compiler (Debian: apt-get install gcc)")
+
+    def build(program: Path, *arguments: Path | str) -> Path:
+        command = [compiler, *STRICT, *SANITIZE, "-o", program, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # type: ignore[arg-type]
+        assert done.returncode == 0, done.stderr
+        return program
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def compile_opencl(
+    compile_c: Build, opencl_loader: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Build:
+    """Compile C99 against OpenCL's headers and the loader in pyopencl's wheel."""
+    folder = tmp_path_factory.mktemp("headers")
+    (folder / "probe.c").write_text("#include <CL/cl.h>\nint main(void) { return 0; }\n")
+    define = "-DCL_TARGET_OPENCL_VERSION=120"
+    try:
+        compile_c(folder / "probe", folder / "probe.c", define)
+    except AssertionError:
+        _missing("there are no OpenCL headers (Debian: apt-get install opencl-c-headers)")
+
+    def build(program: Path, *arguments: Path | str) -> Path:
+        linked = (str(opencl_loader), f"-Wl,-rpath,{opencl_loader.parent}", "-lpthread", "-lm")
+        return compile_c(program, *arguments, *linked)
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def opencl_loader() -> Path:
+    """The OpenCL loader that pyopencl brings."""
+    home = Path(pyopencl.__file__).parent
+    found = sorted(home.glob(".libs/libOpenCL*.so*")) + sorted(
+        (home.parent / "pyopencl.libs").glob("libOpenCL*.so*")
+    )
+    if not found:
+        _missing("pyopencl's wheel has no OpenCL loader to link")
+    return found[0]
+
+
+@pytest.fixture(scope="session")
+def opencl_environment() -> dict[str, str]:
+    """The environment in which a C program finds pip's PoCL and nothing else."""
+    home = Path(pyopencl.__file__).parent
+    drivers = sorted(home.glob(".libs/libpocl*.so*"))
+    if not drivers:
+        _missing("PoCL is not installed by pip")
+    return {
+        **os.environ,
+        "OCL_ICD_VENDORS": str(drivers[0]),
+        "PYOPENCL_HOME": str(home),  # without it the loader in pyopencl's wheel crashes
+    }

@@ -1,0 +1,167 @@
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mltune.errors import UnsupportedError
+from mltune.export import WRITERS
+from mltune.export.library import Library
+from mltune.problem import Contraction, Precision, gemm
+
+Make = Callable[..., Library]
+Build = Callable[..., Path]
+CALLS = Path(__file__).parent / "calls.c"
+LIBRARY = ("", "_select", "_kernels")
+
+
+def sources(library: Library, folder: Path) -> list[Path]:
+    """Write a library, and give its C files without the example."""
+    WRITERS["c"].write(library.selector, library.kernels, folder)
+    return [folder / f"{library.name}{part}.c" for part in LIBRARY]
+
+
+@pytest.mark.parametrize(
+    "problem_type",
+    ["sgemm_nn", "dgemm_tn_row", "sgemm_nt_batched", "dgemm_tt_row_batched"],
+)
+def test_the_example_is_right_and_agrees_with_numpy(
+    problem_type: str,
+    tiled: Make,
+    compile_opencl: Build,
+    opencl_environment: dict[str, str],
+    tmp_path: Path,
+) -> None:
+    library = tiled(problem_type)
+    files = sources(library, tmp_path)
+    example = compile_opencl(tmp_path / "example", tmp_path / "example.c", *files)
+
+    checked = subprocess.run(
+        [example], capture_output=True, text=True, check=False, env=opencl_environment
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert [line.split()[3] for line in checked.stdout.splitlines()] == ["right"] * 5
+    assert "7x5x3" in checked.stdout
+
+    rng = np.random.default_rng(1)
+    m, n, k, batch = 37, 19, 23, 4 if library.batched else 1
+    orders = library.orders
+    dtype = "float32" if problem_type[0] == "s" else "float64"
+    shapes = ((batch, m, k), (batch, k, n), (batch, m, n))
+    a, b, c = (rng.standard_normal(shape).astype(dtype) for shape in shapes)
+    names = [tmp_path / f"{name}.raw" for name in "abc"]
+    for values, order, name in zip((a, b, c), orders, names, strict=True):
+        (values if order == "C" else values.swapaxes(1, 2)).copy().tofile(name)
+    sizes = [str(size) for size in (m, n, k, batch)[: 4 if library.batched else 3]]
+
+    subprocess.run(
+        [example, *sizes, *names, "1.5", "-0.25"],
+        capture_output=True, check=True, env=opencl_environment,
+    )  # fmt: skip
+
+    shape = (batch, m, n) if orders[2] == "C" else (batch, n, m)
+    result = np.fromfile(names[2], dtype).reshape(shape)
+    result = result if orders[2] == "C" else result.swapaxes(1, 2)
+    bound = 100 * float(np.finfo(dtype).eps)
+    np.testing.assert_allclose(result, 1.5 * a @ b - 0.25 * c, rtol=bound, atol=bound)
+
+
+def test_calls_right_and_wrong_from_one_thread_and_many(
+    tiled: Make, compile_opencl: Build, opencl_environment: dict[str, str], tmp_path: Path
+) -> None:
+    files = sources(tiled("sgemm_nn"), tmp_path) + sources(tiled("sgemm_nn_batched"), tmp_path)
+    program = compile_opencl(tmp_path / "calls", CALLS, *files, f"-I{tmp_path}")
+
+    done = subprocess.run(
+        [program], capture_output=True, text=True, check=False, env=opencl_environment
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_kernel_that_does_not_build_is_a_positive_code(
+    tiled: Make, compile_opencl: Build, opencl_environment: dict[str, str], tmp_path: Path
+) -> None:
+    library = tiled("sgemm_nn")
+    broken = tuple(replace(kernel, source="not OpenCL") for kernel in library.kernels)
+    files = sources(replace(library, kernels=broken), tmp_path)
+    example = compile_opencl(tmp_path / "example", tmp_path / "example.c", *files)
+
+    done = subprocess.run(
+        [example], capture_output=True, text=True, check=False, env=opencl_environment
+    )
+
+    assert done.returncode == 1
+    assert done.stderr.endswith("example: mltune_sgemm_nn failed (11)\n")
+
+
+@pytest.mark.parametrize("tool", ["make", "cmake"])
+@pytest.mark.usefixtures("compile_opencl")  # skips where there are no headers
+def test_build_files_build(
+    tool: str, tiled: Make, opencl_loader: Path, opencl_environment: dict[str, str], tmp_path: Path
+) -> None:
+    if shutil.which(tool) is None:
+        pytest.skip(f"needs {tool}")
+    sources(tiled("sgemm_nn"), tmp_path)
+    linked = f"OPENCL_LIB={opencl_loader} -Wl,-rpath,{opencl_loader.parent}"
+    commands = {
+        "make": [["make", "CFLAGS=-O2 -Werror", linked]],
+        "cmake": [
+            ["cmake", "-DCMAKE_C_FLAGS=-Werror", f"-DOpenCL_LIBRARY={opencl_loader}", "."],
+            ["cmake", "--build", "."],
+        ],
+    }
+    for command in commands[tool]:
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    done = subprocess.run(
+        [tmp_path / "example", "5", "6", "7"],
+        capture_output=True, text=True, check=False, env=opencl_environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "right" in done.stdout
+
+
+def test_sources_survive_whatever_stands_in_them(
+    tiled: Make, compile_c: Build, tmp_path: Path
+) -> None:
+    library = tiled("sgemm_nn")
+    nasty = 'a "quote", a \\ and ??/ a tab\t, \x01, µ and *' + "/ then 0123456789\n" + "x" * 5000
+    kernels = tuple(replace(kernel, source=nasty) for kernel in library.kernels)
+    _, _, kernels_c = sources(replace(library, kernels=kernels), tmp_path)
+    (tmp_path / "print.c").write_text(
+        f'#include <stdio.h>\n#include "{library.name}_kernels.h"\n'
+        "int main(void)\n{\n    unsigned i;\n\n"
+        f"    for (i = 0; i < {library.name}_kernels[0].num_literals; ++i)\n"
+        f"        fputs({library.name}_kernels[0].source[i], stdout);\n    return 0;\n}}\n"
+    )
+
+    program = compile_c(tmp_path / "print", tmp_path / "print.c", kernels_c)
+
+    assert subprocess.run([program], capture_output=True, check=True).stdout == nasty.encode()
+
+
+def test_a_condition_cannot_leave_its_comment(
+    tiled: Make, compile_c: Build, tmp_path: Path
+) -> None:
+    library = tiled("sgemm_nn")
+    conditions = (("device", "*" + "/ int broken = ; /" + "* ??/"), ("note", "\u202e\\\n"))
+    selector = replace(library.selector, conditions=conditions)
+    _, select_c, _ = sources(replace(library, selector=selector), tmp_path)
+
+    compile_c(tmp_path / "select.o", "-c", select_c)
+
+
+@pytest.mark.parametrize("precision", [Precision.HALF, Precision.COMPLEX_SINGLE])
+def test_refuses_precisions_that_it_cannot_write(
+    precision: Precision, tiled: Make, tmp_path: Path
+) -> None:
+    library = tiled("sgemm_nn")
+    contraction: Contraction = gemm(precision)
+    kernels = [replace(kernel, contraction=contraction) for kernel in library.kernels]
+
+    with pytest.raises(UnsupportedError, match=f"^export c: {precision.letter}gemm_nn is not"):
+        WRITERS["c"].write(replace(library.selector, contraction=contraction), kernels, tmp_path)

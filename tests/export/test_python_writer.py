@@ -1,0 +1,118 @@
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mltune.export import WRITERS
+from mltune.export.library import Library
+
+Make = Callable[..., Library]
+
+PROGRAM = """
+import importlib.abc
+import sys
+
+class Blocked(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name.partition(".")[0] in {"mltune", "sklearn", "optuna", "pandas", "joblib", "yaml"}:
+            raise ImportError(f"{name} is not installed")
+
+sys.meta_path.insert(0, Blocked())
+sys.path.insert(0, sys.argv[1])
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cl_array
+import mltune_dgemm_nt_row as tuned
+
+platform = next(p for p in cl.get_platforms() if p.name == "Portable Computing Language")
+queue = cl.CommandQueue(cl.Context(platform.get_devices()[:1]))
+rng = np.random.default_rng(1)
+for m, n, k in ((1, 1, 1), (33, 17, 9), (64, 50, 40)):
+    a, b = rng.standard_normal((m, k)), rng.standard_normal((n, k))
+    for kernel in (None, 0, 1):
+        c, event = tuned.gemm(
+            queue, cl_array.to_device(queue, a), cl_array.to_device(queue, b).T, kernel=kernel
+        )
+        event.wait()
+        np.testing.assert_allclose(c.get(), a @ b.T, rtol=1e-12, atol=1e-12)
+tuned.release()
+assert tuned.select(7, 5, 3) == 1
+assert tuned.KERNELS[tuned.select(1, 1, 1)].name == tuned.KERNELS[0].name
+try:
+    tuned.gemm(queue, cl_array.to_device(queue, a), cl_array.to_device(queue, b))
+except ValueError as error:
+    print(error)
+"""
+
+
+@pytest.mark.usefixtures("opencl_environment")  # skips where there is no PoCL
+def test_runs_where_only_numpy_and_pyopencl_are(tiled: Make, tmp_path: Path) -> None:
+    library = tiled("dgemm_nt_row")
+    WRITERS["python"].write(library.selector, library.kernels, tmp_path)
+
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROGRAM, tmp_path],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "dgemm_nt_row: b must be (40, 'n') beside a (64, 40), got (50, 40)\n"
+
+
+def test_states_its_regret_and_conditions(tiled: Make, tmp_path: Path) -> None:
+    library = tiled("sgemm_tn")
+    WRITERS["python"].write(library.selector, library.kernels, tmp_path)
+
+    text = (tmp_path / "mltune_sgemm_tn" / "__init__.py").read_text()
+
+    assert "C = alpha * A^T * B + beta * C in single precision, column-major." in text
+    assert "time of the chosen one is 0.974 in the geometric mean" in " ".join(text.split())
+    assert "\ndevice: PoCL\n" in text
+
+
+@pytest.mark.parametrize("problem_type", ["sgemm_nn", "sgemm_nt_row_batched"])
+@pytest.mark.usefixtures("opencl_environment")
+def test_the_readme_runs(problem_type: str, tiled: Make, tmp_path: Path) -> None:
+    library = tiled(problem_type)
+    WRITERS["python"].write(library.selector, library.kernels, tmp_path)
+    code = (tmp_path / "README.md").read_text().split("```")[1].removeprefix("python\n")
+    # Where oclgrind is installed it is the first device, and far too slow for these sizes.
+    code = code.replace(
+        "pyopencl.create_some_context(interactive=False)",
+        "pyopencl.create_some_context(answers=['Portable'])",
+    ).replace("300", "30").replace("100", "10")  # fmt: skip
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() in [kernel.name for kernel in library.kernels]
+
+
+def test_kernel_texts_and_options_come_through(tiled: Make, tmp_path: Path) -> None:
+    library = tiled("sgemm_nn")
+    WRITERS["python"].write(library.selector, library.kernels, tmp_path)
+    spec = importlib.util.spec_from_file_location(
+        library.name,
+        tmp_path / library.name / "__init__.py",
+        submodule_search_locations=[str(tmp_path / library.name)],
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    package = importlib.util.module_from_spec(spec)
+    sys.modules[library.name] = package
+    try:
+        spec.loader.exec_module(package)
+        written = package.KERNELS
+    finally:
+        for name in [name for name in sys.modules if name.startswith(library.name)]:
+            del sys.modules[name]
+
+    for kernel, found in zip(library.kernels, written, strict=True):
+        for field in ("name", "source", "build_options", "work_group", "macro_tile"):
+            assert getattr(found, field) == getattr(kernel, field)

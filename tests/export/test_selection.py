@@ -1,0 +1,164 @@
+"""The exported choice is that of the selector, in both languages, wherever one looks."""
+
+import runpy
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mltune.export import WRITERS
+from mltune.export.library import Library
+from mltune.selector import FEATURES, INT64_MAX, MAX_DEPTH, Leaf, Selector, Split, Tree, nodes
+
+Make = Callable[..., Library]
+Build = Callable[..., Path]
+Size = tuple[int, int, int, int]
+CHOOSE = Path(__file__).parent / "choose.c"
+CORNERS = (-(2**63), -1, 0, 1, 2, 2**31 - 1, 2**31, 2**32, INT64_MAX - 1, INT64_MAX)
+
+
+def choices_in_c(library: Library, sizes: list[Size], build: Build, folder: Path) -> list[int]:
+    WRITERS["c"].write(library.selector, library.kernels, folder)
+    program = build(
+        folder / "choose",
+        CHOOSE,
+        folder / f"{library.name}_select.c",
+        f"-I{folder}",
+        f'-DSELECT_H="{library.name}_select.h"',
+        f"-DPROBLEM={library.name}_problem",
+        f"-DSELECT={library.name}_select",
+    )
+    text = "".join(f"{m} {n} {k} {batch}\n" for m, n, k, batch in sizes)
+    done = subprocess.run([program], input=text, capture_output=True, text=True, check=True)
+    assert not done.stderr  # where the sanitizer complains
+    return [int(line) for line in done.stdout.split()]
+
+
+def choices_in_python(library: Library, sizes: list[Size], folder: Path) -> list[int]:
+    WRITERS["python"].write(library.selector, library.kernels, folder)
+    select = runpy.run_path(str(folder / library.name / "selection.py"))["select"]
+    return [select(*size) for size in sizes]
+
+
+def expected(selector: Selector, sizes: list[Size]) -> list[int]:
+    return [selector.choose(*size).index for size in sizes]
+
+
+def sizes_at(feature: str, threshold: int) -> Iterator[Size]:
+    """Sizes at which a feature is about the threshold."""
+    for value in range(max(threshold - 1, 0), min(threshold + 2, INT64_MAX + 1)):
+        for other in (1, 2, 3, 1000):
+            near = {
+                "m": (value, other, other, 1),
+                "n": (other, value, other, 1),
+                "k": (other, other, value, 1),
+                "batch": (other, other, other, value),
+                "mn": (value // other, other, 1, 1),
+                "mk": (other, 1, value // other, 1),
+                "nk": (1, value // other, other, 1),
+                "mnk": (other, value // other, 1, 1),
+                "m_per_n": (min(value * other, INT64_MAX), other, 1, 1),
+                "n_per_m": (other, min(value * other, INT64_MAX), 1, 1),
+                "k_per_m": (other, 1, min(value * other, INT64_MAX), 1),
+                "k_per_n": (1, other, min(value * other, INT64_MAX), 1),
+            }
+            yield near[feature]
+
+
+def random_tree(rng: np.random.Generator, kernels: int, levels: int) -> Tree:
+    if levels == 0 or rng.random() < 0.1:
+        return Leaf(int(rng.integers(kernels)))
+    return Split(
+        FEATURES[rng.integers(len(FEATURES))],
+        int(2 ** rng.uniform(0, rng.choice([8, 20, 62]))) - 1,
+        random_tree(rng, kernels, levels - 1),
+        random_tree(rng, kernels, levels - 1),
+    )
+
+
+def random_sizes(rng: np.random.Generator, number: int) -> list[Size]:
+    spread = (2 ** rng.uniform(0, rng.choice([5, 12, 31, 62], (number, 4)))).astype(np.int64) - 1
+    corners = rng.choice(CORNERS, (number, 4))
+    mixed = np.where(rng.random((number, 4)) < 0.2, corners, spread)
+    return [(m, n, k, batch) for m, n, k, batch in mixed.tolist()]
+
+
+def test_agrees_on_a_hundred_thousand_sizes(
+    chooser: Make, compile_c: Build, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(1)
+    tree = random_tree(rng, 6, 8)
+    sizes = random_sizes(rng, 100_000)
+    tuned = sorted({size for size in sizes[:400] if min(size) > 0})
+    exact = tuple((size, int(rng.integers(6))) for size in tuned)
+    library = chooser(tree, 6, exact=exact)
+    for node, _ in nodes(tree):
+        if isinstance(node, Split):
+            sizes += sizes_at(node.feature, node.threshold)
+    sizes += [(m + 1, n, k, batch) for (m, n, k, batch), _ in exact if m < INT64_MAX]
+
+    wanted = expected(library.selector, sizes)
+
+    assert len(set(wanted)) == 6
+    assert choices_in_c(library, sizes, compile_c, tmp_path / "c") == wanted
+    assert choices_in_python(library, sizes, tmp_path / "python") == wanted
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_agrees_at_every_threshold(
+    feature: str, chooser: Make, compile_c: Build, tmp_path: Path
+) -> None:
+    low, middle, high = 0, 10**6, INT64_MAX - 1
+    tree = Split(
+        feature,
+        middle,
+        Split(feature, low, Leaf(0), Leaf(1)),
+        Split(feature, high, Leaf(2), Leaf(3)),
+    )
+    library = chooser(tree, 4)
+    sizes = [size for threshold in (low, middle, high) for size in sizes_at(feature, threshold)]
+
+    wanted = expected(library.selector, sizes)
+
+    assert set(wanted) == {0, 1, 2, 3}
+    assert choices_in_c(library, sizes, compile_c, tmp_path / "c") == wanted
+    assert choices_in_python(library, sizes, tmp_path / "python") == wanted
+
+
+@pytest.mark.parametrize(
+    "tree", [Leaf(0), Split("batch", 3, Leaf(0), Leaf(0))], ids=["leaf", "split"]
+)
+@pytest.mark.parametrize("exact", [(), (((1, 2, 3, 4), 0),)], ids=["no exact", "exact"])
+def test_the_smallest_selectors_compile(
+    tree: Tree,
+    exact: tuple[tuple[Size, int], ...],
+    chooser: Make,
+    compile_c: Build,
+    tmp_path: Path,
+) -> None:
+    library = chooser(tree, 1, exact=exact)
+    sizes = [(1, 2, 3, 4), (0, 0, 0, 0)]
+
+    assert choices_in_c(library, sizes, compile_c, tmp_path / "c") == [0, 0]
+    assert choices_in_python(library, sizes, tmp_path / "python") == [0, 0]
+
+
+@pytest.mark.parametrize("deep_side", ["low", "high"])
+def test_the_deepest_tree_compiles(
+    deep_side: str, chooser: Make, compile_c: Build, tmp_path: Path
+) -> None:
+    tree: Tree = Leaf(0)
+    for level in range(MAX_DEPTH):
+        if deep_side == "low":
+            tree = Split("m", 10 * level + 10, tree, Leaf(level % 3))
+        else:
+            tree = Split("m", 10 * (MAX_DEPTH - level), Leaf(level % 3), tree)
+    library = chooser(tree, 3)
+    sizes = [(m, 1, 1, 1) for m in range(10 * MAX_DEPTH + 20)]
+
+    wanted = expected(library.selector, sizes)
+
+    assert choices_in_c(library, sizes, compile_c, tmp_path / "c") == wanted
+    assert choices_in_python(library, sizes, tmp_path / "python") == wanted

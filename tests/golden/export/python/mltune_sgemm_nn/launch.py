@@ -1,0 +1,311 @@
+"""Launches GEMM kernels on pyopencl arrays: checks, memory orders, a cache of built kernels.
+
+This file needs numpy and pyopencl only and stands alone: `mltune export --lang python` puts a
+copy of it into every package that it writes.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cl_array
+
+SIZE_LIMIT = 2**31
+"""Kernels count rows, columns and terms with 32 bits; every size must be below this."""
+
+
+class GemmError(ValueError):
+    """The arguments of a call do not fit together, or not what the kernels can do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GemmKernel:
+    """An OpenCL kernel with its launch geometry.
+
+    Attributes:
+        name: of the `__kernel` function in `source`.
+        work_group: work-items of a work-group along the three dimensions.
+        macro_tile: rows and columns of a column-major C that one work-group computes.
+    """
+
+    name: str
+    source: str
+    build_options: tuple[str, ...]
+    work_group: tuple[int, int, int]
+    macro_tile: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GemmType:
+    """What the kernels compute, and how their matrices lie in memory.
+
+    Attributes:
+        name: such as `sgemm_nt`, for messages.
+        orders: of A (m x k), B (k x n) and C (m x n), one letter each as in numpy: `F` where
+            neighbours in a column are neighbours in memory, `C` where those in a row are.
+        conjugate: whether A's and B's elements are conjugated.
+    """
+
+    name: str
+    dtype: str
+    orders: str
+    batched: bool = False
+    conjugate: tuple[bool, bool] = (False, False)
+
+    def exchanged(self) -> GemmType | None:
+        """The same kernels seen from the other side: C^T = B^T A^T; None if they conjugate one.
+
+        This is how kernels for column-major matrices serve row-major ones.
+        """
+        if self.conjugate[0] != self.conjugate[1]:
+            return None
+        a, b, c = ({"F": "C", "C": "F"}[order] for order in self.orders)
+        return replace(self, orders=b + a + c)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    m: int
+    n: int
+    k: int
+    batch: int
+
+
+class Launcher:
+    """Computes c = alpha * a @ b + beta * c with one of several kernels.
+
+    Any number of threads may share one: a lock guards the built kernels, because an OpenCL
+    kernel object keeps its arguments from one call to the next.
+    """
+
+    def __init__(
+        self,
+        gemm_type: GemmType,
+        kernels: Sequence[GemmKernel],
+        select: Callable[[int, int, int, int], int],
+    ) -> None:
+        self._type = gemm_type
+        self._kernels = tuple(kernels)
+        self._select = select
+        self._built: dict[tuple[int, int, int], cl.Kernel] = {}
+        self._lock = threading.Lock()
+
+    def gemm(
+        self,
+        queue: cl.CommandQueue,
+        a: cl_array.Array,
+        b: cl_array.Array,
+        c: cl_array.Array | None = None,
+        *,
+        alpha: complex = 1.0,
+        beta: complex = 0.0,
+        kernel: int | None = None,
+        wait_for: Sequence[cl.Event] | None = None,
+    ) -> tuple[cl_array.Array, cl.Event]:
+        """Enqueue c = alpha * a @ b + beta * c.
+
+        Args:
+            queue: where to enqueue; its device computes.
+            a: m x k, with a batch dimension in front if the kernels are batched.
+            b: k x n, likewise.
+            c: m x n, likewise; made when left out, and then beta must be 0.
+            alpha: factor of the product; a and b are not read if this is 0.
+            beta: factor of the old c, which is not read if this is 0.
+            kernel: a kernel's number, to use it whatever the sizes are.
+            wait_for: events to wait for, in addition to the arrays' own.
+
+        Returns:
+            c, and the event of the computation.
+
+        Raises:
+            GemmError: when types, shapes or memory orders do not fit.
+        """
+        sizes = self._sizes(a, b, c)
+        if c is None and beta != 0:
+            raise self._error(f"c must be given, as beta is {beta}")
+        if kernel is not None and not 0 <= kernel < len(self._kernels):
+            raise self._error(f"kernel must be 0 to {len(self._kernels) - 1}, got {kernel}")
+        factors = self._factors(alpha, beta)
+        layout = self._layout(a, b, c)
+        if c is None:
+            c = _empty(queue, layout, sizes)
+        events = [*(wait_for or ()), *a.events, *b.events, *c.events]
+        if 0 in (sizes.m, sizes.n, sizes.batch):
+            return c, cl.enqueue_marker(queue, events)
+        if layout == self._type:
+            number = self._select(sizes.m, sizes.n, sizes.k, sizes.batch)
+        else:  # the kernel computes the transpose, an n x m matrix
+            number = self._select(sizes.n, sizes.m, sizes.k, sizes.batch)
+        event = self._launch(
+            queue, number if kernel is None else kernel, layout, sizes, (a, b, c), factors, events
+        )
+        c.add_event(event)
+        return c, event
+
+    def release(self) -> None:
+        """Forget the built kernels, and with them their contexts."""
+        with self._lock:
+            self._built.clear()
+
+    def _sizes(self, a: cl_array.Array, b: cl_array.Array, c: cl_array.Array | None) -> _Sizes:
+        arrays = {"a": a, "b": b} | ({} if c is None else {"c": c})
+        wanted = ("batch", "rows", "columns") if self._type.batched else ("rows", "columns")
+        for name, array in arrays.items():
+            if not isinstance(array, cl_array.Array):
+                kind = type(array).__name__
+                raise self._error(f"{name} must be a pyopencl array, got {kind}")
+            if array.dtype != self._type.dtype:
+                raise self._error(f"{name} must be {self._type.dtype}, got {array.dtype}")
+            if array.ndim != len(wanted):
+                raise self._error(f"{name} must be ({', '.join(wanted)}), got {array.shape}")
+        (*lead, m, k), n = a.shape, b.shape[-1]
+        if b.shape != (*lead, k, n):
+            raise self._error(f"b must be {(*lead, k, 'n')} beside a {a.shape}, got {b.shape}")
+        if c is not None and c.shape != (*lead, m, n):
+            raise self._error(f"c must be {(*lead, m, n)}, got {c.shape}")
+        if max(m, n, k) >= SIZE_LIMIT:
+            raise self._error(f"sizes must be below 2^31, got {m}x{n}x{k}")
+        return _Sizes(m, n, k, lead[0] if lead else 1)
+
+    def _factors(self, alpha: complex, beta: complex) -> tuple[Any, Any]:
+        scalar = np.dtype(self._type.dtype).type
+        if not issubclass(scalar, np.complexfloating):
+            for name, value in (("alpha", alpha), ("beta", beta)):
+                if np.iscomplexobj(value):
+                    raise self._error(f"{name} must be real, got {value}")
+        return scalar(alpha), scalar(beta)
+
+    def _layout(self, a: cl_array.Array, b: cl_array.Array, c: cl_array.Array | None) -> GemmType:
+        """The memory orders that the arrays have and the kernels take, the tuned ones first."""
+        arrays = {"a": a, "b": b} | ({} if c is None else {"c": c})
+        if c is not None and _overlaps(c):
+            raise self._error(f"c's elements overlap: {c.shape} by {c.strides} bytes")
+        layouts = [layout for layout in (self._type, self._type.exchanged()) if layout]
+        for layout in layouts:
+            pairs = zip(arrays.values(), layout.orders, strict=False)  # without c, one order more
+            if all(_fits(array, order) for array, order in pairs):
+                return layout
+        orders = " or ".join(
+            ", ".join(f"{name} {order}" for name, order in zip("abc", layout.orders, strict=True))
+            for layout in layouts
+        )
+        strides = ", ".join(f"{name} {array.strides}" for name, array in arrays.items())
+        raise self._error(
+            f"memory orders must be {orders} (F: a column is contiguous, C: a row is), "
+            f"got strides of {strides} bytes"
+        )
+
+    def _launch(
+        self,
+        queue: cl.CommandQueue,
+        number: int,
+        layout: GemmType,
+        sizes: _Sizes,
+        arrays: tuple[cl_array.Array, cl_array.Array, cl_array.Array],
+        factors: tuple[Any, Any],
+        events: Sequence[cl.Event],
+    ) -> cl.Event:
+        kernel = self._kernels[number]
+        a, b, c = arrays
+        operands = [(c, layout.orders[2]), (a, layout.orders[0]), (b, layout.orders[1])]
+        rows, columns = sizes.m, sizes.n
+        if layout.orders[2] == "C":  # row by row, C is its transpose column by column
+            rows, columns = columns, rows
+            operands[1:] = operands[:0:-1]
+        groups = (-(-rows // kernel.macro_tile[0]), -(-columns // kernel.macro_tile[1]))
+        terms = 0 if factors[0] == 0 else sizes.k  # so that no kernel reads a and b in vain
+        integers: list[Any] = [np.uint32(size) for size in (rows, columns, terms)]
+        for array, order in operands:
+            integers += [np.uint64(elements) for elements in _place(array, order)]
+        buffers: list[Any] = [array.base_data for array, _ in operands]  # None where k is 0
+        with self._lock:
+            return self._build(queue, number)(
+                queue,
+                (
+                    groups[0] * kernel.work_group[0],
+                    groups[1] * kernel.work_group[1],
+                    sizes.batch * kernel.work_group[2],
+                ),
+                kernel.work_group,
+                *buffers,
+                *factors,
+                *integers,
+                wait_for=events,
+            )
+
+    def _build(self, queue: cl.CommandQueue, number: int) -> cl.Kernel:
+        """Return a kernel for the queue's device; the lock must be held."""
+        # A built kernel keeps its context alive, so the pointer cannot come to mean another one.
+        key = (queue.context.int_ptr, queue.device.int_ptr, number)
+        if key not in self._built:
+            kernel = self._kernels[number]
+            program = cl.Program(queue.context, kernel.source)
+            with warnings.catch_warnings():
+                # Some drivers write a note for every build that succeeds.
+                warnings.simplefilter("ignore", cl.CompilerWarning)
+                program.build(options=list(kernel.build_options), devices=[queue.device])
+            self._built[key] = cl.Kernel(program, kernel.name)
+        return self._built[key]
+
+    def _error(self, message: str) -> GemmError:
+        return GemmError(f"{self._type.name}: {message}")
+
+
+def _dimensions(order: str) -> tuple[int, int]:
+    """The axis along which memory is contiguous, and the matrix's other one."""
+    return (-2, -1) if order == "F" else (-1, -2)
+
+
+def _fits(array: cl_array.Array, order: str) -> bool:
+    """Whether a kernel can walk over the array: contiguous along one axis, never backwards.
+
+    The stride of an axis with a single element is never taken, so it does not count.
+    """
+    if array.size == 0:
+        return True
+    fast, _ = _dimensions(order)
+    itemsize = array.dtype.itemsize
+    steps = zip(array.strides, array.shape, strict=True)
+    return (
+        array.offset % itemsize == 0
+        and all(stride >= 0 and stride % itemsize == 0 for stride, extent in steps if extent > 1)
+        and (array.shape[fast] == 1 or array.strides[fast] == itemsize)
+    )
+
+
+def _overlaps(array: cl_array.Array) -> bool:
+    """Whether two elements share memory: an axis does not step over all the smaller ones."""
+    reach = array.dtype.itemsize
+    for stride, extent in sorted(zip(array.strides, array.shape, strict=True)):
+        if extent > 1:
+            if stride < reach:
+                return True
+            reach += (extent - 1) * stride
+    return False
+
+
+def _place(array: cl_array.Array, order: str) -> tuple[int, int, int]:
+    """Offset, leading dimension and batch stride, in elements."""
+    fast, slow = _dimensions(order)
+    leading, batch = max(1, array.shape[fast]), 0
+    if array.shape[slow] > 1:
+        leading = array.strides[slow] // array.dtype.itemsize
+    if array.ndim == 3 and array.shape[0] > 1:
+        batch = array.strides[0] // array.dtype.itemsize
+    return array.offset // array.dtype.itemsize, leading, batch
+
+
+def _empty(queue: cl.CommandQueue, layout: GemmType, sizes: _Sizes) -> cl_array.Array:
+    shape = (sizes.batch, sizes.m, sizes.n) if layout.batched else (sizes.m, sizes.n)
+    itemsize = np.dtype(layout.dtype).itemsize
+    matrix = (itemsize, itemsize * sizes.m)
+    if layout.orders[2] == "C":
+        matrix = (itemsize * sizes.n, itemsize)
+    strides = (itemsize * sizes.m * sizes.n, *matrix) if layout.batched else matrix
+    return cl_array.Array(queue, shape, layout.dtype, strides=strides)
