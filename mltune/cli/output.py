@@ -74,6 +74,15 @@ class ProgressBar:
         if self._bar is not None:
             self._bar.stop()
 
+    def note(self, line: str) -> None:
+        """Say one thing, above the bar."""
+        if self._quiet:
+            return
+        if self._bar is not None:
+            self._bar.console.print(line, highlight=False, markup=False)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
     def show(self, progress: Progress) -> None:
         """Show the state of the work."""
         if self._quiet:

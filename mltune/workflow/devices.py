@@ -12,4 +12,4 @@ def devices() -> tuple[tuple[str, DeviceInfo], ...]:
     Raises:
         NoDeviceError: when there is none; the message says what to do.
     """
-    return tuple((entry.spec, entry.info) for entry in list_devices())
+    return tuple((entry.number, entry.info) for entry in list_devices())

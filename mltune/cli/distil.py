@@ -1,0 +1,96 @@
+"""`mltune distil`: a portfolio and a tree."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from mltune.cli.output import print_json, print_table
+from mltune.cli.parser import fraction, positive
+
+EXAMPLE = "mltune distil runs/2026-11-21-sgemm-nn-nvidia-h200 --max-kernels 8"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's options."""
+    add = parser.add_argument
+    add("runs", nargs="+", type=Path, metavar="RUN", help="run folders")
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="SELECTOR",
+        help="a .json file, or a folder for selector.json (default: models/<device>/<problem>)",
+    )
+    add(
+        "--tolerance",
+        type=fraction,
+        default=0.02,
+        metavar="X",
+        help="a kernel this much slower than a size's best counts as best (default: 0.02)",
+    )
+    add(
+        "--max-kernels",
+        type=positive,
+        default=16,
+        metavar="N",
+        help="the most kernels to ship (default: 16)",
+    )
+    add(
+        "--max-depth",
+        type=positive,
+        default=8,
+        metavar="N",
+        help="the most questions of the tree (default: 8)",
+    )
+    add(
+        "--held-out",
+        type=fraction,
+        default=0.25,
+        metavar="X",
+        help="share of the sizes that each judging fit does not see (default: 0.25)",
+    )
+    add("--seed", type=int, default=0, metavar="N", help="of the split (default: 0)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Distil, and print the regret table."""
+    from mltune.workflow.distil import DistilOptions, distil_runs
+
+    result = distil_runs(
+        DistilOptions(
+            runs=tuple(args.runs),
+            output=args.output,
+            tolerance=args.tolerance,
+            max_kernels=args.max_kernels,
+            max_depth=args.max_depth,
+            held_out=args.held_out,
+            seed=args.seed,
+        )
+    )
+    if args.json:
+        print_json(result.to_json())
+        return 0
+    kernels, leaves, depth = result.shape
+    print(f"{kernels} kernels, a tree of {leaves} leaves and depth {depth}: {result.path}")
+    if result.rows:
+        print(
+            f"\nspeed of the chosen kernel / best known, on {result.rows[0].regret.sizes} sizes, "
+            "each judged by a fit that did not see it:"
+        )
+        print_table(
+            ("rule", "geomean", "10th pct", "worst", "at", "within 5 %"),
+            [
+                (
+                    row.rule,
+                    row.regret.geomean,
+                    row.regret.p10,
+                    row.regret.worst,
+                    row.regret.worst_size,
+                    f"{row.within_5_percent:.0%}",
+                )
+                for row in result.rows
+            ],
+        )
+    print(f"\nnext: mltune export {result.path} --lang c -o tuned-c")
+    return 0

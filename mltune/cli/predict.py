@@ -1,0 +1,4 @@
+"""x."""
+EXAMPLE="x"
+def declare(p): pass
+def run(a): return 0

@@ -1,0 +1,100 @@
+"""`mltune distil`: measurements become a portfolio, a tree, and the loss that they state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mltune.distil import RegretRow, TimeTable, distil
+from mltune.selector import Selector, depth, leaves
+from mltune.selector.json import write_selector
+from mltune.workflow.recorded import read_runs
+
+SELECTOR_NAME = "selector.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistilOptions:
+    """The options of `mltune distil`."""
+
+    runs: tuple[Path, ...]
+    output: Path | None
+    tolerance: float
+    max_kernels: int
+    max_depth: int
+    held_out: float
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistilResult:
+    """The selector, where it lies, and how it compares on held-out sizes."""
+
+    path: Path
+    selector: Selector
+    rows: tuple[RegretRow, ...]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Kernels in the portfolio, leaves and depth of the tree."""
+        tree = self.selector.tree
+        return len(self.selector.portfolio), len(leaves(tree)), depth(tree)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document that `--json` prints."""
+        kernels, leaf_count, levels = self.shape
+        return {
+            "selector": str(self.path),
+            "kernels": [kernel.name for kernel in self.selector.portfolio],
+            "leaves": leaf_count,
+            "depth": levels,
+            "regret": [
+                {
+                    "rule": row.rule,
+                    "sizes": row.regret.sizes,
+                    "geomean": row.regret.geomean,
+                    "p10": row.regret.p10,
+                    "worst": row.regret.worst,
+                    "worst_size": row.regret.worst_size,
+                    "within_5_percent": row.within_5_percent,
+                }
+                for row in self.rows
+            ],
+            "kernel_count": kernels,
+        }
+
+
+def distil_runs(options: DistilOptions) -> DistilResult:
+    """Distil the measurements of runs and write the selector.
+
+    Raises:
+        UsageError: when a run cannot be read or a setting is out of range.
+        NoCorrectConfigError: when no kernel of the runs was right.
+        MltuneError: when the selector cannot be written.
+    """
+    recorded = read_runs(options.runs)
+    distilled = distil(
+        TimeTable.from_measurements(recorded.measurements),
+        recorded.contraction,
+        tolerance=options.tolerance,
+        max_kernels=options.max_kernels,
+        max_depth=options.max_depth,
+        held_out=options.held_out,
+        seed=options.seed,
+        conditions=recorded.conditions,
+    )
+    path = selector_path(options.output or recorded.model_folder)
+    write_selector(distilled.selector, path)
+    return DistilResult(path=path, selector=distilled.selector, rows=distilled.rows)
+
+
+def selector_path(path: Path) -> Path:
+    """Return the file that a user means by a selector: a JSON file, or a folder that holds it."""
+    return path if path.suffix == ".json" else path / SELECTOR_NAME
+
+
+def best_rule(rows: Sequence[RegretRow]) -> str | None:
+    """Name the rule with the least loss on held-out sizes; None without any."""
+    return max(rows, key=lambda row: row.regret.geomean).rule if rows else None

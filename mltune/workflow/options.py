@@ -1,0 +1,184 @@
+"""What `mltune search` was asked, and what that means for a new run or a resumed one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from mltune import __version__
+from mltune.device_info import DeviceInfo
+from mltune.errors import UsageError
+from mltune.kernel import KernelFamily
+from mltune.kernel.families import FAMILIES
+from mltune.problem import (
+    Size,
+    parse_problem_type,
+    problem_of_size,
+    problem_type_name,
+)
+from mltune.problem.sizes import parse_sizes
+from mltune.record.run_info import RunInfo, Timing
+from mltune.resources import data_folder
+from mltune.runner.live import DEFAULT_SAMPLES
+from mltune.runner.timing import WARMUPS
+from mltune.search import SEARCHERS
+from mltune.space.yaml_document import read_text
+
+DEFAULT_BUDGET = 500
+DEFAULT_PROBLEM = "sgemm_nn"
+DEFAULT_SAMPLER = "tpe"
+RUNS = Path("runs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchOptions:
+    """The options of `mltune search`; None stands for an option that was not given."""
+
+    budget: int | None = None
+    device: str | None = None
+    problem: str | None = None
+    sizes: str | None = None
+    space: str | None = None
+    sampler: str | None = None
+    seed: int | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    samples: int | None = None
+    build_timeout_seconds: float | None = None
+    run_timeout_seconds: float | None = None
+    folder: Path | None = None
+    resume: bool = False
+    storage: str | None = None
+    command: tuple[str, ...] = ()
+
+
+def check_options(options: SearchOptions) -> None:
+    """Refuse what is wrong before any device is opened.
+
+    Raises:
+        UsageError: with the first mistake.
+    """
+    if options.sampler is not None and options.sampler not in SEARCHERS:
+        raise UsageError(
+            f"sampler: unknown '{options.sampler}' (known: {', '.join(sorted(SEARCHERS))})"
+        )
+    if options.problem is not None:
+        parse_problem_type(options.problem)
+    if options.sizes is not None:
+        parse_sizes(options.sizes)
+    if options.seed is not None and options.seed < 0:
+        raise UsageError(f"seed: must be at least 0, got {options.seed}")
+
+
+def new_run_info(options: SearchOptions, device: DeviceInfo, family: str) -> RunInfo:
+    """Fill in the defaults, some of which depend on the device.
+
+    Raises:
+        UsageError: when an option is wrong.
+    """
+    kind = "cpu" if device.kind == "cpu" else "gpu"
+    space = Path(options.space or data_folder("spaces") / f"tiled-{kind}.yaml")
+    contraction = parse_problem_type(options.problem or DEFAULT_PROBLEM)
+    info = RunInfo(
+        mltune_version=__version__,
+        command=options.command,
+        contraction=contraction,
+        alpha=_given(options.alpha, 1.0),
+        beta=_given(options.beta, 0.0),
+        sizes=parse_sizes(options.sizes or kind),
+        space=str(space) if options.space else space.name,
+        space_text=read_text(space),
+        family=family,
+        device=device,
+        seed=_given(options.seed, 0),
+        budget=_given(options.budget, DEFAULT_BUDGET),
+        sampler=options.sampler or DEFAULT_SAMPLER,
+        timing=Timing(
+            warmups=WARMUPS,
+            samples=_given(options.samples, DEFAULT_SAMPLES),
+            build_timeout_seconds=_given(options.build_timeout_seconds, 60.0),
+            run_timeout_seconds=_given(options.run_timeout_seconds, 30.0),
+        ),
+    )
+    for size in info.sizes:
+        problem_of_size(contraction, size.extents, info.alpha, info.beta)
+    return info
+
+
+def family_named(name: str, where: str) -> KernelFamily:
+    """Return a kernel family.
+
+    Raises:
+        UsageError: when there is none of that name; the message begins with `where`.
+    """
+    if name not in FAMILIES:
+        known = ", ".join(FAMILIES)
+        raise UsageError(f"{where}: unknown kernel family '{name}' (known: {known})")
+    return FAMILIES[name]
+
+
+def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
+    """Refuse options that contradict the run that is to go on.
+
+    Raises:
+        UsageError: with the first contradiction.
+    """
+    asked: list[tuple[str, Any, Any]] = [
+        ("--sampler", options.sampler, info.sampler),
+        ("--seed", options.seed, info.seed),
+        ("--alpha", options.alpha, info.alpha),
+        ("--beta", options.beta, info.beta),
+        ("--samples", options.samples, info.timing.samples),
+    ]
+    if options.problem is not None:
+        name = problem_type_name(parse_problem_type(options.problem))
+        asked.append(("--problem", name, problem_type_name(info.contraction)))
+    if options.sizes is not None:
+        sizes = parse_sizes(options.sizes)
+        asked.append(("--sizes", _labels(sizes), _labels(info.sizes)))
+    if options.space is not None and read_text(Path(options.space)) != info.space_text:
+        raise UsageError(f"{folder}: was begun with another text of the space {info.space}")
+    for option, given, recorded in asked:
+        if given is not None and given != recorded:
+            raise UsageError(
+                f"{folder}: was begun with {option} {recorded}, got {given} "
+                "(leave it out to resume, or begin another run)"
+            )
+
+
+def default_folder(info: RunInfo) -> Path:
+    """Name a new run: date, problem type and device."""
+    date = datetime.now(UTC).strftime("%Y-%m-%d")
+    name = problem_type_name(info.contraction).replace("_", "-")
+    base = RUNS / f"{date}-{name}-{info.device.slug}"
+    return next(path for path in _numbered(base) if not path.exists())
+
+
+def newest_run() -> Path:
+    """Find the run that was begun last in `runs/`.
+
+    Raises:
+        UsageError: when there is none.
+    """
+    found = sorted(RUNS.glob("*/run.json"), key=lambda path: path.stat().st_mtime)
+    if not found:
+        raise UsageError(f"{RUNS}/: there is no run to resume; name one with --run DIR")
+    return found[-1].parent
+
+
+def _numbered(base: Path) -> Any:
+    yield base
+    number = 2
+    while True:
+        yield base.with_name(f"{base.name}-{number}")
+        number += 1
+
+
+def _labels(sizes: tuple[Size, ...]) -> str:
+    return ",".join(size.label for size in sizes)
+
+
+def _given(value: Any, default: Any) -> Any:
+    return default if value is None else value

@@ -1,0 +1,90 @@
+"""Recorded runs read together: what `train` and `distil` start from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mltune.device_info import DeviceInfo
+from mltune.errors import UsageError
+from mltune.problem import Contraction, problem_type_name
+from mltune.record import Measurement
+from mltune.record.run import Run
+from mltune.record.run_info import RunInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """Runs of one problem type on one device, with all their measurements."""
+
+    infos: tuple[RunInfo, ...]
+    measurements: tuple[Measurement, ...]
+
+    @property
+    def device(self) -> DeviceInfo:
+        """The device that all runs were measured on."""
+        return self.infos[0].device
+
+    @property
+    def contraction(self) -> Contraction:
+        """The problem type of all runs."""
+        return self.infos[0].contraction
+
+    @property
+    def model_folder(self) -> Path:
+        """Where what is made from these runs goes unless the user says otherwise."""
+        return Path("models") / self.device.slug / problem_type_name(self.contraction)
+
+    @property
+    def conditions(self) -> tuple[tuple[str, str], ...]:
+        """How it was measured, for people."""
+        timing = self.infos[0].timing
+        dates = sorted(info.created[:10] for info in self.infos)
+        sizes = {m.problem for m in self.measurements}
+        return (
+            ("device", self.device.name),
+            ("driver", f"{self.device.platform} {self.device.driver_version}"),
+            ("date", dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"),
+            ("problem", problem_type_name(self.contraction)),
+            ("sizes", str(len(sizes))),
+            (
+                "time",
+                f"kernel time by device events, {timing.statistic} of {timing.samples} samples",
+            ),
+            ("mltune", self.infos[0].mltune_version),
+        )
+
+
+def read_runs(folders: Sequence[Path]) -> Recorded:
+    """Read runs that belong together.
+
+    Raises:
+        UsageError: when one is not readable or empty, or they are of different problem types or
+            devices.
+    """
+    infos: list[RunInfo] = []
+    measurements: list[Measurement] = []
+    for folder in folders:
+        with Run.open(folder) as run:
+            found = run.store.measurements()
+            if not found:
+                raise UsageError(f"{folder}: holds no measurements (mltune search --resume)")
+            infos.append(run.info)
+            measurements += found
+    first, *others = infos
+    for folder, info in zip(folders[1:], others, strict=True):
+        for what, value, expected in (
+            (
+                "problem",
+                problem_type_name(info.contraction),
+                problem_type_name(first.contraction),
+            ),
+            ("device", info.device.identity, first.device.identity),
+        ):
+            if value != expected:
+                raise UsageError(
+                    f"{folder}: its {what} is {value}, that of {folders[0]} is {expected}; "
+                    "they cannot be used together"
+                )
+    return Recorded(tuple(infos), tuple(measurements))

@@ -1,0 +1,99 @@
+"""`mltune replay`: one recorded measurement, repeated, and both side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mltune.errors import UsageError
+from mltune.kernel.families import FAMILIES
+from mltune.record import Measurement
+from mltune.record.run import Run
+from mltune.runner.live import WorkerRunner
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayResult:
+    """A recorded measurement and its repetition."""
+
+    recorded: Measurement
+    repeated: Measurement
+
+    @property
+    def ratio(self) -> float | None:
+        """Repeated time / recorded time; None if either failed."""
+        old, new = self.recorded.median, self.repeated.median
+        return None if old is None or new is None else new / old
+
+    @property
+    def verdict(self) -> str:
+        """One line: whether the two agree, and if they cannot be compared, why."""
+        old, new = self.recorded, self.repeated
+        if old.source_hash != new.source_hash and new.source_hash:
+            return "not comparable: this mltune writes another source for this config"
+        if (old.device, old.driver) != (new.device, new.driver):
+            return f"another device or driver: recorded on {old.device} {old.driver}"
+        if old.status is not new.status:
+            return f"disagree: {old.status.value} was recorded, {new.status.value} came now"
+        if self.ratio is None:
+            return f"agree: {new.status.value} both times"
+        spread = max(max(m.seconds) / min(m.seconds) for m in (old, new))
+        word = "agree" if 1 / spread <= self.ratio <= spread else "differ"
+        return f"{word}: {self.ratio:.3f} of the recorded time, samples spread by {spread:.3f}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document that `--json` prints."""
+        return {
+            "recorded": _json(self.recorded),
+            "repeated": _json(self.repeated),
+            "ratio": self.ratio,
+            "verdict": self.verdict,
+        }
+
+
+def replay(folder: Path, number: int, device: str | None) -> ReplayResult:
+    """Measure a recorded point again, under the run's own timing policy.
+
+    Args:
+        folder: of the run.
+        number: the measurement's id.
+        device: where to measure; None for the run's device.
+
+    Raises:
+        UsageError: when there is no such run or measurement.
+        NoDeviceError: when there is no such device.
+    """
+    with Run.open(folder) as run:
+        recorded = run.store.get(number)
+        info = run.info
+    if recorded.family not in FAMILIES:
+        raise UsageError(f"{folder}: measurement {number} is of family '{recorded.family}', "
+                         f"which this mltune lacks (known: {', '.join(FAMILIES)})")  # fmt: skip
+    with WorkerRunner(
+        device or info.device.name,
+        FAMILIES[recorded.family],
+        build_timeout_seconds=info.timing.build_timeout_seconds,
+        run_timeout_seconds=info.timing.run_timeout_seconds,
+        samples=info.timing.samples,
+        seed=info.seed,
+    ) as runner:
+        return ReplayResult(recorded, runner.run(recorded.problem, recorded.config))
+
+
+def _json(measurement: Measurement) -> dict[str, Any]:
+    return {
+        "id": measurement.id,
+        "size": list(measurement.problem.size),
+        "kernel": measurement.kernel,
+        "status": measurement.status.value,
+        "seconds": measurement.median,
+        "samples": list(measurement.seconds),
+        "gflops": measurement.gflops,
+        "max_error": measurement.max_error,
+        "error_bound": measurement.error_bound,
+        "device": measurement.device,
+        "driver": measurement.driver,
+        "timestamp": measurement.timestamp,
+        "message": measurement.message,
+    }

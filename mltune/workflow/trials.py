@@ -1,0 +1,112 @@
+"""Trials: the measurements of one config over the sizes of a run, and what they are worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from mltune.problem import Problem
+from mltune.record import Measurement, Status
+from mltune.space import Config
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One config, built once and measured on the sizes of a run."""
+
+    number: int
+    config: Config
+    measurements: tuple[Measurement, ...]
+
+    @property
+    def failure(self) -> Measurement | None:
+        """The first measurement that failed; None if there is none."""
+        return next((m for m in self.measurements if m.status is not Status.OK), None)
+
+    def missing(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
+        """The problems still to be measured; a failed config is measured no further."""
+        if self.failure is not None:
+            return ()
+        measured = {m.problem for m in self.measurements}
+        return tuple(problem for problem in problems if problem not in measured)
+
+    @property
+    def value(self) -> float | None:
+        """What the search minimises: the mean log of the medians in seconds; None if failed.
+
+        The mean of logs weighs a small size like a large one: a tenth faster counts the same.
+        """
+        medians = [m.median for m in self.measurements]
+        logs = [math.log(median) for median in medians if median is not None]
+        return math.fsum(logs) / len(logs) if logs and self.failure is None else None
+
+    @property
+    def gflops(self) -> float | None:
+        """The geometric mean of the speeds over the sizes, in GFLOP/s; None if failed."""
+        value = self.value
+        if value is None:
+            return None
+        flops = math.fsum(math.log(m.problem.flops) for m in self.measurements)
+        return math.exp(flops / len(self.measurements) - value) / 1e9
+
+
+def group_trials(measurements: Iterable[Measurement]) -> tuple[Trial, ...]:
+    """Put the measurements of a search together by trial number, in that order."""
+    rows: dict[int, list[Measurement]] = {}
+    for measurement in measurements:
+        rows.setdefault(measurement.trial, []).append(measurement)
+    return tuple(
+        Trial(number, rows[number][0].config, tuple(rows[number])) for number in sorted(rows)
+    )
+
+
+def leaders(trials: Sequence[Trial], per_size: int = 3, overall: int = 4) -> tuple[Trial, ...]:
+    """Return the trials worth measuring again: the fastest of each size, and of all sizes.
+
+    Args:
+        trials: of one run.
+        per_size: how many of the fastest of each size.
+        overall: how many of the fastest on the geometric mean.
+    """
+    sound = [trial for trial in trials if trial.value is not None]
+    chosen = {trial.number: trial for trial in sorted(sound, key=_by_value)[:overall]}
+    by_problem: dict[Problem, list[tuple[float, Trial]]] = {}
+    for trial in sound:
+        for measurement in trial.measurements:
+            median = measurement.median
+            if median is not None:
+                by_problem.setdefault(measurement.problem, []).append((median, trial))
+    for entries in by_problem.values():
+        entries.sort(key=lambda entry: (entry[0], entry[1].number))
+        chosen |= {trial.number: trial for _, trial in entries[:per_size]}
+    return tuple(chosen[number] for number in sorted(chosen))
+
+
+def best_by_problem(measurements: Iterable[Measurement]) -> dict[Problem, Measurement]:
+    """Return the fastest measurement of every problem, the re-measured ones before the rest.
+
+    A time from the final cross-benchmark beats any from the search, where a lucky sample may
+    have made a config look faster than it is.
+    """
+    best: dict[Problem, Measurement] = {}
+    for measurement in measurements:
+        if measurement.median is None:
+            continue
+        incumbent = best.get(measurement.problem)
+        if incumbent is None or _rank(measurement) < _rank(incumbent):
+            best[measurement.problem] = measurement
+    return best
+
+
+def _by_value(trial: Trial) -> tuple[float, int]:
+    return (math.inf if trial.value is None else trial.value, trial.number)
+
+
+def _rank(measurement: Measurement) -> tuple[bool, float, int]:
+    median = measurement.median
+    return (
+        measurement.phase != "final",
+        math.inf if median is None else median,
+        measurement.trial,
+    )
