@@ -1,4 +1,66 @@
-"""x."""
-EXAMPLE="x"
-def declare(p): pass
-def run(a): return 0
+"""`mltune predict`: ask the cost model."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from mltune.cli.output import Cell, print_json, print_table
+from mltune.cli.parser import positive
+
+EXAMPLE = "mltune predict models/nvidia-h200/sgemm_nn 1000 1000 1000 --top 4 --measure"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's options."""
+    add = parser.add_argument
+    add("model", type=Path, metavar="MODEL", help="what mltune train wrote")
+    add("size", nargs="+", type=positive, metavar="M N K [B]", help="the problem's size")
+    add("--top", type=positive, default=5, metavar="N", help="how many kernels (default: 5)")
+    add("--measure", action="store_true", help="measure them, and sort by that")
+    add(
+        "--explore",
+        type=positive,
+        default=0,
+        metavar="N",
+        help="consider N configs that nobody measured, too (default: 0)",
+    )
+    add("--device", metavar="D", help="where to measure (default: the model's device)")
+    add("--seed", type=int, default=0, metavar="N", help="of --explore (default: 0)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Predict, and print the kernels."""
+    from mltune.workflow.predict import PredictOptions, predict
+
+    result = predict(
+        PredictOptions(
+            model=args.model,
+            size=tuple(args.size),
+            top=args.top,
+            explore=args.explore,
+            measure=args.measure,
+            device=args.device,
+            seed=args.seed,
+        )
+    )
+    if args.json:
+        print_json(result.to_json())
+        return 0
+    measured = ("measured ms", "GFLOP/s", "status") if args.measure else ()
+    rows: list[list[Cell]] = []
+    for number, prediction in enumerate(result.predictions, start=1):
+        row: list[Cell] = [number, prediction.seconds * 1e3, result.gflops(prediction.seconds)]
+        if prediction.measurement is not None:
+            median = prediction.measurement.median
+            row += [
+                None if median is None else median * 1e3,
+                result.gflops(median),
+                prediction.measurement.status.value,
+            ]
+        rows.append([*row, prediction.kernel])
+    print(f"{result.problem.label}:")
+    print_table(("", "predicted ms", "GFLOP/s", *measured, "kernel"), rows)
+    if not args.measure:
+        print("\nnext: the same with --measure, to see what they really take")
+    return 0

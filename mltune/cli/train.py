@@ -1,4 +1,46 @@
-"""x."""
-EXAMPLE="x"
-def declare(p): pass
-def run(a): return 0
+"""`mltune train`: the cost model."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from mltune.cli.output import print_json, print_table
+
+EXAMPLE = "mltune train runs/2026-11-21-sgemm-nn-nvidia-h200"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's options."""
+    add = parser.add_argument
+    add("runs", nargs="+", type=Path, metavar="RUN", help="run folders")
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="MODEL",
+        help="the model's folder (default: models/<device>/<problem>)",
+    )
+    add("--seed", type=int, default=0, metavar="N", help="of the fit and the split (default: 0)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Train, and print what the model is worth."""
+    from mltune.workflow.train import train
+
+    result = train(args.runs, args.output, args.seed)
+    if args.json:
+        print_json(result.to_json())
+        return 0
+    scores = result.model.scores
+    print(f"cost model from {result.model.rows} measurements: {result.folder}")
+    if scores is not None:
+        print(f"\non {scores.sizes} sizes, each predicted by a model that did not see it:")
+        print_table(
+            ("error of log time (rms)", "rank correlation", "top-1 speed", "top-5 speed"),
+            [(scores.rmse_log, scores.spearman, scores.top_1, scores.top_5)],
+        )
+        print("top-n speed: best measured of the n predicted fastest / best measured of all")
+    size = " ".join(str(extent) for extent in result.example_size)
+    print(f"\nnext: mltune predict {result.folder} {size} --top 5 --measure")
+    return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -168,7 +169,7 @@ def newest_run() -> Path:
     return found[-1].parent
 
 
-def _numbered(base: Path) -> Any:
+def _numbered(base: Path) -> Iterator[Path]:
     yield base
     number = 2
     while True:

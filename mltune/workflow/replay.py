@@ -71,7 +71,7 @@ def replay(folder: Path, number: int, device: str | None) -> ReplayResult:
         raise UsageError(f"{folder}: measurement {number} is of family '{recorded.family}', "
                          f"which this mltune lacks (known: {', '.join(FAMILIES)})")  # fmt: skip
     with WorkerRunner(
-        device or info.device.name,
+        device or info.device.uuid or info.device.name,
         FAMILIES[recorded.family],
         build_timeout_seconds=info.timing.build_timeout_seconds,
         run_timeout_seconds=info.timing.run_timeout_seconds,

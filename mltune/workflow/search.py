@@ -185,7 +185,7 @@ def _resume(options: SearchOptions) -> tuple[Run, Runner, Space]:
         info = run.info
         check_resumed(options, info, run.folder)
         runner = WorkerRunner(
-            options.device or info.device.name,
+            options.device or info.device.uuid or info.device.name,
             family_named(info.family, str(run.folder)),
             build_timeout_seconds=info.timing.build_timeout_seconds,
             run_timeout_seconds=info.timing.run_timeout_seconds,

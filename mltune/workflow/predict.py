@@ -1,0 +1,119 @@
+"""`mltune predict`: the fastest kernels for a size, by the cost model and by the clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mltune.cost_model import load, rank
+from mltune.errors import UsageError
+from mltune.kernel.name import kernel_name
+from mltune.problem import Problem, problem_of_size
+from mltune.record import Measurement
+from mltune.runner.live import WorkerRunner
+from mltune.space import Config
+from mltune.workflow.candidates import Candidates
+from mltune.workflow.options import family_named
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictOptions:
+    """The options of `mltune predict`."""
+
+    model: Path
+    size: tuple[int, ...]
+    top: int
+    explore: int
+    measure: bool
+    device: str | None
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """One kernel's predicted time in seconds, and its measurement if there is one."""
+
+    config: Config
+    kernel: str
+    seconds: float
+    measurement: Measurement | None
+
+
+@dataclass(frozen=True, slots=True)
+class PredictResult:
+    """The kernels predicted fastest: by prediction, or by measured time where measured."""
+
+    problem: Problem
+    predictions: tuple[Prediction, ...]
+
+    def gflops(self, seconds: float | None) -> float | None:
+        """Speed at a time; None for no time."""
+        return None if seconds is None else self.problem.flops / seconds / 1e9
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document that `--json` prints."""
+        return {
+            "size": list(self.problem.size),
+            "predictions": [
+                {
+                    "kernel": prediction.kernel,
+                    "config": prediction.config.to_json(),
+                    "predicted_seconds": prediction.seconds,
+                    "predicted_gflops": self.gflops(prediction.seconds),
+                    "status": m.status.value if (m := prediction.measurement) else None,
+                    "measured_seconds": m.median if m else None,
+                    "measured_gflops": m.gflops if m else None,
+                }
+                for prediction in self.predictions
+            ],
+        }
+
+
+def predict(options: PredictOptions) -> PredictResult:
+    """Rank the candidates of a model for one size.
+
+    Raises:
+        UsageError: when the model cannot be read or the size does not fit its problem type.
+        NoDeviceError: when it shall measure and there is no such device.
+    """
+    model = load(options.model)
+    candidates = Candidates.read(options.model)
+    problem = problem_of_size(candidates.contraction, options.size)
+    configs = list(candidates.configs)
+    if options.explore:
+        rng = np.random.default_rng(options.seed)
+        configs += candidates.bound_space(model.device).sample(rng, options.explore)
+    if not configs:
+        raise UsageError(f"{options.model}: has no config that was always right")
+    best = rank(model, problem, configs)[: options.top]
+    measured: dict[Config, Measurement] = {}
+    if options.measure:
+        device = options.device or model.device.uuid or model.device.name
+        measured = _measure(device, candidates, problem, [config for config, _ in best])
+    predictions = [
+        Prediction(
+            config=config,
+            kernel=kernel_name(candidates.contraction, config),
+            seconds=seconds,
+            measurement=measured.get(config),
+        )
+        for config, seconds in best
+    ]
+    if options.measure:
+        predictions.sort(key=_measured_time)
+    return PredictResult(problem, tuple(predictions))
+
+
+def _measure(
+    device: str, candidates: Candidates, problem: Problem, configs: list[Config]
+) -> dict[Config, Measurement]:
+    with WorkerRunner(device, family_named(candidates.family, "candidates")) as runner:
+        return {config: runner.run(problem, config) for config in configs}
+
+
+def _measured_time(prediction: Prediction) -> float:
+    median = prediction.measurement.median if prediction.measurement else None
+    return float("inf") if median is None else median
