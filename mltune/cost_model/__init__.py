@@ -1,1 +1,8 @@
-"""Not written yet."""
+"""How long would this config take? Trained on measurements, asked about any size and config."""
+
+from mltune.cost_model.io import load, save
+from mltune.cost_model.model import BoostedModel, CostModel, rank
+from mltune.cost_model.scores import Scores
+from mltune.cost_model.train import fit
+
+__all__ = ["BoostedModel", "CostModel", "Scores", "fit", "load", "rank", "save"]

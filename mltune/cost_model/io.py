@@ -1,0 +1,166 @@
+"""A cost model as a folder of data: `model.json` says what it is, `forest.npz` holds the trees."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tokenize
+import zipfile
+import zlib
+from dataclasses import asdict, fields
+from pathlib import Path
+
+import numpy as np
+
+from mltune.cost_model.estimate import TERMS, Estimate
+from mltune.cost_model.features import Encoder
+from mltune.cost_model.forest import Forest
+from mltune.cost_model.model import BoostedModel
+from mltune.cost_model.scores import Scores
+from mltune.device_info import DeviceInfo
+from mltune.errors import UsageError
+from mltune.selector.files import Checked, read_json, write_whole
+
+FORMAT = "mltune cost model"
+SCHEMA_VERSION = 1
+TARGET = "log(seconds / estimated seconds)"
+MANIFEST, FOREST = "model.json", "forest.npz"
+
+_MAX_FOREST_BYTES = 512 * 2**20
+
+
+def save(model: BoostedModel, folder: Path) -> None:
+    """Write a model into a folder, which is made if it is not there.
+
+    Raises:
+        UsageError: when it cannot be written.
+    """
+    packed = io.BytesIO()
+    np.savez_compressed(packed, allow_pickle=False, **model.forest.arrays())
+    manifest = {
+        "format": FORMAT,
+        "schema_version": SCHEMA_VERSION,
+        "target": TARGET,
+        "problem_types": list(model.problem_types),
+        "rows": model.rows,
+        "scores": None if model.scores is None else asdict(model.scores),
+        "trained_with": model.trained_with,
+        "device": model.device.to_json(),
+        "numbers": list(model.encoder.numbers),
+        "words": {name: list(words) for name, words in model.encoder.words},
+        "features": list(model.encoder.names(model.device)),
+        "estimate": dict(zip(TERMS, model.estimate.rates, strict=True)),
+        "forest_sha256": hashlib.sha256(packed.getvalue()).hexdigest(),
+    }
+    # The manifest comes last: until then the folder holds an old model or none.
+    write_whole(folder / FOREST, packed.getvalue())
+    write_whole(folder / MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())
+
+
+def load(folder: Path) -> BoostedModel:
+    """Read what `save` wrote; nothing in it is trusted, and nothing in it is run.
+
+    Raises:
+        UsageError: when it is no such folder, or a file in it is damaged.
+    """
+    document = read_json(folder / MANIFEST)
+    if isinstance(document.value, dict) and document.value.get("format") != FORMAT:
+        raise UsageError(f"{folder / MANIFEST}: not a cost model that `mltune train` wrote")
+    manifest = document.fields(
+        "format",
+        "schema_version",
+        "target",
+        "problem_types",
+        "rows",
+        "scores",
+        "trained_with",
+        "device",
+        "numbers",
+        "words",
+        "features",
+        "estimate",
+        "forest_sha256",
+    )
+    manifest["schema_version"].exactly(SCHEMA_VERSION)
+    manifest["target"].exactly(TARGET)
+    rates = manifest["estimate"].fields(*TERMS)
+    encoder = Encoder(
+        tuple(_texts(manifest["numbers"])),
+        tuple((name, tuple(_texts(words))) for name, words in manifest["words"].items()),
+    )
+    try:
+        device = DeviceInfo.from_json(manifest["device"].value)
+        if _texts(manifest["features"]) != list(encoder.names(device)):
+            raise UsageError("its features are those of another version of mltune; train it again")
+        return BoostedModel(
+            device=device,
+            encoder=encoder,
+            estimate=Estimate(tuple(rates[term].number(0) for term in TERMS)),
+            forest=_forest(folder / FOREST, manifest["forest_sha256"].text()),
+            problem_types=tuple(_texts(manifest["problem_types"])),
+            rows=manifest["rows"].whole(1, 2**53),
+            scores=None if manifest["scores"].value is None else _scores(manifest["scores"]),
+            trained_with=manifest["trained_with"].text(),
+        )
+    except UsageError as error:  # the values' own checks do not know the file
+        message = str(error)
+        raise UsageError(
+            message if str(folder) in message else f"{folder / MANIFEST}: {message}"
+        ) from error
+
+
+def _texts(field: Checked) -> list[str]:
+    return [entry.text() for entry in field.entries()]
+
+
+def _scores(field: Checked) -> Scores:
+    values = field.fields(*(known.name for known in fields(Scores)))
+    return Scores(
+        sizes=values["sizes"].whole(1, 2**53),
+        rows=values["rows"].whole(1, 2**53),
+        rmse_log=values["rmse_log"].number(0),
+        spearman=values["spearman"].number(-1.001, 1.001),
+        top_1=values["top_1"].number(0, 1),
+        top_5=values["top_5"].number(0, 1),
+    )
+
+
+def _forest(path: Path, sha256: str) -> Forest:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise UsageError(f"{path}: damaged, or not the forest that {MANIFEST} describes")
+    names = [field.name for field in fields(Forest)]
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            entries = archive.infolist()
+            if sorted(entry.filename for entry in entries) != sorted(f"{n}.npy" for n in names):
+                raise UsageError(f"{path}: expected the arrays {', '.join(names)}")
+            if sum(entry.file_size for entry in entries) > _MAX_FOREST_BYTES:
+                raise UsageError(f"{path}: larger than {_MAX_FOREST_BYTES // 2**20} MiB unpacked")
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            return Forest(**{name: arrays[name] for name in names})
+    except UsageError as error:
+        message = str(error)
+        raise UsageError(message if str(path) in message else f"{path}: {message}") from error
+    except (
+        ArithmeticError,
+        AttributeError,
+        EOFError,
+        LookupError,
+        MemoryError,
+        NotImplementedError,
+        OSError,
+        RuntimeError,
+        SyntaxError,
+        TypeError,
+        ValueError,
+        tokenize.TokenError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:  # what zipfile and numpy raise on bytes that are not theirs
+        first_line = (str(error) or type(error).__name__).splitlines()[0]
+        raise UsageError(f"{path}: not a forest: {first_line}") from error

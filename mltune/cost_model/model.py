@@ -1,0 +1,81 @@
+"""The cost model: seconds predicted for configs on a problem, measured or not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mltune.cost_model.estimate import Estimate
+from mltune.cost_model.features import Encoder
+from mltune.cost_model.forest import Forest
+from mltune.cost_model.scores import Scores
+from mltune.device_info import DeviceInfo
+from mltune.errors import UsageError
+from mltune.problem import Problem
+from mltune.space.config import Config
+
+
+class CostModel(Protocol):
+    """Predicts how long configs take on a problem, on the device it was trained for."""
+
+    @property
+    def device(self) -> DeviceInfo:
+        """The device."""
+        ...
+
+    def predict(self, problem: Problem, configs: Sequence[Config]) -> NDArray[np.float64]:
+        """Return the natural log of the seconds for each config: finite, whatever the config."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BoostedModel:
+    """A cost model of boosted trees over the ratio of measured to estimated time.
+
+    Attributes:
+        problem_types: the types that it was trained on, for people.
+        rows: how many measurements it was trained on.
+        scores: what it is worth on sizes that it has not seen; None with fewer than two sizes.
+        trained_with: the library and version that grew the trees.
+
+    Raises:
+        UsageError: when the forest asks about features that there are not.
+    """
+
+    device: DeviceInfo
+    encoder: Encoder
+    estimate: Estimate
+    forest: Forest
+    problem_types: tuple[str, ...]
+    rows: int
+    scores: Scores | None
+    trained_with: str
+
+    def __post_init__(self) -> None:
+        known = len(self.encoder.names(self.device))
+        if self.forest.features > known:
+            raise UsageError(
+                f"cost model: a tree asks about feature {self.forest.features - 1} of {known}"
+            )
+
+    def predict(self, problem: Problem, configs: Sequence[Config]) -> NDArray[np.float64]:
+        """Return the natural log of the seconds for each config."""
+        rows = self.encoder.encode(problem, configs, self.device)
+        names = self.encoder.names(self.device)
+        return self.estimate.log_seconds(names, rows) + self.forest.predict(rows)
+
+
+def rank(
+    model: CostModel, problem: Problem, configs: Sequence[Config]
+) -> list[tuple[Config, float]]:
+    """Return the distinct configs with their predicted seconds, the fastest first."""
+    distinct = list(dict.fromkeys(configs))
+    if not distinct:
+        return []
+    seconds = np.exp(model.predict(problem, distinct))
+    order = np.argsort(seconds, kind="stable")
+    return [(distinct[place], float(seconds[place])) for place in order]

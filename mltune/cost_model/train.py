@@ -1,0 +1,141 @@
+"""Training: boosted trees by scikit-learn, and what they are worth on held-out sizes.
+
+scikit-learn is imported inside the function that needs it: it takes a second to load, and
+predicting does without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mltune.cost_model.estimate import Estimate
+from mltune.cost_model.features import Encoder
+from mltune.cost_model.forest import Forest
+from mltune.cost_model.model import BoostedModel
+from mltune.cost_model.scores import Scores, score
+from mltune.device_info import DeviceInfo
+from mltune.errors import NoCorrectConfigError
+from mltune.problem import problem_type_name
+from mltune.record.measurement import Measurement
+
+Array = NDArray[np.float64]
+
+
+def fit(
+    rows: Sequence[Measurement], device: DeviceInfo, *, folds: int = 4, seed: int = 0
+) -> BoostedModel:
+    """Train a cost model on measurements of one device; failed ones are left out.
+
+    Its scores come from `folds` further models, each trained without some of the sizes and
+    scored on those.
+
+    Raises:
+        NoCorrectConfigError: when no measurement succeeded.
+    """
+    # Rows of one problem stand together, so that their features are computed together.
+    right = sorted((row for row in rows if row.median is not None), key=lambda r: r.problem.size)
+    if not right:
+        raise NoCorrectConfigError(f"cost model: none of {len(rows)} measurements succeeded")
+    problems = {row.problem: number for number, row in enumerate(right)}
+    encoder = Encoder.of(row.config for row in right)
+    names = encoder.names(device)
+    features = np.empty((len(right), len(names)))
+    seconds = np.array([row.median for row in right], dtype=np.float64)
+    groups = np.array([problems[row.problem] for row in right])
+    for problem, number in problems.items():
+        same = np.flatnonzero(groups == number)
+        features[same] = encoder.encode(problem, [right[row].config for row in same], device)
+    data = _Data(names, features, seconds, groups)
+    sizes = np.unique([row.problem.label for row in right], return_inverse=True)[1]
+    estimate, forest = _train(data, seed)
+    return BoostedModel(
+        device=device,
+        encoder=encoder,
+        estimate=estimate,
+        forest=forest,
+        problem_types=tuple(sorted({problem_type_name(p.contraction) for p in problems})),
+        rows=len(right),
+        scores=_cross_validate(data, sizes, folds, seed),
+        trained_with=f"scikit-learn {version('scikit-learn')}",
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Data:
+    """Rows of features with their seconds; rows of one problem have the same group."""
+
+    names: tuple[str, ...]
+    features: Array
+    seconds: Array
+    groups: NDArray[np.intp]
+
+    def take(self, rows: NDArray[np.bool_]) -> _Data:
+        """The rows that are marked."""
+        return _Data(self.names, self.features[rows], self.seconds[rows], self.groups[rows])
+
+
+def _train(data: _Data, seed: int) -> tuple[Estimate, Forest]:
+    """Fit the estimate, and trees to what it leaves."""
+    estimate = Estimate.fit(data.names, data.features, data.seconds)
+    rest = np.log(data.seconds) - estimate.log_seconds(data.names, data.features)
+    return estimate, _boost(data.features, rest, seed)
+
+
+def _cross_validate(data: _Data, sizes: NDArray[np.intp], folds: int, seed: int) -> Scores | None:
+    """Scores on sizes that were held out, each exactly once; None with a single size."""
+    count = int(sizes.max()) + 1
+    parts = min(folds, count)
+    if parts < 2:
+        return None
+    part_of_size = np.random.default_rng(seed).permutation(count) % parts
+    predicted = np.empty(len(sizes))
+    for part in range(parts):
+        held_out = part_of_size[sizes] == part
+        estimate, forest = _train(data.take(~held_out), seed)
+        features = data.features[held_out]
+        predicted[held_out] = estimate.log_seconds(data.names, features)
+        predicted[held_out] += forest.predict(features)
+    return score(data.groups, predicted, np.log(data.seconds))
+
+
+def _boost(features: Array, target: Array, seed: int) -> Forest:
+    """Grow the trees and copy their nodes; their few settings fit 10 rows as well as 10^5."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # has no types
+
+    model = HistGradientBoostingRegressor(
+        max_iter=300,
+        learning_rate=0.06,
+        max_leaf_nodes=31,
+        min_samples_leaf=int(np.clip(len(target) // 40, 2, 20)),
+        l2_regularization=1.0,
+        max_features=0.5,
+        early_stopping=False,
+        random_state=seed,
+    )
+    # A feature that no row has cannot be binned; a constant one is never asked about.
+    usable = np.where(np.isnan(features).all(axis=0), 0.0, features)
+    # One thread: on a machine that others use too, OpenMP's spinning made it ten times slower.
+    with threadpool_limits(limits=1):
+        model.fit(usable, target)
+    trees = [iteration[0].nodes for iteration in model._predictors]
+    starts = np.cumsum([0, *(len(tree) for tree in trees)])
+    nodes = np.concatenate(trees)
+    offset = np.repeat(starts[:-1], [len(tree) for tree in trees])
+    number = np.arange(len(nodes))
+    is_leaf = nodes["is_leaf"].astype(bool)
+    return Forest(
+        roots=starts[:-1].astype(np.int32),
+        feature=np.where(is_leaf, -1, nodes["feature_idx"]).astype(np.int32),
+        threshold=np.where(is_leaf, 0.0, nodes["num_threshold"]).astype(np.float64),
+        low=np.where(is_leaf, number, nodes["left"] + offset).astype(np.int32),
+        high=np.where(is_leaf, number, nodes["right"] + offset).astype(np.int32),
+        nan_goes_low=nodes["missing_go_to_left"].astype(np.bool_),
+        value=np.where(is_leaf, nodes["value"], 0.0),
+        baseline=np.asarray(model._baseline_prediction, dtype=np.float64).reshape(-1),
+    )
