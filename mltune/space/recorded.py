@@ -1,0 +1,97 @@
+"""A space that is a list of configs, such as those that somebody has measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+
+from mltune.errors import UsageError
+from mltune.space.config import Config, Value
+from mltune.space.parameter import Parameter
+
+
+class RecordedSpace:
+    """The configs of a list and nothing between them; a `ConfigSpace`.
+
+    Args:
+        name: for people and messages.
+        configs: all with the same parameters; one that comes again is passed over.
+
+    Raises:
+        UsageError: when there is none, their parameters differ, or a parameter has numbers in
+            one config and words in another.
+    """
+
+    def __init__(self, name: str, configs: Iterable[Config]) -> None:
+        self.name = name
+        self._configs = tuple(dict.fromkeys(configs))
+        if not self._configs:
+            raise UsageError(f"space '{name}': needs at least one config")
+        names = tuple(self._configs[0])
+        for config in self._configs:
+            if tuple(config) != names:
+                raise UsageError(
+                    f"space '{name}': config {dict(config)} lacks parameters of the first, "
+                    f"or has others (expected: {', '.join(names)})"
+                )
+        columns = list(zip(*(_values(config) for config in self._configs), strict=True))
+        self.parameters = tuple(
+            Parameter(parameter, tuple(dict.fromkeys(column)), where=f"space '{name}'")
+            for parameter, column in zip(names, columns, strict=True)
+        )
+        self._set = frozenset(self._configs)
+        ranks = []
+        for parameter, column in zip(self.parameters, columns, strict=True):
+            rank = {value: number for number, value in enumerate(parameter.values)}
+            ranks.append([rank[value] for value in column])
+        self._ranks = np.array(ranks)
+
+    @property
+    def size(self) -> int:
+        """How many configs there are."""
+        return len(self._configs)
+
+    def __contains__(self, config: object) -> bool:
+        return config in self._set
+
+    def __iter__(self) -> Iterator[Config]:
+        return iter(self._configs)
+
+    def at(self, index: int) -> Config:
+        """Return the config that iteration gives at an index.
+
+        Raises:
+            IndexError: when there are fewer configs, or the index is negative.
+        """
+        if not 0 <= index < self.size:
+            raise IndexError(f"space '{self.name}' has {self.size} configs, not number {index}")
+        return self._configs[index]
+
+    def sample(self, rng: np.random.Generator, count: int) -> tuple[Config, ...]:
+        """Draw distinct configs, every one as likely as any other; all if there are fewer."""
+        chosen = rng.choice(self.size, min(count, self.size), replace=False)
+        return tuple(self._configs[index] for index in chosen)
+
+    def neighbours(self, config: Config) -> tuple[Config, ...]:
+        """Return the listed configs that differ in one parameter: by one step, or by a word."""
+        others = (
+            Config.of({**config, parameter.name: value})
+            for parameter in self.parameters
+            for value in parameter.neighbours(config[parameter.name])
+        )
+        return tuple(other for other in others if other in self._set)
+
+    def near(self, values: Mapping[str, Value], count: int) -> tuple[Config, ...]:
+        """Find the `count` listed configs closest to any combination of allowed values.
+
+        Closeness counts steps between numbers, and 1 for another word.
+        """
+        total = np.zeros(self.size, dtype=np.int64)
+        for parameter, ranks in zip(self.parameters, self._ranks, strict=True):
+            total += np.array(parameter.distances(values[parameter.name]))[ranks]
+        return tuple(self._configs[i] for i in np.argsort(total, kind="stable")[:count])
+
+
+def _values(config: Config) -> tuple[Value, ...]:
+    return tuple(value for _, value in config.items_)
