@@ -138,7 +138,7 @@ def _definitions(
     threads = work_group[0] * work_group[1]
     depth_u, width, pad = (config.int(p) for p in ("depth_u", "vector_width", "local_pad"))
     width_b = _largest_width(width, thread_tile[1])
-    casts = config.word("vector_access") == "cast"
+    access = config.word("vector_access")
     prefetch = config.int("prefetch_global_read")
     free_is_contiguous = {
         "A": contraction.index_assignments_a[0] in contraction.free_indices_a,
@@ -158,13 +158,13 @@ def _definitions(
         ("LU", config.int("loop_unroll")),
         ("WGM", config.int("work_group_mapping")),
         ("PGR", prefetch),
-        ("CASTS", int(casts)),
+        ("CASTS", int(access == "cast")),
         ("MULTIPLY_ADD(x, y, z)", _MULTIPLY_ADD[config.word("multiply_add")]),
         ("VW", width),
         ("VECTOR", _vector(type_name, width)),
         ("EDGE_UNROLL", width if width <= 4 else 1),
-        ("READ_C(p)", _read("__global", type_name, width, casts)),
-        ("WRITE_C(v, p)", _write("__global", type_name, width, casts)),
+        ("READ_C(p)", _read("__global", type_name, width, access)),
+        ("WRITE_C(v, p)", _write("__global", type_name, width, access)),
         ("VWB", width_b),
         ("VECTOR_B", _vector(type_name, width_b)),
     ]
@@ -182,9 +182,9 @@ def _definitions(
         # through no registers needs just enough loads in flight, and compiles sooner.
         unroll = loads if prefetch else min(loads, 8)
         pitch = extent + pad
-        # A local row must begin where a vector may begin, unless vload reads it.
-        row_casts = casts and pitch % read_width == 0
-        write_casts = casts and pitch % load_width == 0
+        # A cast needs local rows that begin where a vector may begin.
+        row_access = "elements" if access == "cast" and pitch % read_width else access
+        write_access = "elements" if access == "cast" and pitch % load_width else access
         definitions += [
             (f"{operand}_FREE", extent),
             (f"{operand}_FREE_IS_CONTIGUOUS", int(free_is_contiguous[operand])),
@@ -195,11 +195,11 @@ def _definitions(
             (f"{operand}_LOADS", loads),
             (f"{operand}_UNROLL", f'_Pragma("unroll {unroll}")'),
             (f"{operand}_PITCH", pitch),
-            (f"{operand}_READ(p)", _read("const __global", type_name, load_width, casts)),
-            (f"{operand}_WRITE(v, p)", _write("__local", type_name, load_width, write_casts)),
+            (f"{operand}_READ(p)", _read("const __global", type_name, load_width, access)),
+            (f"{operand}_WRITE(v, p)", _write("__local", type_name, load_width, write_access)),
             (
                 f"READ_TILE_{operand}(p)",
-                _read("const __local", type_name, read_width, row_casts),
+                _read("const __local", type_name, read_width, row_access),
             ),
         ]
     return tuple(definitions)
@@ -214,17 +214,22 @@ def _vector(type_name: str, width: int) -> str:
     return type_name if width == 1 else f"{type_name}{width}"
 
 
-def _read(space: str, type_name: str, width: int, casts: bool) -> str:
+def _read(space: str, type_name: str, width: int, access: str) -> str:
     if width == 1:
         return "(*(p))"
-    if casts:
+    if access == "cast":
         return f"(*({space} {type_name}{width} *)(p))"
-    return f"vload{width}(0, p)"
+    if access == "vload":
+        return f"vload{width}(0, p)"
+    elements = ", ".join(f"(p)[{e}]" for e in range(width))
+    return f"(({type_name}{width})({elements}))"
 
 
-def _write(space: str, type_name: str, width: int, casts: bool) -> str:
+def _write(space: str, type_name: str, width: int, access: str) -> str:
     if width == 1:
         return "(*(p) = (v))"
-    if casts:
+    if access == "cast":
         return f"(*({space} {type_name}{width} *)(p) = (v))"
-    return f"vstore{width}(v, 0, p)"
+    if access == "vload":
+        return f"vstore{width}(v, 0, p)"
+    return "(" + ", ".join(f"(p)[{e}] = (v).s{e:x}" for e in range(width)) + ")"
