@@ -106,7 +106,7 @@ def _cross_validate(data: _Data, sizes: NDArray[np.intp], folds: int, seed: int)
 def _boost(features: Array, target: Array, seed: int) -> Forest:
     """Grow the trees and copy their nodes; their few settings fit 10 rows as well as 10^5."""
     from sklearn.ensemble import HistGradientBoostingRegressor
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # has no types
+    from threadpoolctl import threadpool_limits
 
     model = HistGradientBoostingRegressor(
         max_iter=300,
