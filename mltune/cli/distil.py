@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from mltune.cli.output import print_json, print_table
-from mltune.cli.parser import fraction, positive
+from mltune.cli.parser import fraction, positive, whole
 
 EXAMPLE = "mltune distil runs/2026-11-21-sgemm-nn-nvidia-h200 --max-kernels 8"
 
@@ -50,7 +50,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         help="share of the sizes that each judging fit does not see (default: 0.25)",
     )
-    add("--seed", type=int, default=0, metavar="N", help="of the split (default: 0)")
+    add("--seed", type=whole, default=0, metavar="N", help="of the split (default: 0)")
 
 
 def run(args: argparse.Namespace) -> int:

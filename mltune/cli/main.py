@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import errno
 import importlib
 import logging
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -47,6 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _set_logging(args.verbose - args.quiet)
         signal.signal(signal.SIGTERM, _interrupt)
         code = importlib.import_module(f"mltune.cli.{args.verb}").run(args)
+        sys.stdout.flush()  # here, where its failure can still be told
         return int(code)
     except MltuneError as error:
         _complain(str(error))
@@ -55,9 +58,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         _complain("interrupted")
         return _INTERRUPTED
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone: nobody is left to tell
+        _drop_output()  # its reader has gone: nobody is left to tell
         return 1
     except OSError as error:
+        _drop_output()
         _complain(_os_error_line(error))
         return 1
 
@@ -101,9 +105,17 @@ def _complain(line: str) -> None:
 
 
 def _os_error_line(error: OSError) -> str:
-    where = error.filename or "file system"
-    hint = " (free some space, then go on with --resume)" if error.errno == errno.ENOSPC else ""
-    return f"{where}: {error.strerror or error}{hint}"
+    where = f"{error.filename}: " if error.filename else ""
+    hint = " (free some space and try again)" if error.errno == errno.ENOSPC else ""
+    return f"{where}{error.strerror or error}{hint}"
+
+
+def _drop_output() -> None:
+    """Send what is still to be flushed nowhere, or Python tries again at its end and complains."""
+    with contextlib.suppress(OSError):  # nor need it be a real file
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import math
+from collections.abc import Sequence
 from typing import NoReturn
 
 from mltune.errors import UsageError
@@ -14,7 +16,22 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the usage and leaving."""
-        raise UsageError(f"{self.prog}: {message} (see {self.prog} --help)")
+        verb = self.prog.partition(" ")[2]
+        where = f"{verb}: " if verb else ""
+        raise UsageError(f"{where}{message.removeprefix('argument ')} (see {self.prog} --help)")
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Refuse what is unknown here, where the options are known that may have been meant."""
+        parsed, extras = super().parse_known_args(args, namespace)
+        if extras and extras[0].startswith("-"):
+            near = difflib.get_close_matches(extras[0], self._option_string_actions, n=1)
+            hint = f", did you mean '{near[0]}'?" if near else ""
+            self.error(f"unknown option '{extras[0]}'{hint}")
+        if extras:
+            self.error(f"unexpected argument '{extras[0]}'")
+        return parsed, extras
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         """Name the nearest choice when a verb or a word is misspelt."""
@@ -23,7 +40,7 @@ class Parser(argparse.ArgumentParser):
             near = difflib.get_close_matches(str(value), choices, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(choices)}"
             what = action.metavar or action.dest
-            raise argparse.ArgumentError(None, f"unknown {what} '{value}' ({hint})")
+            raise argparse.ArgumentError(None, f"unknown {what} '{value}', {hint}")
 
 
 def positive(text: str) -> int:
@@ -38,6 +55,36 @@ def positive(text: str) -> int:
         value = 0
     if value < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got '{text}'")
+    return value
+
+
+def whole(text: str) -> int:
+    """Read a whole number of at least 0.
+
+    Raises:
+        argparse.ArgumentTypeError: when it is none.
+    """
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 0, got '{text}'")
+    return value
+
+
+def number(text: str) -> float:
+    """Read a finite number.
+
+    Raises:
+        argparse.ArgumentTypeError: when it is none.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"must be a finite number, got '{text}'")
     return value
 
 

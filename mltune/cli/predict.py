@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from mltune.cli.output import Cell, print_json, print_table
-from mltune.cli.parser import positive
+from mltune.cli.parser import positive, whole
 
 EXAMPLE = "mltune predict models/nvidia-h200/sgemm_nn 1000 1000 1000 --top 4 --measure"
 
@@ -26,7 +26,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="consider N configs that nobody measured, too (default: 0)",
     )
     add("--device", metavar="D", help="where to measure (default: the model's device)")
-    add("--seed", type=int, default=0, metavar="N", help="of --explore (default: 0)")
+    add("--seed", type=whole, default=0, metavar="N", help="of --explore (default: 0)")
 
 
 def run(args: argparse.Namespace) -> int:

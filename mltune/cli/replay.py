@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from mltune.cli.output import print_json, print_table
+from mltune.cli.parser import positive
 
 EXAMPLE = "mltune replay runs/2026-11-21-sgemm-nn-nvidia-h200 17"
 
@@ -14,7 +15,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     add = parser.add_argument
     add("run_folder", type=Path, metavar="RUN", help="a run folder")
-    add("id", type=int, metavar="ID", help="a measurement's number in it")
+    add("id", type=positive, metavar="ID", help="a measurement's number in it")
     add("--device", metavar="D", help="where to repeat it (default: the run's device)")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mltune.cli.output import ProgressBar, print_json, print_table
-from mltune.cli.parser import positive, seconds
+from mltune.cli.parser import number, positive, seconds, whole
 
 if TYPE_CHECKING:
     from mltune.workflow.search import SearchResult
@@ -50,9 +50,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "(default: spaces/tiled-cpu.yaml or spaces/tiled-gpu.yaml)",
     )
     add("--sampler", metavar="NAME", help="tpe or random (default: tpe)")
-    add("--seed", type=int, metavar="N", help="of sampler and data (default: 0)")
-    add("--alpha", type=float, metavar="X", help="factor of the product (default: 1)")
-    add("--beta", type=float, metavar="X", help="factor of the old C (default: 0)")
+    add("--seed", type=whole, metavar="N", help="of sampler and data (default: 0)")
+    add("--alpha", type=number, metavar="X", help="factor of the product (default: 1)")
+    add("--beta", type=number, metavar="X", help="factor of the old C (default: 0)")
     add("--samples", type=positive, metavar="N", help="timed launches a size (default: 7)")
     add("--build-timeout", type=seconds, metavar="SECONDS", help="a build's limit (default: 60)")
     add("--run-timeout", type=seconds, metavar="SECONDS", help="a size's limit (default: 30)")

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from mltune.cli.output import print_json, print_table
+from mltune.cli.parser import whole
 
 EXAMPLE = "mltune train runs/2026-11-21-sgemm-nn-nvidia-h200"
 
@@ -21,7 +22,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         help="the model's folder (default: models/<device>/<problem>)",
     )
-    add("--seed", type=int, default=0, metavar="N", help="of the fit and the split (default: 0)")
+    add("--seed", type=whole, default=0, metavar="N", help="of the fit and the split (default: 0)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -132,6 +132,8 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
         ("--alpha", options.alpha, info.alpha),
         ("--beta", options.beta, info.beta),
         ("--samples", options.samples, info.timing.samples),
+        ("--build-timeout", options.build_timeout_seconds, info.timing.build_timeout_seconds),
+        ("--run-timeout", options.run_timeout_seconds, info.timing.run_timeout_seconds),
     ]
     if options.problem is not None:
         name = problem_type_name(parse_problem_type(options.problem))

@@ -165,7 +165,10 @@ def _begin(options: SearchOptions) -> tuple[Run, Runner, Space]:
     given = load_space(options.space) if options.space else None
     family = family_named(given.family, options.space or "") if given else FAMILIES["tiled"]
     runner = WorkerRunner(
-        options.device or "auto", family, **_runner_options(options), seed=options.seed or 0
+        "auto" if options.device is None else options.device,
+        family,
+        **_runner_options(options),
+        seed=options.seed or 0,
     )
     try:
         info = new_run_info(options, runner.device, family.name)
