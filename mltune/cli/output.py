@@ -40,7 +40,30 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
 def _cell(cell: Cell) -> str:
     if cell is None:
         return "-"
-    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+    return number_text(cell) if isinstance(cell, float) else str(cell)
+
+
+def number_text(value: float) -> str:
+    """Write a number for people: four digits, no exponent unless the number is tiny."""
+    size = abs(value)
+    if size >= 999.95:
+        return f"{value:,.0f}"
+    return f"{value:#.4g}" if size >= 1e-4 or value == 0 else f"{value:.2e}"
+
+
+def short_names(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Split kernel names, which are long, into what tells them apart and what they share.
+
+    Returns:
+        For each name, its parts that not all names have; and the parts that all have. Names
+        that do not differ keep all their parts.
+    """
+    split = [name.split("_") for name in names]
+    shared = [part for part in split[0] if all(part in parts for parts in split)] if split else []
+    if len(set(names)) < 2:
+        return tuple(" ".join(parts) for parts in split), ()
+    differing = [[part for part in parts if part not in shared] for parts in split]
+    return tuple(" ".join(parts) for parts in differing), tuple(shared)
 
 
 class ProgressBar:
@@ -59,11 +82,12 @@ class ProgressBar:
             from rich.console import Console
             from rich.progress import BarColumn, TextColumn
             from rich.progress import Progress as RichProgress
+            from rich.table import Column
 
             self._bar = RichProgress(
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=24),
-                TextColumn("{task.completed:.0f}/{task.total:.0f}  {task.fields[state]}"),
+                TextColumn("{task.description}", table_column=Column(no_wrap=True)),
+                BarColumn(bar_width=16),
+                TextColumn("{task.fields[state]}", markup=False),
                 console=Console(stderr=True),
             )
             self._task = self._bar.add_task("search", total=1, state="")
@@ -79,7 +103,7 @@ class ProgressBar:
         if self._quiet:
             return
         if self._bar is not None:
-            self._bar.console.print(line, highlight=False, markup=False)
+            self._bar.console.print(line, highlight=False, markup=False, soft_wrap=True)
         else:
             print(line, file=sys.stderr, flush=True)
 
@@ -87,37 +111,39 @@ class ProgressBar:
         """Show the state of the work."""
         if self._quiet:
             return
+        where = f"{progress.phase} {progress.done}/{progress.total}"
         if self._bar is not None:
             self._bar.update(
                 self._task,
-                description=progress.phase,
+                description=where,
                 completed=progress.done,
                 total=progress.total,
-                state=_state(progress),
+                state=state_text(progress),
             )
             return
         now = time.monotonic()
         if now - self._last_line >= self._PLAIN_SECONDS or progress.done == progress.total:
             self._last_line = now
-            line = f"{progress.phase} {progress.done}/{progress.total}  {_state(progress)}"
-            print(line, file=sys.stderr, flush=True)
+            print(f"{where}  {state_text(progress)}".rstrip(), file=sys.stderr, flush=True)
 
 
-def _state(progress: Progress) -> str:
+def state_text(progress: Progress) -> str:
+    """Say how a search does; what a person looks for first comes first."""
     parts = []
     if progress.best_gflops is not None:
-        parts.append(f"best {progress.best_gflops:.4g} GFLOP/s")
+        parts.append(f"best {number_text(progress.best_gflops)} GFLOP/s")
+    if progress.seconds_left is not None:
+        parts.append(f"{duration_text(progress.seconds_left)} left")
     if progress.per_minute is not None:
-        parts.append(f"{progress.per_minute:.3g} trials/min")
+        parts.append(f"{progress.per_minute:.0f}/min")
     if progress.failures:
         counts = ", ".join(f"{count} {status}" for status, count in progress.failures)
         parts.append(f"failed: {counts}")
-    if progress.seconds_left is not None:
-        parts.append(f"{_duration(progress.seconds_left)} left")
     return " | ".join(parts)
 
 
-def _duration(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
+    """Write a time to wait for people, in at most two units."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mltune.cli.output import ProgressBar, print_json, print_table
+from mltune.cli.output import ProgressBar, print_json, print_table, short_names
 from mltune.cli.parser import number, positive, seconds, whole
 
 if TYPE_CHECKING:
@@ -112,16 +112,18 @@ def _print_result(result: SearchResult) -> None:
         f"{result.problem} on {device.name} ({device.platform} {device.driver_version}), "
         f"{result.info.created[:10]}: {result.trials} trials{failed}, {result.seconds:.0f} s"
     )
+    names, shared = short_names([best.kernel for best in result.best])
     print_table(
-        ("size", "kernel ms", "GFLOP/s", "kernel"),
+        ("size", "kernel ms", "GFLOP/s", "id", "kernel"),
         [
-            (best.problem.label, median * 1e3, best.gflops, best.kernel.partition("_MT")[2])
-            for best in result.best
+            (best.problem.label, median * 1e3, best.gflops, best.id, name)
+            for best, name in zip(result.best, names, strict=True)
             if (median := best.median) is not None
         ],
     )
+    if shared:
+        print(f"every kernel: {' '.join(shared)}")
     print(
-        f"kernel ms: kernel time by device events, median of {result.info.timing.samples} "
-        "samples; a kernel's name begins with its problem type, "
-        f"{result.info.contraction.canonical().name}_MT"
+        "kernel ms: kernel time by device events, median of "
+        f"{result.info.timing.samples} samples; id: mltune replay {result.run} ID"
     )

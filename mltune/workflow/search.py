@@ -264,9 +264,21 @@ class _Session:
             for problem in self._problems
             if (problem, trial.config) not in done
         ]
+        started = time.monotonic()
         for number, (problem, trial) in enumerate(todo, start=1):
             self._record(problem, trial, "final")
-            self._show(replace(self._progress(), phase="leaders", done=number, total=len(todo)))
+            left = len(todo) - number
+            seconds = (time.monotonic() - started) / number
+            self._show(
+                replace(
+                    self._progress(),
+                    phase="leaders",
+                    done=number,
+                    total=len(todo),
+                    per_minute=None,
+                    seconds_left=seconds * left if left else None,
+                )
+            )
 
     def _measure(self, trial: Trial) -> Trial:
         measurements = list(trial.measurements)
@@ -296,7 +308,7 @@ class _Session:
             total=max(self._budget, len(self._trials)),
             best_gflops=max(speeds, default=None),
             per_minute=60 * self._new / elapsed if self._new else None,
-            seconds_left=elapsed / self._new * left if self._new else None,
+            seconds_left=elapsed / self._new * left if self._new and left else None,
             failures=tuple(failures.most_common()),
         )
 
