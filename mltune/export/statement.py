@@ -21,7 +21,7 @@ def statement(library: Library) -> list[str]:
         f"{library.formula} in {precision} precision, {order}{batched}.",
         f"It chooses among {_count(len(selector.portfolio), 'kernel')} by {how}.",
         _loss(selector),
-        *(_plain(f"{name}: {text}") for name, text in selector.conditions),
+        *_conditions(selector),
     ]
 
 
@@ -43,6 +43,14 @@ def _loss(selector: Selector) -> str:
         f"the geometric mean, {regret.p10:.3f} at the 10th percentile and {regret.worst:.3f} at "
         f"worst (at {_plain(regret.worst_size)})."
     )
+
+
+def _conditions(selector: Selector) -> list[str]:
+    """One paragraph on how it was measured, or none."""
+    if not selector.conditions:
+        return []
+    pairs = "; ".join(f"{name} {text}" for name, text in selector.conditions)
+    return [_plain(f"Measured: {pairs}.")]
 
 
 def _count(number: int, noun: str) -> str:

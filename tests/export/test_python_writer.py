@@ -71,7 +71,7 @@ def test_states_its_regret_and_conditions(tiled: Make, tmp_path: Path) -> None:
 
     assert "C = alpha * A^T * B + beta * C in single precision, column-major." in text
     assert "time of the chosen one is 0.974 in the geometric mean" in " ".join(text.split())
-    assert "\ndevice: PoCL\n" in text
+    assert "Measured: device PoCL; date 2026-11-21." in text
 
 
 @pytest.mark.parametrize("problem_type", ["sgemm_nn", "sgemm_nt_row_batched"])

@@ -56,8 +56,7 @@ def test_says_what_the_choice_loses_and_where_it_was_measured(tiled: Make) -> No
         "What the choice loses, measured on 9 sizes held out from the fit: time of the best known "
         "kernel / time of the chosen one is 0.974 in the geometric mean, 0.910 at the 10th "
         "percentile and 0.800 at worst (at 70x5x300).",
-        "device: PoCL",
-        "date: 2026-11-21",
+        "Measured: device PoCL; date 2026-11-21.",
     ]
 
 
