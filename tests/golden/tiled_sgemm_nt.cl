@@ -243,7 +243,10 @@ void KERNEL_NAME(__global TYPE *restrict c,
     FOR_MY_VECTORS(B, whole_b, share_b[n] = fetch_b(b, ld_b, item, n));
 #endif
 
-    for (uint done = 0; done < terms; done += DU) {
+    /* Entered even without terms, on tiles of zeros: where a loop with barriers is skipped, PoCL
+       3.0 runs the first work-item's part of what follows twice. */
+    uint done = 0;
+    do {
 #if PGR
         FOR_MY_VECTORS(A, whole_a, deposit_a(tile_a, share_a[n], item, n));
         FOR_MY_VECTORS(B, whole_b, deposit_b(tile_b, share_b[n], item, n));
@@ -259,7 +262,8 @@ void KERNEL_NAME(__global TYPE *restrict c,
 
         a += A_FREE_IS_CONTIGUOUS ? DU * ld_a : DU;
         b += B_FREE_IS_CONTIGUOUS ? DU * ld_b : DU;
-        const bool whole_next = terms - done >= 2 * DU;
+        done += DU;
+        const bool whole_next = done < terms && terms - done >= DU;
         whole_a = whole_a && whole_next;
         whole_b = whole_b && whole_next;
 #if PGR
@@ -286,7 +290,7 @@ void KERNEL_NAME(__global TYPE *restrict c,
                                              sum[y][x]);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-    }
+    } while (done < terms);
 
     /* C is read only if beta is not zero: until then it may hold anything, NaN included. */
     c += start_c;
