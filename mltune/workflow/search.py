@@ -130,7 +130,9 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
             interrupted = True
         finally:
             runner.close()
-        _mirror(run, space)
+        if not interrupted:  # whoever interrupts wants the prompt back; resuming catches up
+            note("copying the trials into an Optuna study (for optuna-dashboard)")
+            _mirror(run, space)
         measurements = run.store.measurements()
         trials = group_trials(m for m in measurements if m.phase == "search")
         best = best_by_problem(measurements)
