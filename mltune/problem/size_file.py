@@ -92,7 +92,9 @@ def _read_yaml(text: str, path: Path) -> Iterator[Size]:
     except yaml.MarkedYAMLError as error:
         line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
         raise UsageError(f"{path}: {line}not YAML ({error.problem})") from error
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+    except RecursionError as error:
+        raise UsageError(f"{path}: not YAML (nested too deeply)") from error
+    except (yaml.YAMLError, ValueError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise UsageError(f"{path}: not YAML ({reason})") from error
 

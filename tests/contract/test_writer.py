@@ -81,7 +81,7 @@ def test_carries_sources_and_conditions(writer: Writer, tmp_path: Path) -> None:
 
     for kernel in KERNELS:
         assert kernel.source.strip() in text
-    assert "device: a device that was measured" in text
+    assert "device a device that was measured" in text
 
 
 @pytest.mark.parametrize("kernels", [(), KERNELS[:1], KERNELS[::-1]])
