@@ -25,13 +25,24 @@ def write_whole(path: Path, data: bytes) -> None:
     """
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(path.parent)
         unfinished.write_bytes(data)
         unfinished.replace(path)
     except OSError as error:
         with suppress(OSError):
             unfinished.unlink()
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise UsageError(f"{folder}: is a file, not a folder") from None
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: cannot make this folder ({error.strerror or error})"
+        ) from error
 
 
 def read_json(path: Path) -> Checked:

@@ -20,6 +20,7 @@ from mltune.problem import (
     problem_type_name,
 )
 from mltune.problem.sizes import parse_sizes
+from mltune.record.database import read_url
 from mltune.record.run_info import RunInfo, Timing
 from mltune.resources import data_folder
 from mltune.runner.live import DEFAULT_SAMPLES
@@ -67,6 +68,8 @@ def check_options(options: SearchOptions) -> None:
         )
     if options.problem is not None:
         parse_problem_type(options.problem)
+    if options.storage is not None:
+        read_url(options.storage)
     if options.sizes is not None:
         parse_sizes(options.sizes)
     if options.seed is not None and options.seed < 0:

@@ -9,9 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mltune.errors import NoCorrectConfigError, UsageError
+import numpy as np
+
+from mltune.errors import NoCorrectConfigError, UnsupportedError, UsageError
+from mltune.kernel import KernelFamily
 from mltune.kernel.families import FAMILIES
-from mltune.problem import Problem, problem_of_size, problem_type_name
+from mltune.problem import Contraction, Problem, problem_of_size, problem_type_name
 from mltune.record import Measurement, Status
 from mltune.record.database import file_url
 from mltune.record.run import DATABASE_NAME, INFO_NAME, Run
@@ -32,6 +35,8 @@ from mltune.workflow.options import (
 )
 from mltune.workflow.progress import Progress
 from mltune.workflow.trials import Trial, best_by_problem, group_trials, leaders
+
+_PROBES = 64  # configs; a space whose family refuses that many is not for that family
 
 Show = Callable[[Progress], None]
 Note = Callable[[str], None]
@@ -175,13 +180,31 @@ def _begin(options: SearchOptions) -> tuple[Run, Runner, Space]:
     try:
         info = new_run_info(options, runner.device, family.name)
         space = _space(info)
-        # Refuse a problem type that the family cannot write before anything is made.
-        family.generate(info.contraction, next(iter(space)))
+        _check_family(family, info.contraction, space)
         run = Run.create(options.folder or default_folder(info), info, options.storage or "")
     except BaseException:
         runner.close()
         raise
     return run, runner, space
+
+
+def _check_family(family: KernelFamily, contraction: Contraction, space: Space) -> None:
+    """Refuse a problem type or a space that the family cannot write, before anything is made.
+
+    A space may hold some configs that its family refuses; these fail one by one.
+    """
+    refusal = None
+    for config in space.sample(np.random.default_rng(0), _PROBES):
+        try:
+            family.generate(contraction, config)
+        except UnsupportedError:
+            raise
+        except UsageError as error:
+            refusal = refusal or error
+        else:
+            return
+    if refusal is not None:
+        raise refusal
 
 
 def _resume(options: SearchOptions) -> tuple[Run, Runner, Space]:

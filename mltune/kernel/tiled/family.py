@@ -83,7 +83,8 @@ class TiledFamily:
 def _check(contraction: Contraction, config: Config) -> None:
     if contraction.precision not in _TYPES:
         raise UnsupportedError(
-            f"kernel family tiled writes single and double, got {contraction.precision.name}"
+            "kernel family tiled writes single and double, got "
+            + contraction.precision.name.lower().replace("_", " ")
         )
     if not contraction.is_gemm:
         raise UnsupportedError(
