@@ -55,8 +55,12 @@ COLUMNS: dict[str, Kind] = {
     "message": Kind.TEXT,
     "timestamp": Kind.TEXT,
     "protocol": Kind.WHOLE,
+    "observed": Kind.TEXT,
 }
 """The columns after the number of the row."""
+
+LATER_COLUMNS: dict[str, str] = {"observed": "{}"}
+"""Columns that the first tables lacked, with what their rows would have held."""
 
 
 def to_row(measurement: Measurement) -> dict[str, Cell]:
@@ -88,6 +92,7 @@ def to_row(measurement: Measurement) -> dict[str, Cell]:
         "message": storable(measurement.message),
         "timestamp": measurement.timestamp,
         "protocol": measurement.protocol,
+        "observed": _to_json(dict(measurement.observed)),
     }
 
 
@@ -123,6 +128,7 @@ def from_row(row: Mapping[str, Any]) -> Measurement:
             protocol=fields.whole("protocol"),
             trial=fields.whole("trial"),
             phase=fields.text("phase"),
+            observed=_observed(fields.text("observed")),
             id=fields.whole("id"),
         )
     except ValueError as error:  # status and times that disagree
@@ -160,6 +166,11 @@ def _config(text: str) -> Config:
 def _build_options(text: str) -> tuple[str, ...]:
     column = "build_options"
     return Fields({column: _from_json(column, text)}).texts(column)
+
+
+def _observed(text: str) -> tuple[tuple[str, float], ...]:
+    seen = Fields(_from_json("observed", text), "column 'observed'")
+    return tuple((name, seen.number(name)) for name in sorted(seen))
 
 
 def _status(text: str) -> Status:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from sqlalchemy import (
+    DDL,
     URL,
     BigInteger,
     Column,
@@ -24,13 +25,13 @@ from sqlalchemy import (
     select,
 )
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.schema import CreateTable
+from sqlalchemy.schema import CreateColumn, CreateTable
 from sqlalchemy.types import TypeEngine, UserDefinedType
 
 from mltune.errors import UsageError
 from mltune.record.database import describe, one_line_errors, open_engine, read_url
 from mltune.record.measurement import Measurement
-from mltune.record.row import COLUMNS, Kind, from_row, to_row
+from mltune.record.row import COLUMNS, LATER_COLUMNS, Kind, from_row, to_row
 
 SCHEMA_VERSION = 1
 """Raised when a table changes so that an older mltune would misread it."""
@@ -66,12 +67,21 @@ _TYPES: dict[Kind, TypeEngine[Any]] = {
     Kind.NUMBER: _Real(),
     Kind.TEXT: Text(),
 }
+_TABLE = "mltune_measurements"
 _MEASUREMENTS = Table(
-    "mltune_measurements",
+    _TABLE,
     _METADATA,
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("run", Text, nullable=False),
-    *(Column(name, _TYPES[kind], nullable=kind is Kind.NUMBER) for name, kind in COLUMNS.items()),
+    *(
+        Column(
+            name,
+            _TYPES[kind],
+            nullable=kind is Kind.NUMBER,
+            server_default=LATER_COLUMNS.get(name),
+        )
+        for name, kind in COLUMNS.items()
+    ),
 )
 
 
@@ -97,6 +107,7 @@ class Store:
         self._where = describe(self._url)
         self._read_only = read_only
         self._run = run
+        self._lacking: dict[str, str] = {}
         self._engine = open_engine(self._url, read_only=read_only, create=create)
         try:
             with one_line_errors(self._where):
@@ -163,7 +174,7 @@ class Store:
         """
         found: list[Mapping[str, Any]] = []
         if 0 < number < 2**31:
-            query = self._mine(select(_MEASUREMENTS)).where(_MEASUREMENTS.c.id == number)
+            query = self._mine(self._everything()).where(_MEASUREMENTS.c.id == number)
             found = self._execute(query)
         if not found:
             ids = _MEASUREMENTS.c.id
@@ -200,6 +211,19 @@ class Store:
                 f"{self._where}: its schema {version} is newer than {SCHEMA_VERSION}, "
                 "the newest that this mltune knows: update mltune"
             )
+        with self._engine.connect() as connection:
+            there = {column["name"] for column in inspect(connection).get_columns(_TABLE)}
+        self._lacking = {name: v for name, v in LATER_COLUMNS.items() if name not in there}
+        if self._lacking and not self._read_only:
+            self._add_columns()
+
+    def _add_columns(self) -> None:
+        """Give a table of an older mltune the columns that came later."""
+        with self._engine.begin() as connection:
+            for name in self._lacking:
+                column = CreateColumn(_MEASUREMENTS.c[name]).compile(connection)
+                connection.execute(DDL(f"ALTER TABLE {_TABLE} ADD COLUMN {column}"))
+        self._lacking = {}
 
     def _create_schema(self) -> int | None:
         with self._engine.begin() as connection:
@@ -215,7 +239,11 @@ class Store:
             return _version(connection)
 
     def _rows(self, phase: str | None) -> list[Mapping[str, Any]]:
-        return self._execute(self._mine(select(_MEASUREMENTS), phase).order_by(_MEASUREMENTS.c.id))
+        query = self._mine(self._everything(), phase).order_by(_MEASUREMENTS.c.id)
+        return self._execute(query)
+
+    def _everything(self) -> Select[Any]:
+        return select(*(c for c in _MEASUREMENTS.c if c.name not in self._lacking))
 
     def _mine(self, query: Select[Any], phase: str | None = None) -> Select[Any]:
         if self._run:
@@ -228,7 +256,7 @@ class Store:
 
     def _read(self, row: Mapping[str, Any]) -> Measurement:
         try:
-            return from_row(row)
+            return from_row({**self._lacking, **row})
         except UsageError as error:
             place = f"{self._where}: {_MEASUREMENTS.name} row {row['id']}"
             raise UsageError(f"{place}: {error}") from error

@@ -1,4 +1,4 @@
-"""A worker process at the end of two pipes, which can be killed at any moment."""
+"""A child process at the end of two pipes, which can be killed at any moment."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any
 
 _TAIL_BYTES = 16384
 _CHUNK = 65536
+
+
+def python_module(module: str, *arguments: str) -> tuple[str, ...]:
+    """Return the command that runs a module with this Python."""
+    return (sys.executable, "-m", module, *arguments)
 
 
 class WorkerDiedError(Exception):
@@ -22,15 +28,15 @@ class WorkerDiedError(Exception):
 
 
 class WorkerProcess:
-    """One `mltune.runner.worker`: JSON lines to it and from it, with a deadline.
+    """A worker or a builder: JSON lines to it and from it, with a deadline.
 
     It is leader of a session of its own, so that Ctrl-C in a terminal does not reach it, and a
     kill reaches all that it started.
     """
 
-    def __init__(self, device_spec: str) -> None:
+    def __init__(self, command: Sequence[str]) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "mltune.runner.worker", device_spec],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -100,11 +106,16 @@ class WorkerProcess:
             raise self._death()
         return message
 
-    def kill(self) -> None:
-        """End the process and all that it started, at once; doing it twice is fine."""
+    def signal(self) -> None:
+        """Send the kill, and leave the cleaning up to the thread that reads."""
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
+
+    def kill(self) -> None:
+        """End the process and all that it started, at once; doing it twice is fine."""
+        if self._process.returncode is None:
+            self.signal()
             self._process.wait()
         self._selector.close()
         for stream in (self._input, self._process.stdout, self._process.stderr):
