@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, Self
 
 from sqlalchemy import (
-    DDL,
     URL,
     BigInteger,
     Column,
@@ -23,6 +22,7 @@ from sqlalchemy import (
     insert,
     inspect,
     select,
+    text,
 )
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.schema import CreateColumn, CreateTable
@@ -222,7 +222,7 @@ class Store:
         with self._engine.begin() as connection:
             for name in self._lacking:
                 column = CreateColumn(_MEASUREMENTS.c[name]).compile(connection)
-                connection.execute(DDL(f"ALTER TABLE {_TABLE} ADD COLUMN {column}"))
+                connection.execute(text(f"ALTER TABLE {_TABLE} ADD COLUMN {column}"))
         self._lacking = {}
 
     def _create_schema(self) -> int | None:

@@ -257,7 +257,9 @@ class WorkerRunner:
                 if stage is Stage.STARTING:
                     continue  # it died while idle: no kernel's fault
                 text = f"the worker, while {stage.value}, {error}"
-                return Outcome(status=Status.CRASHED, message=text, retire=True)
+                return Outcome(
+                    status=Status.CRASHED, message=text, outsider=error.outsider, retire=True
+                )
             except BaseException:
                 # Ctrl-C above all: an unread answer would be taken for the next request's.
                 self._drop_worker()

@@ -93,6 +93,8 @@ class Outcome:
     Attributes:
         anchor_seconds: the canary's time before and after the samples, the larger; None where
             nothing was timed.
+        outsider: whether somebody else may have ended the worker. SIGKILL comes from no kernel: it
+            comes from a person, or from the system when memory is short.
         retire: whether the device may be damaged, so that a new process should take over.
     """
 
@@ -105,6 +107,7 @@ class Outcome:
     message: str = ""
     anchor_seconds: float | None = None
     observed: tuple[tuple[str, float], ...] = ()
+    outsider: bool = False
     retire: bool = False
 
     def to_json(self) -> dict[str, Any]:

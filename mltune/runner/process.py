@@ -24,7 +24,15 @@ def python_module(module: str, *arguments: str) -> tuple[str, ...]:
 
 
 class WorkerDiedError(Exception):
-    """The process ended; the message says how, with its last words."""
+    """The process ended; the message says how, with its last words.
+
+    Attributes:
+        outsider: whether it was SIGKILL, which comes from somebody else.
+    """
+
+    def __init__(self, message: str, *, outsider: bool = False) -> None:
+        super().__init__(message)
+        self.outsider = outsider
 
 
 class WorkerProcess:
@@ -137,7 +145,9 @@ class WorkerProcess:
         self._drain()
         self.kill()
         last = [line for line in self._words.decode(errors="replace").splitlines() if line.strip()]
-        return WorkerDiedError(f"{ending}: {last[-1].strip()}" if last else ending)
+        return WorkerDiedError(
+            f"{ending}: {last[-1].strip()}" if last else ending, outsider=code == -signal.SIGKILL
+        )
 
     def _drain(self) -> None:
         """Read the words that are there, without waiting for more."""
