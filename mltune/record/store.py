@@ -28,8 +28,8 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.schema import CreateColumn, CreateTable
 from sqlalchemy.types import TypeEngine, UserDefinedType
 
-from mltune.errors import UsageError
-from mltune.record.database import describe, one_line_errors, open_engine, read_url
+from mltune.errors import MltuneError, UsageError
+from mltune.record.database import DAMAGED, describe, one_line_errors, open_engine, read_url
 from mltune.record.measurement import Measurement
 from mltune.record.row import COLUMNS, LATER_COLUMNS, Kind, from_row, to_row
 
@@ -108,6 +108,7 @@ class Store:
         self._read_only = read_only
         self._run = run
         self._lacking: dict[str, str] = {}
+        self._is_whole = self._may_have_gaps = False
         self._engine = open_engine(self._url, read_only=read_only, create=create)
         try:
             with one_line_errors(self._where):
@@ -124,7 +125,7 @@ class Store:
         if rows:
             with store._engine.begin() as connection:
                 connection.execute(insert(_MEASUREMENTS), rows)
-        store._read_only = True
+        store._read_only = store._may_have_gaps = True
         return store
 
     @property
@@ -153,6 +154,7 @@ class Store:
         Raises:
             UsageError: when a row cannot be read; `salvage` returns the others.
         """
+        self._check_whole()
         return [self._read(row) for row in self._rows(phase)]
 
     def salvage(self, phase: str | None = None) -> tuple[list[Measurement], list[str]]:
@@ -237,6 +239,26 @@ class Store:
             pass  # another process made them at the same moment
         with self._engine.connect() as connection:
             return _version(connection)
+
+    def _check_whole(self) -> None:
+        """Notice rows that a damaged file hides: their numbers have no gaps in a run's own file.
+
+        Raises:
+            MltuneError: when there is damage, which `mltune salvage` reads around.
+        """
+        if self._is_whole or self._run or self._url.get_backend_name() != "sqlite":
+            return
+        with one_line_errors(self._where), self._engine.connect() as connection:
+            verdict = connection.execute(text("PRAGMA quick_check(1)")).scalar()
+            ids = _MEASUREMENTS.c.id
+            count, low, high = connection.execute(
+                select(func.count(), func.min(ids), func.max(ids))
+            ).one()
+        if verdict != "ok":
+            raise MltuneError(f"{self._where}: {DAMAGED} ({str(verdict).splitlines()[-1]})")
+        if count and (low, high) != (1, count) and not self._may_have_gaps:
+            raise MltuneError(f"{self._where}: {DAMAGED} ({count} rows, numbered {low} to {high})")
+        self._is_whole = True
 
     def _rows(self, phase: str | None) -> list[Mapping[str, Any]]:
         query = self._mine(self._everything(), phase).order_by(_MEASUREMENTS.c.id)

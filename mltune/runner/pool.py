@@ -157,7 +157,7 @@ class BuilderPool:
 
     def _build(self, number: int, kernel: Kernel, seed: int) -> Outcome:
         problem = probe_problem(kernel)
-        deaths: list[str] = []
+        deaths: list[WorkerDiedError] = []
         while len(deaths) < 2 and not self._closing:
             stage = Stage.STARTING
             try:
@@ -178,9 +178,9 @@ class BuilderPool:
                 self._retire(number)
                 if stage in (Stage.LAUNCHING, Stage.RUNNING):
                     return _for_the_worker(str(error))
-                deaths.append(str(error))
-                if stage is Stage.STARTING and len(deaths) > 1:
-                    return _for_the_worker(str(error))  # it never came to see the kernel
+                deaths.append(error)
+                if len(deaths) > 1 and (stage is Stage.STARTING or error.outsider):
+                    return _for_the_worker(str(error))  # hardly the kernel's doing
                 continue
             outcome = Outcome.from_json(message["answer"])
             if outcome.retire:

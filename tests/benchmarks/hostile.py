@@ -63,7 +63,7 @@ _TRAP = """
 #ifdef __NV_CL_C_VERSION
 #define TRAP asm volatile("trap;")
 #else
-#define TRAP volatile int zero = 0; c[0] = 1 / zero
+#define TRAP __asm__ volatile("ud2")
 #endif
 """
 _LONG = "float x = alpha;\n" + "x = sin(x) + cos(x * 3) * tan(x);\n" * 20000 + "c[0] = x;"
