@@ -90,6 +90,7 @@ class Session:
         for measurement in self._run.store.measurements(FINAL):
             rows[measurement.problem, measurement.config].append(measurement)
         total = len(chosen) * len(self._problems)
+        started = time.monotonic()
         for position, problem in enumerate(self._problems):
             pause = _FIRST_PAUSE_SECONDS
             for number in range(_MOST_ROUNDS):
@@ -104,12 +105,12 @@ class Session:
                         rows[problem, trial.config].append(row)
                     disturbed += row.phase == SIDELINED
                     done = sum(bool(rows[p, t.config]) for p in self._problems for t in chosen)
-                    self._show(replace(self._progress(), phase="leaders", done=done, total=total))
+                    self._show(self._leaders_progress(min(done, total - 1), total, started))
                 if disturbed:
                     time.sleep(pause)  # whatever it is may be over soon
                     pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
             done = (position + 1) * len(chosen)
-            self._show(replace(self._progress(), phase="leaders", done=done, total=total))
+            self._show(self._leaders_progress(done, total, started))
 
     def _ask(self) -> None:
         """Ask for a config, and for as many more as the runner can prepare meanwhile."""
@@ -186,6 +187,17 @@ class Session:
         if failure is None and value is None:
             return  # nothing was metered: the searcher never hears of it, and does not ask again
         self._searcher.tell(trial.config, value, failure.status if failure else Status.OK)
+
+    def _leaders_progress(self, done: int, total: int, started: float) -> Progress:
+        elapsed = time.monotonic() - started
+        return replace(
+            self._progress(),
+            phase="leaders",
+            done=done,
+            total=total,
+            per_minute=None,
+            seconds_left=elapsed / done * (total - done) if 0 < done < total else None,
+        )
 
     def _progress(self) -> Progress:
         speeds = [speed for trial in self._trials if (speed := trial.gflops) is not None]

@@ -53,7 +53,8 @@ def test_only_the_rows_of_a_damaged_page_are_lost(tmp_path: Path, make: Make) ->
     path = tmp_path / "run.db"
     added = filled(path, make, 12)
     data = bytearray(path.read_bytes())
-    page = next(at for at in range(4096, len(data), 4096) if data[at] == 13 and data[at + 4])
+    leaves = (at for at in range(4096, len(data), 4096) if data[at] == 13)
+    page = next(at for at in leaves if b"Cij_" in data[at : at + 4096])
     data[page : page + 4096] = bytes(4096)
     path.write_bytes(data)
 
