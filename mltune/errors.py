@@ -21,3 +21,7 @@ class NoCorrectConfigError(MltuneError):
 
 class NoDeviceError(MltuneError):
     """There is no usable OpenCL device, or none by the name that was asked for (exit code 4)."""
+
+
+class DeviceGoneError(NoDeviceError):
+    """A device that worked, and then could not be opened or trusted again (exit code 4)."""

@@ -26,6 +26,7 @@ VERBS: dict[str, str] = {
     "distil": "fit a portfolio and a decision tree to measurements",
     "export": "write a selector and its kernels as C or Python",
     "replay": "repeat one recorded measurement",
+    "salvage": "save what is readable of a damaged run",
 }
 """Each verb is the module of its name in `mltune.cli`, with EXAMPLE, `declare` and `run`."""
 

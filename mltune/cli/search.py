@@ -68,6 +68,20 @@ def declare(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="go on with a run that was cut off; what it asked for stays, --budget may grow",
     )
+    add(
+        "--cache",
+        metavar="STATE",
+        help="of the device before a sample: warm from the last one, or cold (default: warm)",
+    )
+    add(
+        "--builders",
+        type=int,
+        metavar="N",
+        help="processes that build ahead, 0 for none (default: as many as suit the machine)",
+    )
+    add("--rest", type=seconds, metavar="SECONDS", help="pause before each size (default: none)")
+    add("--observe", metavar="NAMES", help="nvml and/or rapl: energy, clocks (default: none)")
+    add("--objective", metavar="WORD", help="time, or energy with --observe (default: time)")
     add("--storage", metavar="URL", help="any SQLAlchemy URL instead of DIR/run.db")
 
 
@@ -93,6 +107,11 @@ def run(args: argparse.Namespace) -> int:
         folder=args.run,
         resume=args.resume,
         storage=args.storage,
+        cache=args.cache,
+        builders=args.builders,
+        rest_seconds=args.rest,
+        observers=None if args.observe is None else tuple(args.observe.split(",")),
+        objective=args.objective,
     )
     with ProgressBar(args.quiet > 0) as bar:
         result = search(options, bar.show, bar.note)
@@ -123,7 +142,10 @@ def _print_result(result: SearchResult) -> None:
     )
     if shared:
         print(f"every kernel: {' '.join(shared)}")
+    ties = sum(len(choice.equals) > 1 for choice in result.choices)
+    if ties:
+        print(f"on {ties} of {len(result.choices)} sizes other configs cannot be told apart")
     print(
         "kernel ms: kernel time by device events, median of "
-        f"{result.info.timing.samples} samples; id: mltune replay {result.run} ID"
+        f"{result.info.timing.samples} or more samples; id: mltune replay {result.run} ID"
     )

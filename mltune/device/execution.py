@@ -43,6 +43,16 @@ class Execution:
             raise DeviceLostError(f"the kernel failed on the device: {error}") from error
 
     @property
+    def started_ns(self) -> int:
+        """When a kernel that has ended began, in nanoseconds of the device's clock."""
+        return int(self._event.profile.start)
+
+    @property
+    def ended_ns(self) -> int:
+        """When it ended, by the same clock."""
+        return int(self._event.profile.end)
+
+    @property
     def seconds(self) -> float:
         """Time on the device, of a kernel that has ended."""
         return float(self._event.profile.end - self._event.profile.start) * 1e-9

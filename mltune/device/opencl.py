@@ -52,6 +52,11 @@ class OpenCLDevice:
         """Whether a kernel's first launch compiles most of it, before it starts on the device."""
         return POCL in self._info.platform
 
+    @property
+    def tick_seconds(self) -> float:
+        """Resolution of the clock that times kernels, as the driver states it."""
+        return float(self._device.profiling_timer_resolution) * 1e-9
+
     def build(self, kernel: Kernel) -> Program:
         """Build a kernel.
 
@@ -91,6 +96,12 @@ class OpenCLDevice:
     def copy(self, source: cl.Buffer, target: cl.Buffer) -> None:
         """Copy on the device; returns at once, in order with launches."""
         self._checked(cl.enqueue_copy, self._queue, target, source)
+
+    def fill(self, buffer: cl.Buffer) -> None:
+        """Overwrite a whole buffer; returns at once, in order with launches."""
+        zero = np.zeros(1, np.uint32)
+        size = buffer.size // zero.nbytes * zero.nbytes
+        self._checked(cl.enqueue_fill_buffer, self._queue, buffer, zero, 0, size)
 
     def read(self, buffer: cl.Buffer, array: Array) -> None:
         """Fill an array from a buffer, after all that was started before."""

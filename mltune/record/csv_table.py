@@ -13,7 +13,7 @@ from pathlib import Path
 from mltune.errors import UsageError
 from mltune.record.files import file_error, write_atomically
 from mltune.record.measurement import Measurement
-from mltune.record.row import COLUMNS, Cell, Kind, from_row, to_row
+from mltune.record.row import COLUMNS, LATER_COLUMNS, Cell, Kind, from_row, to_row
 
 _KINDS = {"id": Kind.WHOLE, **COLUMNS}
 
@@ -47,9 +47,9 @@ def read_table(path: Path) -> list[Measurement]:
     try:
         with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
             reader = csv.reader(file)
-            _check_header(next(reader, []))
+            columns = _read_header(next(reader, []))
             for cells in reader:
-                measurement = from_row(_row(cells))
+                measurement = from_row({**LATER_COLUMNS, **_row(columns, cells)})
                 if measurement.id in measurements:
                     raise UsageError(f"id {measurement.id} stands twice")
                 measurements[measurement.id] = measurement
@@ -65,18 +65,20 @@ def read_table(path: Path) -> list[Measurement]:
     return list(measurements.values())
 
 
-def _check_header(header: list[str]) -> None:
-    if missing := [column for column in _KINDS if column not in header]:
+def _read_header(header: list[str]) -> list[str]:
+    required = [column for column in _KINDS if column not in LATER_COLUMNS]
+    if missing := [column for column in required if column not in header]:
         raise UsageError(f"column '{missing[0]}' is missing: no table of measurements")
-    if header != list(_KINDS):
+    if header not in (list(_KINDS), required):
         raise UsageError(f"expected the columns {','.join(_KINDS)}")
+    return header
 
 
-def _row(cells: list[str]) -> dict[str, Cell]:
-    if len(cells) != len(_KINDS):
-        raise UsageError(f"expected {len(_KINDS)} cells, got {len(cells)}")
-    pairs = zip(_KINDS.items(), cells, strict=True)
-    return {column: _cell(column, kind, cell) for (column, kind), cell in pairs}
+def _row(columns: list[str], cells: list[str]) -> dict[str, Cell]:
+    if len(cells) != len(columns):
+        raise UsageError(f"expected {len(columns)} cells, got {len(cells)}")
+    pairs = zip(columns, cells, strict=True)
+    return {column: _cell(column, _KINDS[column], cell) for column, cell in pairs}
 
 
 def _cell(column: str, kind: Kind, cell: str) -> Cell:

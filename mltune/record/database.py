@@ -18,9 +18,11 @@ from mltune.errors import MltuneError, UsageError
 BUSY_SECONDS = 30
 """How long to wait for another writer before giving up."""
 
+DAMAGED = "is damaged; what is readable can be had with: mltune salvage RUN -o DIR"
+
 _REASONS: tuple[tuple[str, type[MltuneError], str], ...] = (
     ("not a database", UsageError, "is no database; nothing was written to it"),
-    ("malformed", MltuneError, "is a damaged database; copy it, then try: sqlite3 FILE .recover"),
+    ("malformed", MltuneError, DAMAGED),
     ("readonly", UsageError, "cannot be written (file or folder is read-only)"),
     ("unable to open", UsageError, "cannot be opened (read-only, or no such folder)"),
     ("disk is full", MltuneError, "cannot grow (the disk is full); nothing was written"),
@@ -120,6 +122,9 @@ def _prepare_writer(connection: sqlite3.Connection, _record: Any) -> None:
     # little beside a measurement, and keeps committed rows through a power cut too.
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
+    # Every commit goes on into the database file at once. SQLite takes a damaged log for one that
+    # ends early, so that what stood only there would be missing without a word.
+    connection.execute("PRAGMA wal_autocheckpoint=1")
 
 
 def _read_only_engine(url: URL, path: Path) -> Engine:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mltune.errors import UsageError
@@ -24,6 +24,10 @@ class Fields:
         if not isinstance(data, Mapping):
             raise UsageError(f"{self._prefix}expected a mapping, got {type(data).__name__}")
         self._data = data
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the fields that are there."""
+        return iter(self._data)
 
     def only(self, names: Iterable[str]) -> None:
         """Refuse fields that are not among `names`."""

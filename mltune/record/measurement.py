@@ -10,7 +10,7 @@ from enum import Enum
 from mltune.problem import Problem
 from mltune.space.config import Config
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 """Raised whenever the way of timing or validating changes, so that old numbers stay apart."""
 
 
@@ -37,7 +37,10 @@ class Measurement:
         message: why it failed, first line first; empty if ok.
         timestamp: UTC, ISO 8601.
         trial: the number of the trial in its run; -1 outside a run.
-        phase: `search`, or `final` for the cross-benchmark of the leaders.
+        phase: `search`, or `final` for the cross-benchmark of the leaders, or `disturbed` for a
+            round of it that something else slowed down.
+        observed: what was seen beside the times, by name, sorted: `anchor_seconds` is the time
+            of a known kernel just before or after, the larger; observers add theirs.
         id: the row's number in its run's database; 0 before it is stored.
 
     Raises:
@@ -64,6 +67,7 @@ class Measurement:
     protocol: int = PROTOCOL_VERSION
     trial: int = -1
     phase: str = "search"
+    observed: tuple[tuple[str, float], ...] = ()
     id: int = 0
 
     def __post_init__(self) -> None:
@@ -78,6 +82,10 @@ class Measurement:
     def median(self) -> float | None:
         """The reported time in seconds: the median of the samples; None if it failed."""
         return statistics.median(self.seconds) if self.seconds else None
+
+    def seen(self, name: str) -> float | None:
+        """Something that was observed; None if it was not."""
+        return dict(self.observed).get(name)
 
     @property
     def gflops(self) -> float | None:

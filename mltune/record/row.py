@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping
 from enum import Enum
 from functools import lru_cache
@@ -55,14 +56,20 @@ COLUMNS: dict[str, Kind] = {
     "message": Kind.TEXT,
     "timestamp": Kind.TEXT,
     "protocol": Kind.WHOLE,
+    "observed": Kind.TEXT,
+    # Databases do not notice a flipped bit in a cell: this does.
+    "checksum": Kind.TEXT,
 }
 """The columns after the number of the row."""
+
+LATER_COLUMNS: dict[str, str] = {"observed": "{}", "checksum": ""}
+"""Columns that the first tables lacked, with what their rows would have held."""
 
 
 def to_row(measurement: Measurement) -> dict[str, Cell]:
     """Flatten a measurement; its id is left out, as the database gives it."""
     problem = measurement.problem
-    return {
+    row: dict[str, Cell] = {
         "phase": measurement.phase,
         "trial": measurement.trial,
         "status": measurement.status.value,
@@ -88,7 +95,20 @@ def to_row(measurement: Measurement) -> dict[str, Cell]:
         "message": storable(measurement.message),
         "timestamp": measurement.timestamp,
         "protocol": measurement.protocol,
+        "observed": _to_json(dict(measurement.observed)),
     }
+    return {**row, "checksum": checksum(row)}
+
+
+def checksum(row: Mapping[str, Any]) -> str:
+    """Eight hex digits over all cells but the row's number and the checksum itself."""
+    cells = [_plain(row[column], kind) for column, kind in COLUMNS.items() if column != "checksum"]
+    return f"{zlib.crc32(repr(cells).encode('utf-8', 'replace')):08x}"
+
+
+def _plain(cell: Any, kind: Kind) -> Any:
+    """A cell as every database gives it back: a number may come as a whole one."""
+    return float(cell) if kind is Kind.NUMBER and isinstance(cell, int | float) else cell
 
 
 def from_row(row: Mapping[str, Any]) -> Measurement:
@@ -102,7 +122,7 @@ def from_row(row: Mapping[str, Any]) -> Measurement:
     """
     fields = Fields(row)
     try:
-        return Measurement(
+        measurement = Measurement(
             problem=_problem(fields.text("problem")),
             config=_config(fields.text("config")),
             family=fields.text("family"),
@@ -123,10 +143,15 @@ def from_row(row: Mapping[str, Any]) -> Measurement:
             protocol=fields.whole("protocol"),
             trial=fields.whole("trial"),
             phase=fields.text("phase"),
+            observed=_observed(fields.text("observed")),
             id=fields.whole("id"),
         )
     except ValueError as error:  # status and times that disagree
         raise UsageError(str(error)) from error
+    written = fields.text("checksum")
+    if written and written != checksum(row):
+        raise UsageError(f"its cells do not give its checksum '{written:.8}': it is damaged")
+    return measurement
 
 
 def storable(text: str) -> str:
@@ -160,6 +185,11 @@ def _config(text: str) -> Config:
 def _build_options(text: str) -> tuple[str, ...]:
     column = "build_options"
     return Fields({column: _from_json(column, text)}).texts(column)
+
+
+def _observed(text: str) -> tuple[tuple[str, float], ...]:
+    seen = Fields(_from_json("observed", text), "column 'observed'")
+    return tuple((name, seen.number(name)) for name in sorted(seen))
 
 
 def _status(text: str) -> Status:

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
-from mltune.problem import Contraction, Size, problem_type_name
+from mltune.problem import Contraction, Problem, Size, problem_of_size, problem_type_name
 from mltune.problem.problem import Scalar, scalar_from_json, scalar_to_json
 from mltune.record.fields import Fields
 
@@ -29,6 +29,7 @@ class Timing:
         statistic: how the samples become the one reported time.
         build_timeout_seconds: after which a build counts as failed.
         run_timeout_seconds: after which a measurement counts as failed.
+        cache: `warm` from launch to launch, or `cold`: emptied before each.
     """
 
     warmups: int
@@ -36,6 +37,7 @@ class Timing:
     statistic: str = "median"
     build_timeout_seconds: float
     run_timeout_seconds: float
+    cache: str = "warm"
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
@@ -52,6 +54,7 @@ class Timing:
             statistic=read.text("statistic"),
             build_timeout_seconds=read.number("build_timeout_seconds"),
             run_timeout_seconds=read.number("run_timeout_seconds"),
+            cache=read.text("cache") if "cache" in read else "warm",
         )
 
 
@@ -98,6 +101,8 @@ class RunInfo:
         space: the space's name.
         space_text: the whole text of the space's file, so that it is known if the file changes.
         budget: how many trials were asked for.
+        observers: names of what else was looked at.
+        objective: what the search made small: `time`, or `energy` of one launch.
         storage: the URL of the database without its password; empty for the folder's `run.db`.
     """
 
@@ -119,6 +124,16 @@ class RunInfo:
     created: str = field(default_factory=_now)
     id: str = field(default_factory=_new_id)
     storage: str = ""
+    observers: tuple[str, ...] = ()
+    objective: str = "time"
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """The problems, one a size."""
+        return tuple(
+            problem_of_size(self.contraction, size.extents, self.alpha, self.beta)
+            for size in self.sizes
+        )
 
     @property
     def space_hash(self) -> str:
@@ -149,6 +164,8 @@ class RunInfo:
             "timing": asdict(self.timing),
             "host": asdict(self.host),
             "storage": self.storage,
+            "observers": list(self.observers),
+            "objective": self.objective,
         }
 
     @classmethod
@@ -185,6 +202,8 @@ class RunInfo:
             timing=Timing.from_json(read.get("timing")),
             host=Host.from_json(read.get("host")),
             storage=read.text("storage"),
+            observers=read.texts("observers") if "observers" in read else (),
+            objective=read.text("objective") if "objective" in read else "time",
         )
 
 

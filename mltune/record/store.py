@@ -22,15 +22,16 @@ from sqlalchemy import (
     insert,
     inspect,
     select,
+    text,
 )
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.schema import CreateTable
+from sqlalchemy.schema import CreateColumn, CreateTable
 from sqlalchemy.types import TypeEngine, UserDefinedType
 
-from mltune.errors import UsageError
-from mltune.record.database import describe, one_line_errors, open_engine, read_url
+from mltune.errors import MltuneError, UsageError
+from mltune.record.database import DAMAGED, describe, one_line_errors, open_engine, read_url
 from mltune.record.measurement import Measurement
-from mltune.record.row import COLUMNS, Kind, from_row, to_row
+from mltune.record.row import COLUMNS, LATER_COLUMNS, Kind, from_row, to_row
 
 SCHEMA_VERSION = 1
 """Raised when a table changes so that an older mltune would misread it."""
@@ -66,12 +67,21 @@ _TYPES: dict[Kind, TypeEngine[Any]] = {
     Kind.NUMBER: _Real(),
     Kind.TEXT: Text(),
 }
+_TABLE = "mltune_measurements"
 _MEASUREMENTS = Table(
-    "mltune_measurements",
+    _TABLE,
     _METADATA,
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("run", Text, nullable=False),
-    *(Column(name, _TYPES[kind], nullable=kind is Kind.NUMBER) for name, kind in COLUMNS.items()),
+    *(
+        Column(
+            name,
+            _TYPES[kind],
+            nullable=kind is Kind.NUMBER,
+            server_default=LATER_COLUMNS.get(name),
+        )
+        for name, kind in COLUMNS.items()
+    ),
 )
 
 
@@ -97,6 +107,8 @@ class Store:
         self._where = describe(self._url)
         self._read_only = read_only
         self._run = run
+        self._lacking: dict[str, str] = {}
+        self._is_whole = self._may_have_gaps = False
         self._engine = open_engine(self._url, read_only=read_only, create=create)
         try:
             with one_line_errors(self._where):
@@ -113,7 +125,7 @@ class Store:
         if rows:
             with store._engine.begin() as connection:
                 connection.execute(insert(_MEASUREMENTS), rows)
-        store._read_only = True
+        store._read_only = store._may_have_gaps = True
         return store
 
     @property
@@ -142,6 +154,7 @@ class Store:
         Raises:
             UsageError: when a row cannot be read; `salvage` returns the others.
         """
+        self._check_whole()
         return [self._read(row) for row in self._rows(phase)]
 
     def salvage(self, phase: str | None = None) -> tuple[list[Measurement], list[str]]:
@@ -163,7 +176,7 @@ class Store:
         """
         found: list[Mapping[str, Any]] = []
         if 0 < number < 2**31:
-            query = self._mine(select(_MEASUREMENTS)).where(_MEASUREMENTS.c.id == number)
+            query = self._mine(self._everything()).where(_MEASUREMENTS.c.id == number)
             found = self._execute(query)
         if not found:
             ids = _MEASUREMENTS.c.id
@@ -200,6 +213,19 @@ class Store:
                 f"{self._where}: its schema {version} is newer than {SCHEMA_VERSION}, "
                 "the newest that this mltune knows: update mltune"
             )
+        with self._engine.connect() as connection:
+            there = {column["name"] for column in inspect(connection).get_columns(_TABLE)}
+        self._lacking = {name: v for name, v in LATER_COLUMNS.items() if name not in there}
+        if self._lacking and not self._read_only:
+            self._add_columns()
+
+    def _add_columns(self) -> None:
+        """Give a table of an older mltune the columns that came later."""
+        with self._engine.begin() as connection:
+            for name in self._lacking:
+                column = CreateColumn(_MEASUREMENTS.c[name]).compile(connection)
+                connection.execute(text(f"ALTER TABLE {_TABLE} ADD COLUMN {column}"))
+        self._lacking = {}
 
     def _create_schema(self) -> int | None:
         with self._engine.begin() as connection:
@@ -214,8 +240,32 @@ class Store:
         with self._engine.connect() as connection:
             return _version(connection)
 
+    def _check_whole(self) -> None:
+        """Notice rows that a damaged file hides: their numbers have no gaps in a run's own file.
+
+        Raises:
+            MltuneError: when there is damage, which `mltune salvage` reads around.
+        """
+        if self._is_whole or self._run or self._url.get_backend_name() != "sqlite":
+            return
+        with one_line_errors(self._where), self._engine.connect() as connection:
+            verdict = connection.execute(text("PRAGMA quick_check(1)")).scalar()
+            ids = _MEASUREMENTS.c.id
+            count, low, high = connection.execute(
+                select(func.count(), func.min(ids), func.max(ids))
+            ).one()
+        if verdict != "ok":
+            raise MltuneError(f"{self._where}: {DAMAGED} ({str(verdict).splitlines()[-1]})")
+        if count and (low, high) != (1, count) and not self._may_have_gaps:
+            raise MltuneError(f"{self._where}: {DAMAGED} ({count} rows, numbered {low} to {high})")
+        self._is_whole = True
+
     def _rows(self, phase: str | None) -> list[Mapping[str, Any]]:
-        return self._execute(self._mine(select(_MEASUREMENTS), phase).order_by(_MEASUREMENTS.c.id))
+        query = self._mine(self._everything(), phase).order_by(_MEASUREMENTS.c.id)
+        return self._execute(query)
+
+    def _everything(self) -> Select[Any]:
+        return select(*(c for c in _MEASUREMENTS.c if c.name not in self._lacking))
 
     def _mine(self, query: Select[Any], phase: str | None = None) -> Select[Any]:
         if self._run:
@@ -228,7 +278,7 @@ class Store:
 
     def _read(self, row: Mapping[str, Any]) -> Measurement:
         try:
-            return from_row(row)
+            return from_row({**self._lacking, **row})
         except UsageError as error:
             place = f"{self._where}: {_MEASUREMENTS.name} row {row['id']}"
             raise UsageError(f"{place}: {error}") from error

@@ -7,9 +7,11 @@ a right one is timed. Built kernels and the numbers of problems are kept for the
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from mltune.device import (
     BuildError,
@@ -20,21 +22,31 @@ from mltune.device import (
     OpenCLDevice,
     Program,
 )
-from mltune.errors import UsageError
+from mltune.errors import MltuneError, UsageError
 from mltune.kernel import Kernel
 from mltune.problem import Problem
 from mltune.record import Status
 from mltune.runner.cache import Cache
+from mltune.runner.canary import canary
 from mltune.runner.messages import Outcome, Request, Stage
+from mltune.runner.observe import NoObserver, Observer
+from mltune.runner.peak import least_seconds
 from mltune.runner.probe import probe_problem
 from mltune.runner.timing import ClockError, TooSlowError, sample
 from mltune.runner.validation import Verdict
 from mltune.runner.workspace import Workspace, workspace_bytes
 
-_KEPT_PROGRAMS = 64
+_KEPT_PROGRAMS = 128
+_KEPT_VERDICTS = 4096
+_ANCHOR_LAUNCHES = 3
+_COLD_BYTES = 1 << 28  # more than any cache of 2026
 # A real compile takes 0.06 s (NVIDIA) to 0.5 s (PoCL) of processor time at the least, one that
 # came from the driver's disk cache 0.003 to 0.03 s. A busy machine stretches the clock's time.
-_CACHED_CPU_SECONDS = 0.045
+CACHED_CPU_SECONDS = 0.045
+
+
+class DeviceSickError(MltuneError):
+    """A device that computes what is known wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +61,11 @@ class Bench:
     """Measures kernels on one device."""
 
     def __init__(
-        self, device: OpenCLDevice, enter: Callable[[Stage], None], memory_bytes: int
+        self,
+        device: OpenCLDevice,
+        enter: Callable[[Stage], None],
+        memory_bytes: int,
+        observer: Observer | None = None,
     ) -> None:
         """Make a bench.
 
@@ -57,11 +73,33 @@ class Bench:
             device: where kernels run.
             enter: called whenever the work enters another stage.
             memory_bytes: how much the numbers of problems may take, host and device together.
+            observer: reads what the device tells while kernels are timed.
+
+        Raises:
+            MltuneError: when the device cannot even build or hold the canary.
         """
         self._device = device
         self._enter = enter
         self._built: Cache[tuple[str, str], _Built] = Cache(_KEPT_PROGRAMS)
         self._workspaces: Cache[tuple[Problem, int], Workspace] = Cache(memory_bytes)
+        self._verdicts: Cache[tuple[str, Problem, int], Verdict] = Cache(_KEPT_VERDICTS)
+        kernel, problem = canary()
+        self._anchor = (Workspace.make(device, problem.canonical(), 0), device.build(kernel))
+        self._scratch: Any = None
+        self._observer = NoObserver() if observer is None else observer
+
+    def prove(self) -> None:
+        """Compute the canary's problem and check it.
+
+        Raises:
+            DeviceSickError: when the result is wrong.
+            MltuneError: when the device fails on the way.
+        """
+        workspace, program = self._anchor
+        workspace.restore()
+        workspace.launch(program).wait()
+        if fault := workspace.check().fault:
+            raise DeviceSickError(f"computes a known-good kernel wrong: {fault}")
 
     def measure(self, request: Request) -> Outcome:
         """Build, check and time one kernel on one problem; failing is an answer."""
@@ -93,27 +131,63 @@ class Bench:
         key = (problem, request.seed)
         kept = self._workspaces.get(key)
         workspace = kept or self._prepare(problem, request.seed)
-        verdict, execution = self._run_checked(workspace, built.program, compiled)
-        if verdict.fault and kept:
-            # An earlier kernel may have spoilt the inputs: only fresh ones condemn this one.
-            self._workspaces.drop(key)
-            workspace = self._prepare(problem, request.seed)
+        known = (request.kernel.source_hash, problem, request.seed)
+        verdict = None if request.check else self._verdicts.get(known)
+        spent = 0.0
+        if verdict is None:
             verdict, execution = self._run_checked(workspace, built.program, compiled)
-        if verdict.fault:
-            self._workspaces.drop(key)
-            return _wrong(verdict, "")
+            if verdict.fault and kept:
+                # An earlier kernel may have spoilt the inputs: only fresh ones condemn this one.
+                self._workspaces.drop(key)
+                workspace = self._prepare(problem, request.seed)
+                verdict, execution = self._run_checked(workspace, built.program, compiled)
+            if verdict.fault:
+                self._workspaces.drop(key)
+                return _wrong(verdict, "")
+            self._verdicts.put(known, verdict)
+            spent = execution.seconds
+        return self._time(request, workspace, built.program, verdict, spent)
+
+    def _time(
+        self,
+        request: Request,
+        workspace: Workspace,
+        program: Program,
+        verdict: Verdict,
+        spent_seconds: float,
+    ) -> Outcome:
         self._enter(Stage.RUNNING)
+        before = self._anchor_seconds()
         seconds = sample(
-            lambda: workspace.launch(built.program),
-            request.samples,
-            request.run_seconds - execution.seconds,
+            lambda: workspace.launch(program),
+            request.plan,
+            seconds_left=request.run_seconds - spent_seconds,
+            least_seconds=least_seconds(request.problem, self._device.info),
+            tick_seconds=self._device.tick_seconds,
+            evict=self._evict if request.plan.cold else None,
         )
+        observed = self._observer.look(lambda: workspace.launch(program))
         return Outcome(
             status=Status.OK,
             seconds=seconds,
             max_error=verdict.max_error,
             error_bound=verdict.error_bound,
+            anchor_seconds=max(before, self._anchor_seconds()),
+            observed=tuple(sorted(observed.items())),
         )
+
+    def _anchor_seconds(self) -> float:
+        workspace, program = self._anchor
+        launches = [workspace.launch(program) for _ in range(_ANCHOR_LAUNCHES)]
+        for each in launches:
+            each.wait()
+        return statistics.median(each.seconds for each in launches)
+
+    def _evict(self) -> None:
+        if self._scratch is None:
+            nbytes = max(_COLD_BYTES, 2 * self._device.info.global_cache_bytes)
+            self._scratch = self._device.allocate(min(nbytes, self._device.info.max_alloc_bytes))
+        self._device.fill(self._scratch)
 
     def _build(self, kernel: Kernel, seed: int, compiled: _Compilation) -> _Built:
         key = (kernel.name, kernel.source_hash)
@@ -153,7 +227,7 @@ class Bench:
         if self._device.compiles_at_launch:
             execution.wait_until_running()
         if cpu_before is not None:
-            compiled.is_cached = time.process_time() - cpu_before < _CACHED_CPU_SECONDS
+            compiled.is_cached = time.process_time() - cpu_before < CACHED_CPU_SECONDS
         self._enter(Stage.RUNNING)
         execution.wait()
         self._enter(Stage.CHECKING)

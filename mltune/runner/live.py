@@ -4,26 +4,42 @@ from __future__ import annotations
 
 import datetime
 import math
+import time
+from collections.abc import Sequence
+from dataclasses import replace
 from types import TracebackType
 
 from mltune.device_info import DeviceInfo
-from mltune.errors import MltuneError, NoDeviceError, UsageError
+from mltune.errors import DeviceGoneError, MltuneError, NoDeviceError, UsageError
 from mltune.kernel import Kernel, KernelFamily
 from mltune.problem import Problem
 from mltune.record import Measurement, Status
 from mltune.runner.messages import Outcome, Request, Stage
-from mltune.runner.process import WorkerDiedError, WorkerProcess
+from mltune.runner.overlap import Span, covered_share
+from mltune.runner.pool import BuilderPool, default_builders
+from mltune.runner.process import WorkerDiedError, WorkerProcess, python_module
+from mltune.runner.quarantine import Quarantine
+from mltune.runner.timing import SamplingPlan
 from mltune.space.config import Config
 
 DEFAULT_SAMPLES = 7
+ANCHOR = "anchor_seconds"
+"""The name under which a measurement keeps the canary's time."""
+
 _START_SECONDS = 120.0
 _HOST_SECONDS = 600.0  # the host computes a reference or compares: no kernel's fault
+_REOPEN_PAUSES = (0.0, 1.0, 4.0)  # a driver that was shot needs a moment
+_RACE_MARGIN = 1.3  # first samples are a little noisy: only a clear loss counts
+_EXTRA_SECONDS = 0.02
+_FROM_BUILDER = (Status.BUILD_ERROR, Status.TIMEOUT, Status.CRASHED)
 
 
 class WorkerRunner:
     """A runner with a live device; this process itself never loads a driver.
 
-    A worker that hangs, crashes or has lost its device is replaced at the next request.
+    A worker that hangs, crashes or has lost its device is replaced at the next request, and the
+    new one has to compute a known kernel first. A kernel that ended its worker is given one more
+    try, as somebody else may have killed it; the second death puts it into quarantine.
     """
 
     def __init__(
@@ -35,8 +51,13 @@ class WorkerRunner:
         run_timeout_seconds: float = 30,
         samples: int = DEFAULT_SAMPLES,
         seed: int = 0,
+        cold: bool = False,
+        rest_seconds: float = 0,
+        builders: int | None = 0,
+        observers: Sequence[str] = (),
+        worker: Sequence[str] = python_module("mltune.runner.worker"),
     ) -> None:
-        """Start a worker.
+        """Start a worker, and the builders.
 
         Args:
             device_spec: as `mltune.device.choose` takes it.
@@ -45,19 +66,28 @@ class WorkerRunner:
             run_timeout_seconds: limit for all launches of a measurement together.
             samples: how many launches are timed.
             seed: of the numbers that kernels are checked on.
+            cold: whether caches are emptied before each sample.
+            rest_seconds: pause before each measurement, for the device to cool down.
+            builders: how many processes build ahead; None for as many as suit the machine.
+            observers: names of what else is looked at; see `observe`.
+            worker: the command that starts a worker; the device's and observers' names follow.
 
         Raises:
-            NoDeviceError: when there is no such device.
+            NoDeviceError: when there is no such device, or it computes wrong.
             UsageError: when the device's name fits several, or a number is out of range.
         """
         if samples < 1:
             raise UsageError(f"runner: samples must be at least 1, got {samples}")
+        if builders is not None and builders < 0:
+            raise UsageError(f"runner: builders must be at least 0, got {builders}")
         for name, limit in (("build", build_timeout_seconds), ("run", run_timeout_seconds)):
             if not 0 < limit < math.inf:
                 raise UsageError(f"runner: {name} timeout must be positive seconds, got {limit}")
         self._device_spec = device_spec
+        self._command = (*worker, device_spec, *observers)
         self._family = family
-        self._samples = samples
+        self._plan = SamplingPlan(samples=samples, extra_seconds=_EXTRA_SECONDS, cold=cold)
+        self._rest_seconds = rest_seconds
         self._seed = seed
         self._limits = {
             Stage.STARTING: _START_SECONDS,
@@ -66,8 +96,20 @@ class WorkerRunner:
             Stage.CHECKING: _HOST_SECONDS,
             Stage.RUNNING: run_timeout_seconds,
         }
+        self._quarantine = Quarantine()
+        self._spans: list[Span] = []
         self._worker: WorkerProcess | None = None
-        self._start()
+        self._pool: BuilderPool | None = None
+        self._start_once()
+        count = default_builders(self._device) if builders is None else builders
+        self._ahead = count
+        if count:
+            self._pool = BuilderPool(
+                device_spec,
+                count,
+                build_timeout_seconds,
+                shares_cores=self._device.kind == "cpu",
+            )
 
     def __enter__(self) -> WorkerRunner:
         return self
@@ -90,11 +132,38 @@ class WorkerRunner:
         """The worker's process number; None while there is none."""
         return self._worker.pid if self._worker else None
 
-    def run(self, problem: Problem, config: Config) -> Measurement:
+    @property
+    def ahead(self) -> int:
+        """As many as there are builders."""
+        return self._ahead
+
+    @property
+    def measured_while_building(self) -> float | None:
+        """The share of the builders' busy time in which the worker measured; None without."""
+        return covered_share(self._pool.spans, self._spans) if self._pool else None
+
+    def prepare(self, problem: Problem, config: Config) -> None:
+        """Have the kernel of a config built, if there are builders."""
+        if self._pool is None:
+            return
+        try:
+            kernel = self._family.generate(problem.contraction, config)
+        except UsageError:
+            return  # `run` will say so
+        self._pool.begin(kernel, self._seed)
+
+    def run(
+        self,
+        problem: Problem,
+        config: Config,
+        *,
+        to_beat: float | None = None,
+        checked: bool = False,
+    ) -> Measurement:
         """Write the kernel of a config and measure it; a config that is refused is invalid.
 
         Raises:
-            MltuneError: when no worker can be started any more; never for a bad config.
+            DeviceGoneError: when no worker can be started any more; never for a bad config.
         """
         try:
             kernel = self._family.generate(problem.contraction, config)
@@ -102,62 +171,124 @@ class WorkerRunner:
             return self._measurement(
                 problem, config, None, Outcome(status=Status.INVALID, message=str(error))
             )
-        return self.run_kernel(problem, kernel)
+        return self.run_kernel(problem, kernel, to_beat=to_beat, checked=checked)
 
-    def run_kernel(self, problem: Problem, kernel: Kernel) -> Measurement:
+    def run_kernel(
+        self,
+        problem: Problem,
+        kernel: Kernel,
+        *,
+        to_beat: float | None = None,
+        checked: bool = False,
+    ) -> Measurement:
         """Measure a kernel that is already written, such as a recorded one."""
         try:
             kernel.launch(problem)
         except UsageError as error:
             outcome = Outcome(status=Status.INVALID, message=str(error))
         else:
-            outcome = self._ask(problem, kernel)
+            outcome = self._judge(problem, kernel, to_beat, checked)
         return self._measurement(problem, kernel.config, kernel, outcome)
 
     def close(self) -> None:
-        """End the worker."""
+        """End the worker and the builders."""
+        self._drop_worker()
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
+            self._ahead = 0
+
+    def _judge(
+        self, problem: Problem, kernel: Kernel, to_beat: float | None, checked: bool
+    ) -> Outcome:
+        """Build ahead if that was begun, then measure until a worker has survived or two died."""
+        built = self._pool.take(kernel) if self._pool else None
+        if built is not None and built.status in _FROM_BUILDER:
+            return built
+        request = Request(
+            problem=problem,
+            kernel=kernel,
+            plan=replace(
+                self._plan, give_up_above=None if to_beat is None else _RACE_MARGIN * to_beat
+            ),
+            seed=self._seed,
+            run_seconds=self._limits[Stage.RUNNING],
+            check=not checked,
+        )
+        while True:
+            if (verdict := self._quarantine.verdict(kernel)) is not None:
+                return verdict
+            outcome = self._ask(request)
+            if outcome.status is Status.TIMEOUT and outcome.retire:
+                self._quarantine.note_death(kernel, outcome)
+            if outcome.status is not Status.CRASHED:
+                break
+            self._quarantine.note_death(kernel, outcome)
+        if built is not None and built.status is Status.OK:
+            return replace(
+                outcome,
+                compile_seconds=built.compile_seconds,
+                compile_cached=built.compile_cached,
+            )
+        return outcome
+
+    def _ask(self, request: Request) -> Outcome:
+        """Put one request to a worker, a fresh one if there is none."""
+        for _ in _REOPEN_PAUSES:
+            worker = self._worker or self._start()
+            if self._rest_seconds:
+                time.sleep(self._rest_seconds)
+            begin = time.monotonic()
+            stage = Stage.STARTING  # until the worker says that it has taken up the request
+            try:
+                worker.send(request.to_json())
+                while True:
+                    message = worker.receive(self._limits[stage])
+                    if "answer" in message:
+                        outcome = Outcome.from_json(message["answer"])
+                        break
+                    stage = Stage(message["stage"])
+            except TimeoutError:
+                self._drop_worker()
+                text = f"stopped while {stage.value}, after {self._limits[stage]:g} s"
+                return Outcome(status=Status.TIMEOUT, message=text, retire=True)
+            except WorkerDiedError as error:
+                self._drop_worker()
+                if stage is Stage.STARTING:
+                    continue  # it died while idle: no kernel's fault
+                text = f"the worker, while {stage.value}, {error}"
+                return Outcome(
+                    status=Status.CRASHED, message=text, outsider=error.outsider, retire=True
+                )
+            except BaseException:
+                # Ctrl-C above all: an unread answer would be taken for the next request's.
+                self._drop_worker()
+                raise
+            self._spans.append((begin, time.monotonic()))
+            if outcome.retire:
+                self._drop_worker()
+            return outcome
+        raise DeviceGoneError(
+            f"device '{self._device_spec}': its worker keeps dying before it takes up any work"
+        )
+
+    def _drop_worker(self) -> None:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
 
-    def _ask(self, problem: Problem, kernel: Kernel, *, again: bool = False) -> Outcome:
-        worker = self._worker or self._start()
-        request = Request(
-            problem=problem,
-            kernel=kernel,
-            samples=self._samples,
-            seed=self._seed,
-            run_seconds=self._limits[Stage.RUNNING],
-        )
-        stage = Stage.STARTING  # until the worker says that it has taken up the request
-        try:
-            worker.send(request.to_json())
-            while True:
-                message = worker.receive(self._limits[stage])
-                if "answer" in message:
-                    outcome = Outcome.from_json(message["answer"])
-                    break
-                stage = Stage(message["stage"])
-        except TimeoutError:
-            self.close()
-            text = f"stopped while {stage.value}, after {self._limits[stage]:g} s"
-            return Outcome(status=Status.TIMEOUT, message=text)
-        except WorkerDiedError as error:
-            self.close()
-            if stage is Stage.STARTING and not again:  # it died while idle: no kernel's fault
-                return self._ask(problem, kernel, again=True)
-            text = f"the worker, while {stage.value}, {error}"
-            return Outcome(status=Status.CRASHED, message=text)
-        except BaseException:
-            # Ctrl-C above all: an unread answer would be taken for the next request's.
-            self.close()
-            raise
-        if outcome.retire:
-            self.close()
-        return outcome
-
     def _start(self) -> WorkerProcess:
-        worker = WorkerProcess(self._device_spec)
+        """Start a worker in the place of another, which is worth several tries."""
+        for pause in _REOPEN_PAUSES:
+            time.sleep(pause)
+            try:
+                return self._start_once()
+            except MltuneError as error:
+                reason = str(error)
+        raise DeviceGoneError(f"the device is gone: {reason}")
+
+    def _start_once(self) -> WorkerProcess:
+        worker = WorkerProcess(self._command)
         try:
             message = worker.receive(self._limits[Stage.STARTING])
         except TimeoutError as error:
@@ -172,8 +303,12 @@ class WorkerRunner:
             raise
         if "error" in message:
             worker.kill()
-            kind = NoDeviceError if message["error"] == "no_device" else UsageError
-            raise kind(message["message"])
+            text = message["message"]
+            if message["error"] == "usage":
+                raise UsageError(text)
+            if message["error"] == "sick":
+                raise NoDeviceError(f"device '{self._device_spec}' is not usable: {text}")
+            raise NoDeviceError(text)
         self._device = DeviceInfo.from_json(message["device"])
         self._worker = worker
         return worker
@@ -181,6 +316,9 @@ class WorkerRunner:
     def _measurement(
         self, problem: Problem, config: Config, kernel: Kernel | None, outcome: Outcome
     ) -> Measurement:
+        observed = dict(outcome.observed)
+        if outcome.anchor_seconds is not None:
+            observed[ANCHOR] = outcome.anchor_seconds
         return Measurement(
             problem=problem,
             config=config,
@@ -198,5 +336,6 @@ class WorkerRunner:
             compile_seconds=outcome.compile_seconds,
             compile_cached=outcome.compile_cached,
             message=outcome.message,
+            observed=tuple(sorted(observed.items())),
             timestamp=datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
         )

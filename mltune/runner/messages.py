@@ -1,6 +1,7 @@
 """What the runner and its worker process say to each other, as JSON lines.
 
-The worker says `{"device": ...}` once it is ready, or `{"error": kind, "message": text}`. To each
+The worker says `{"device": ...}` once it is ready, or `{"error": kind, "message": text}` where
+kind is `no_device`, `usage` or `sick` (the canary failed). To each
 request it says one `{"stage": ...}` whenever the work enters another stage, then one
 `{"answer": ...}`.
 """
@@ -14,6 +15,7 @@ from typing import Any
 from mltune.kernel import Kernel
 from mltune.problem import Contraction, Problem
 from mltune.record import Status
+from mltune.runner.timing import SamplingPlan
 from mltune.space.config import Config
 
 
@@ -22,6 +24,7 @@ class Stage(Enum):
 
     STARTING = "starting"
     BUILDING = "building"
+    LAUNCHING = "building at its first launch"
     PREPARING = "preparing"
     RUNNING = "running"
     CHECKING = "checking"
@@ -32,15 +35,17 @@ class Request:
     """One measurement to make.
 
     Attributes:
-        samples: how many launches to time.
+        plan: how many launches to time.
         run_seconds: the time that all launches together may take.
+        check: whether to check the result even if this worker found it right before.
     """
 
     problem: Problem
     kernel: Kernel
-    samples: int
+    plan: SamplingPlan
     seed: int
     run_seconds: float
+    check: bool = True
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready mapping that `from_json` reads back."""
@@ -57,9 +62,10 @@ class Request:
                 "work_group": kernel.work_group,
                 "macro_tile": kernel.macro_tile,
             },
-            "samples": self.samples,
+            "plan": asdict(self.plan),
             "seed": self.seed,
             "run_seconds": self.run_seconds,
+            "check": self.check,
         }
 
     @classmethod
@@ -73,9 +79,10 @@ class Request:
         return cls(
             problem=Problem.from_json(data["problem"]),
             kernel=Kernel(**kernel),
-            samples=data["samples"],
+            plan=SamplingPlan(**data["plan"]),
             seed=data["seed"],
             run_seconds=data["run_seconds"],
+            check=data["check"],
         )
 
 
@@ -84,6 +91,10 @@ class Outcome:
     """How a request ended; the fields mean what `Measurement` says.
 
     Attributes:
+        anchor_seconds: the canary's time before and after the samples, the larger; None where
+            nothing was timed.
+        outsider: whether somebody else may have ended the worker. SIGKILL comes from no kernel: it
+            comes from a person, or from the system when memory is short.
         retire: whether the device may be damaged, so that a new process should take over.
     """
 
@@ -94,6 +105,9 @@ class Outcome:
     compile_seconds: float | None = None
     compile_cached: bool = False
     message: str = ""
+    anchor_seconds: float | None = None
+    observed: tuple[tuple[str, float], ...] = ()
+    outsider: bool = False
     retire: bool = False
 
     def to_json(self) -> dict[str, Any]:
@@ -103,5 +117,6 @@ class Outcome:
     @classmethod
     def from_json(cls, data: Any) -> Outcome:
         """Read what `to_json` wrote."""
+        observed = tuple((name, value) for name, value in data["observed"])
         values = {**data, "status": Status(data["status"]), "seconds": tuple(data["seconds"])}
-        return cls(**values)
+        return cls(**values | {"observed": observed})

@@ -1,4 +1,4 @@
-"""A worker process at the end of two pipes, which can be killed at any moment."""
+"""A child process at the end of two pipes, which can be killed at any moment."""
 
 from __future__ import annotations
 
@@ -11,26 +11,40 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any
 
 _TAIL_BYTES = 16384
 _CHUNK = 65536
 
 
+def python_module(module: str, *arguments: str) -> tuple[str, ...]:
+    """Return the command that runs a module with this Python."""
+    return (sys.executable, "-m", module, *arguments)
+
+
 class WorkerDiedError(Exception):
-    """The process ended; the message says how, with its last words."""
+    """The process ended; the message says how, with its last words.
+
+    Attributes:
+        outsider: whether it was SIGKILL, which comes from somebody else.
+    """
+
+    def __init__(self, message: str, *, outsider: bool = False) -> None:
+        super().__init__(message)
+        self.outsider = outsider
 
 
 class WorkerProcess:
-    """One `mltune.runner.worker`: JSON lines to it and from it, with a deadline.
+    """A worker or a builder: JSON lines to it and from it, with a deadline.
 
     It is leader of a session of its own, so that Ctrl-C in a terminal does not reach it, and a
     kill reaches all that it started.
     """
 
-    def __init__(self, device_spec: str) -> None:
+    def __init__(self, command: Sequence[str]) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "mltune.runner.worker", device_spec],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -100,11 +114,16 @@ class WorkerProcess:
             raise self._death()
         return message
 
-    def kill(self) -> None:
-        """End the process and all that it started, at once; doing it twice is fine."""
+    def signal(self) -> None:
+        """Send the kill, and leave the cleaning up to the thread that reads."""
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
+
+    def kill(self) -> None:
+        """End the process and all that it started, at once; doing it twice is fine."""
+        if self._process.returncode is None:
+            self.signal()
             self._process.wait()
         self._selector.close()
         for stream in (self._input, self._process.stdout, self._process.stderr):
@@ -126,7 +145,9 @@ class WorkerProcess:
         self._drain()
         self.kill()
         last = [line for line in self._words.decode(errors="replace").splitlines() if line.strip()]
-        return WorkerDiedError(f"{ending}: {last[-1].strip()}" if last else ending)
+        return WorkerDiedError(
+            f"{ending}: {last[-1].strip()}" if last else ending, outsider=code == -signal.SIGKILL
+        )
 
     def _drain(self) -> None:
         """Read the words that are there, without waiting for more."""

@@ -24,7 +24,22 @@ class ReplayRunner:
         """The device that was measured."""
         return self._device
 
-    def run(self, problem: Problem, config: Config) -> Measurement:
+    @property
+    def ahead(self) -> int:
+        """None: an answer takes no time."""
+        return 0
+
+    def prepare(self, problem: Problem, config: Config) -> None:
+        """Do nothing: all answers are there."""
+
+    def run(
+        self,
+        problem: Problem,
+        config: Config,
+        *,
+        to_beat: float | None = None,
+        checked: bool = False,
+    ) -> Measurement:
         """Return what was recorded, as a new measurement; what was not is invalid."""
         row = self._recorded.get((problem, config))
         if row is not None:

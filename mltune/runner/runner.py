@@ -18,8 +18,35 @@ class Runner(Protocol):
         """The device that the answers are about."""
         ...
 
-    def run(self, problem: Problem, config: Config) -> Measurement:
-        """Return one measurement; a bad config is an answer, not an exception."""
+    @property
+    def ahead(self) -> int:
+        """How many configs are worth preparing before the first of them is run."""
+        ...
+
+    def prepare(self, problem: Problem, config: Config) -> None:
+        """Hear which config will be asked for soon; it changes no answer."""
+        ...
+
+    def run(
+        self,
+        problem: Problem,
+        config: Config,
+        *,
+        to_beat: float | None = None,
+        checked: bool = False,
+    ) -> Measurement:
+        """Return one measurement; a bad config is an answer, not an exception.
+
+        Args:
+            problem: what is computed.
+            config: the kernel.
+            to_beat: seconds of the best config so far: one that is clearly slower may be given
+                fewer samples.
+            checked: whether its result, found right before, need not be checked again.
+
+        Raises:
+            DeviceGoneError: when the device can no longer be used.
+        """
         ...
 
     def close(self) -> None:

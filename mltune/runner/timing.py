@@ -1,21 +1,38 @@
 """How long a kernel takes: the device's own clock, after warm-up, several times.
 
-The launch whose result is checked is the first warm-up, and one more follows. Then the samples
-are put into the queue together, so that the device does not idle (and clock down) between them.
-Caches stay warm from launch to launch. Each sample is the device's time from start to end of the
-kernel; who reads them takes the median, because single samples and minima mislead by several
-percent. A kernel too slow for all its samples within the limit is not timed with fewer ones.
+The launch whose result is checked is the first warm-up; more follow until the pace is steady.
+Then the samples are put into the queue together, so that the device does not idle (and clock
+down) between them. Each sample is the device's time from start to end of the kernel; who reads
+them takes the median, because single samples and minima mislead by several percent. More samples
+follow while the median is not yet known well enough, up to a limit.
+
+A kernel so short that the device's clock can hardly tell is launched several times a sample. A
+kernel clearly slower than one that is known already gets few samples (racing). A kernel too slow
+for all its samples within the time limit is not timed with fewer ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from mltune.errors import MltuneError
 
 WARMUPS = 2
-"""Launches before the first sample: the one that is checked, and the one that tells the pace."""
+"""Launches before the first sample, at least: the checked one, and one that tells the pace."""
+
+RACING_SAMPLES = 3
+"""Samples of a kernel that turns out to be clearly slower than the leader."""
+
+_WARMUP_LAUNCHES = 20
+_WARMUP_SECONDS = 0.002
+_MOST_WARMUP_SECONDS = 0.01
+_STEADY = 0.03
+_TICKS = 20  # a sample shorter than this many ticks of the clock is off by up to a tenth
+_MOST_LAUNCHES = 64
 
 
 class TooSlowError(MltuneError):
@@ -26,12 +43,39 @@ class ClockError(MltuneError):
     """The device reported a time that cannot be."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplingPlan:
+    """How many samples to take of a kernel.
+
+    Attributes:
+        samples: at least so many, unless the kernel loses the race.
+        most_samples: at most so many.
+        tolerance: the median is known well enough when its 95 % confidence interval reaches
+            no further than this fraction to either side.
+        extra_seconds: time on the device that samples beyond `samples` may take.
+        give_up_above: seconds; a kernel whose first samples are all slower lost the race.
+        cold: whether caches are emptied before each sample, rather than warm from the last.
+    """
+
+    samples: int
+    most_samples: int = 35
+    tolerance: float = 0.01
+    extra_seconds: float = 0.0
+    give_up_above: float | None = None
+    cold: bool = False
+
+
 class Timed(Protocol):
-    """A launch that can be waited for, and then knows its time."""
+    """A launch that can be waited for, and then knows its times."""
 
     @property
-    def seconds(self) -> float:
-        """Time on the device."""
+    def started_ns(self) -> int:
+        """When it began, in nanoseconds of the device's clock."""
+        ...
+
+    @property
+    def ended_ns(self) -> int:
+        """When it ended, by the same clock."""
         ...
 
     def wait(self) -> None:
@@ -39,30 +83,131 @@ class Timed(Protocol):
         ...
 
 
-def sample(launch: Callable[[], Timed], samples: int, seconds_left: float) -> tuple[float, ...]:
+def sample(
+    launch: Callable[[], Timed],
+    plan: SamplingPlan,
+    *,
+    seconds_left: float = math.inf,
+    least_seconds: float = 0.0,
+    tick_seconds: float = 0.0,
+    evict: Callable[[], None] | None = None,
+) -> tuple[float, ...]:
     """Time a kernel that has run once already.
 
     Args:
         launch: starts the kernel.
-        samples: how many times are returned.
+        plan: how often.
         seconds_left: the time that may be spent.
+        least_seconds: a shorter time than this is beyond the device.
+        tick_seconds: resolution of the device's clock.
+        evict: starts what empties the caches, where the plan is cold.
 
     Raises:
-        TooSlowError: when the warm-up shows that the samples would take longer than that.
-        ClockError: when a time is not positive.
+        TooSlowError: when the first launch shows that the samples would take longer than that.
+        ClockError: when a time cannot be.
     """
-    warm_up = launch()
-    warm_up.wait()
-    needed = (samples + 1) * warm_up.seconds
-    if needed > seconds_left:
-        raise TooSlowError(
-            f"one launch takes {warm_up.seconds:.3g} s: {samples} of them do not fit into the "
-            f"time limit for running"
-        )
-    launches = [launch() for _ in range(samples)]
-    for each in launches:
-        each.wait()
-    seconds = tuple(each.seconds for each in launches)
-    if min(seconds) <= 0:
-        raise ClockError(f"the device's clock gave {min(seconds)} s for a launch")
-    return seconds
+
+    def once() -> Timed:
+        if plan.cold and evict:
+            evict()
+        return launch()
+
+    def take(count: int, batch: int) -> list[float]:
+        runs = [[once() for _ in range(batch)] for _ in range(count)]
+        for run in runs:
+            run[-1].wait()
+        times = [_seconds(run[0], run[-1]) / batch for run in runs]
+        _refuse_impossible(times, least_seconds)
+        return times
+
+    pace = _warm_up(once, plan.samples, seconds_left, least_seconds)
+    batch = 1
+    if not plan.cold and pace < _TICKS * tick_seconds:
+        batch = min(math.ceil(_TICKS * tick_seconds / max(pace, 1e-9)), _MOST_LAUNCHES)
+    seconds: list[float] = []
+    if plan.give_up_above is not None:
+        seconds = take(min(RACING_SAMPLES, plan.samples), batch)
+        if min(seconds) > plan.give_up_above:
+            return tuple(seconds)
+    seconds += take(plan.samples - len(seconds), batch)
+    extra = 0.0
+    while (
+        len(seconds) < plan.most_samples
+        and spread(seconds) > plan.tolerance
+        and extra + plan.samples * pace <= min(plan.extra_seconds, seconds_left)
+    ):
+        more = take(min(plan.samples, plan.most_samples - len(seconds)), batch)
+        extra += math.fsum(more) * batch
+        seconds += more
+    return tuple(seconds)
+
+
+def median_interval(seconds: Sequence[float]) -> tuple[float, float]:
+    """Return a 95 % confidence interval of the median, by order statistics.
+
+    It assumes nothing about how the times are distributed. With fewer than six samples there is
+    no such interval, and the range of the samples is returned.
+    """
+    ordered = sorted(seconds)
+    count = len(ordered)
+    below, rank = 0.0, 0
+    while True:
+        below += math.comb(count, rank) / 2**count
+        if below > 0.025 or rank >= count // 2:
+            break
+        rank += 1
+    rank = max(rank, 1)
+    return ordered[rank - 1], ordered[count - rank]
+
+
+def spread(seconds: Sequence[float]) -> float:
+    """How far the median's confidence interval reaches to either side, relative to it."""
+    low, high = median_interval(seconds)
+    median = statistics.median(seconds)
+    return max(high - median, median - low) / median
+
+
+def _warm_up(
+    launch: Callable[[], Timed], samples: int, seconds_left: float, least_seconds: float
+) -> float:
+    """Launch until the time is steady, or has been given a chance to be; return the pace."""
+    times: list[float] = []
+    total = 0.0
+    while total < _MOST_WARMUP_SECONDS:
+        run = launch()
+        run.wait()
+        times.append(_seconds(run, run))
+        _refuse_impossible(times[-1:], least_seconds)
+        total += times[-1]
+        needed = (samples + 1) * times[-1]
+        if total + needed > seconds_left:
+            raise TooSlowError(
+                f"one launch takes {times[-1]:.3g} s: {samples} of them do not fit into the "
+                f"time limit for running"
+            )
+        enough = total >= _WARMUP_SECONDS or len(times) >= _WARMUP_LAUNCHES
+        if enough and (len(times) < 3 or _is_steady(times[-3:])):
+            break
+        if len(times) >= 5 * _WARMUP_LAUNCHES:
+            break
+    return times[-1]
+
+
+def _seconds(first: Timed, last: Timed) -> float:
+    # Subtracted as whole numbers: nanoseconds since 1970 do not fit into a double.
+    return (last.ended_ns - first.started_ns) * 1e-9
+
+
+def _is_steady(times: Sequence[float]) -> bool:
+    return max(times) <= (1 + _STEADY) * min(times)
+
+
+def _refuse_impossible(times: Sequence[float], least_seconds: float) -> None:
+    for seconds in times:
+        if not (math.isfinite(seconds) and seconds > 0):
+            raise ClockError(f"the device's clock gave {seconds} s for a launch")
+        if seconds < least_seconds:
+            raise ClockError(
+                f"the device's clock gave {seconds:.3g} s for a launch, and no such device "
+                f"computes that in less than {least_seconds:.3g} s"
+            )

@@ -1,4 +1,4 @@
-"""The process that owns the device: `python -m mltune.runner.worker DEVICE`.
+"""The process that owns the device: `python -m mltune.runner.worker DEVICE [OBSERVER...]`.
 
 It reads requests from its standard input and answers on its standard output, one JSON line each
 (see `messages`). It is expendable: a kernel may hang or crash it, and its parent kills it then.
@@ -6,75 +6,40 @@ It reads requests from its standard input and answers on its standard output, on
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import json
 import os
-import queue
-import signal
 import sys
-import threading
-from typing import Any, TextIO
+from collections.abc import Sequence
 
 from mltune.device import OpenCLDevice
-from mltune.errors import MltuneError, NoDeviceError
+from mltune.errors import MltuneError, UsageError
 from mltune.runner.bench import Bench
-from mltune.runner.messages import Request, Stage
+from mltune.runner.channel import Channel
+from mltune.runner.messages import Request
+from mltune.runner.observe import make_observer
 
-_PR_SET_PDEATHSIG = 1
 _MEMORY_SHARE = 4  # a quarter of the memory may hold the numbers of problems
 
 
-def main(spec: str) -> int:
-    """Open the device, say so, and answer requests until the input ends."""
-    _die_with_parent()
-    source, sink = _private_streams()
-    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
-    threading.Thread(target=_read, args=(source, lines), daemon=True).start()
-
-    def say(message: dict[str, Any]) -> None:
-        sink.write(json.dumps(message, allow_nan=False) + "\n")
-        sink.flush()
-
-    def enter(stage: Stage) -> None:
-        say({"stage": stage.value})
-
-    try:
-        device = OpenCLDevice.open(spec)
-    except MltuneError as error:
-        kind = "no_device" if isinstance(error, NoDeviceError) else "usage"
-        say({"error": kind, "message": str(error)})
+def main(spec: str, observers: Sequence[str] = ()) -> int:
+    """Open the device, prove it sound, say so, and answer requests until the input ends."""
+    channel = Channel()
+    device = channel.open_device(spec)
+    if device is None:
         return 1
-    say({"device": device.info.to_json()})
-    bench = Bench(device, enter, _memory_bytes(device))
+    try:
+        observer = make_observer(observers, device.info)
+        bench = Bench(device, channel.enter, _memory_bytes(device), observer)
+        bench.prove()
+    except UsageError as error:
+        channel.say({"error": "usage", "message": str(error)})
+        return 1
+    except MltuneError as error:
+        channel.say({"error": "sick", "message": str(error)})
+        return 1
+    channel.say({"device": device.info.to_json()})
     while True:
-        request = Request.from_json(json.loads(lines.get()))
-        say({"answer": bench.measure(request).to_json()})
-
-
-def _private_streams() -> tuple[TextIO, TextIO]:
-    """Take the standard streams for ourselves: drivers and kernels print to them as well."""
-    source = os.fdopen(os.dup(0), "r", encoding="utf-8")
-    sink = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
-    os.dup2(2, 1)
-    return source, sink
-
-
-def _read(source: TextIO, lines: queue.SimpleQueue[str]) -> None:
-    """Pass lines on, and end the process with the input, even while a kernel runs."""
-    for line in source:
-        lines.put(line)
-    os._exit(0)
-
-
-def _die_with_parent() -> None:
-    """Ask Linux for SIGKILL when the parent ends, should the input's end go unnoticed."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        request = Request.from_json(channel.listen())
+        channel.say({"answer": bench.measure(request).to_json()})
 
 
 def _memory_bytes(device: OpenCLDevice) -> int:
@@ -83,4 +48,4 @@ def _memory_bytes(device: OpenCLDevice) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

@@ -24,6 +24,7 @@ from mltune.record.database import read_url
 from mltune.record.run_info import RunInfo, Timing
 from mltune.resources import data_folder
 from mltune.runner.live import DEFAULT_SAMPLES
+from mltune.runner.observe import OBSERVERS
 from mltune.runner.timing import WARMUPS
 from mltune.search import SEARCHERS
 from mltune.space.yaml_document import read_text
@@ -32,6 +33,8 @@ DEFAULT_BUDGET = 500
 DEFAULT_PROBLEM = "sgemm_nn"
 DEFAULT_SAMPLER = "tpe"
 RUNS = Path("runs")
+WARM, COLD = "warm", "cold"
+TIME, ENERGY = "time", "energy"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +56,11 @@ class SearchOptions:
     folder: Path | None = None
     resume: bool = False
     storage: str | None = None
+    cache: str | None = None
+    builders: int | None = None
+    rest_seconds: float | None = None
+    observers: tuple[str, ...] | None = None
+    objective: str | None = None
     command: tuple[str, ...] = ()
 
 
@@ -72,6 +80,15 @@ def check_options(options: SearchOptions) -> None:
         read_url(options.storage)
     if options.sizes is not None:
         parse_sizes(options.sizes)
+    for option, value, known in (
+        ("cache", options.cache, (WARM, COLD)),
+        ("objective", options.objective, (TIME, ENERGY)),
+        *(("observe", name, tuple(OBSERVERS)) for name in options.observers or ()),
+    ):
+        if value is not None and value not in known:
+            raise UsageError(f"{option}: unknown '{value}' (known: {', '.join(known)})")
+    if options.objective == ENERGY and not options.observers and not options.resume:
+        raise UsageError("objective: energy needs a meter: --observe nvml (NVIDIA) or rapl (CPU)")
     if options.seed is not None and options.seed < 0:
         raise UsageError(f"seed: must be at least 0, got {options.seed}")
 
@@ -104,7 +121,10 @@ def new_run_info(options: SearchOptions, device: DeviceInfo, family: str) -> Run
             samples=_given(options.samples, DEFAULT_SAMPLES),
             build_timeout_seconds=_given(options.build_timeout_seconds, 60.0),
             run_timeout_seconds=_given(options.run_timeout_seconds, 30.0),
+            cache=options.cache or WARM,
         ),
+        observers=options.observers or (),
+        objective=options.objective or TIME,
     )
     for size in info.sizes:
         problem_of_size(contraction, size.extents, info.alpha, info.beta)
@@ -137,6 +157,9 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
         ("--samples", options.samples, info.timing.samples),
         ("--build-timeout", options.build_timeout_seconds, info.timing.build_timeout_seconds),
         ("--run-timeout", options.run_timeout_seconds, info.timing.run_timeout_seconds),
+        ("--cache", options.cache, info.timing.cache),
+        ("--observe", options.observers, info.observers),
+        ("--objective", options.objective, info.objective),
     ]
     if options.problem is not None:
         name = problem_type_name(parse_problem_type(options.problem))

@@ -12,6 +12,7 @@ from mltune.problem import Contraction, problem_type_name
 from mltune.record import Measurement
 from mltune.record.run import Run
 from mltune.record.run_info import RunInfo
+from mltune.workflow.finale import SIDELINED
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,8 @@ def read_runs(folders: Sequence[Path]) -> Recorded:
     measurements: list[Measurement] = []
     for folder in folders:
         with Run.open(folder) as run:
-            found = run.store.measurements()
+            # What something else slowed down is kept, and taught to nobody.
+            found = [m for m in run.store.measurements() if m.phase != SIDELINED]
             if not found:
                 raise UsageError(f"{folder}: holds no measurements (mltune search --resume)")
             infos.append(run.info)

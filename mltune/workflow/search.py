@@ -5,26 +5,27 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mltune.errors import NoCorrectConfigError, UnsupportedError, UsageError
+from mltune.errors import DeviceGoneError, NoCorrectConfigError, UnsupportedError, UsageError
 from mltune.kernel import KernelFamily
 from mltune.kernel.families import FAMILIES
-from mltune.problem import Contraction, Problem, problem_of_size, problem_type_name
+from mltune.problem import Contraction, problem_type_name
 from mltune.record import Measurement, Status
 from mltune.record.database import file_url
 from mltune.record.run import DATABASE_NAME, INFO_NAME, Run
 from mltune.record.run_info import RunInfo
-from mltune.runner import Runner
 from mltune.runner.live import WorkerRunner
-from mltune.search import SEARCHERS, Searcher
+from mltune.search import SEARCHERS
 from mltune.space.load import load_space, parse_space
 from mltune.space.space import Space
+from mltune.workflow.finale import SIDELINED, Choice, choose
 from mltune.workflow.options import (
+    COLD,
     SearchOptions,
     check_options,
     check_resumed,
@@ -33,12 +34,11 @@ from mltune.workflow.options import (
     new_run_info,
     newest_run,
 )
-from mltune.workflow.progress import Progress
-from mltune.workflow.trials import Trial, best_by_problem, group_trials, leaders
+from mltune.workflow.session import Session, Show
+from mltune.workflow.trials import Trial, group_trials
 
 _PROBES = 64  # configs; a space whose family refuses that many is not for that family
 
-Show = Callable[[Progress], None]
 Note = Callable[[str], None]
 
 
@@ -47,9 +47,12 @@ class SearchResult:
     """What a search found.
 
     Attributes:
-        best: the fastest measurement of every size, the re-measured ones first.
+        choices: for every size the config that was chosen, and those as good.
         seconds: wall time of this call.
         interrupted: whether it was stopped before its end.
+        stopped: why it ended before its end by itself; empty if it did not.
+        disturbed: rounds of the leaders that were measured again, as something slowed them down.
+        measured_while_building: the share of the builders' time in which the device measured.
     """
 
     run: Path
@@ -57,8 +60,16 @@ class SearchResult:
     trials: int
     failed: int
     seconds: float
-    best: tuple[Measurement, ...]
+    choices: tuple[Choice, ...]
     interrupted: bool
+    stopped: str = ""
+    disturbed: int = 0
+    measured_while_building: float | None = None
+
+    @property
+    def best(self) -> tuple[Measurement, ...]:
+        """The chosen config's measurement of every size."""
+        return tuple(choice.best for choice in self.choices)
 
     @property
     def problem(self) -> str:
@@ -67,14 +78,15 @@ class SearchResult:
 
     @property
     def exit_code(self) -> int:
-        """0, or 130 when it was interrupted."""
-        return 130 if self.interrupted else 0
+        """0, 130 when it was interrupted, or 4 when the device was lost."""
+        return 130 if self.interrupted else 4 if self.stopped else 0
 
     @property
     def next_commands(self) -> tuple[str, ...]:
         """What the user would type next."""
-        if self.interrupted:
-            return (f"interrupted; go on with: mltune search --resume --run {self.run}",)
+        if self.interrupted or self.stopped:
+            reason = self.stopped or "interrupted"
+            return (f"{reason}; go on with: mltune search --resume --run {self.run}",)
         return (f"next: mltune train {self.run}    or: mltune distil {self.run}",)
 
     def to_json(self) -> dict[str, Any]:
@@ -88,15 +100,19 @@ class SearchResult:
             "failed": self.failed,
             "seconds": round(self.seconds, 3),
             "interrupted": self.interrupted,
+            "stopped": self.stopped,
+            "disturbed": self.disturbed,
+            "measured_while_building": self.measured_while_building,
             "best": [
                 {
-                    "sizes": list(best.problem.size),
-                    "config": best.config.to_json(),
-                    "kernel": best.kernel,
-                    "seconds": best.median,
-                    "gflops": best.gflops,
+                    "sizes": list(choice.best.problem.size),
+                    "config": choice.best.config.to_json(),
+                    "kernel": choice.best.kernel,
+                    "seconds": choice.best.median,
+                    "gflops": choice.best.gflops,
+                    "equals": [one.kernel for one in choice.equals],
                 }
-                for best in self.best
+                for choice in self.choices
             ],
         }
 
@@ -119,7 +135,7 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
     """
     started = time.monotonic()
     check_options(options)
-    interrupted = False
+    interrupted, stopped = False, ""
     run, runner, space = _resume(options) if options.resume else _begin(options)
     with run:
         try:
@@ -128,20 +144,24 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
                 f"{run.info.device.name}, {space.size:,} configs, {len(run.info.sizes)} sizes"
             )
             budget = run.info.budget if options.budget is None else options.budget
-            session = _Session(run, runner, space, budget, show)
+            searcher = SEARCHERS[run.info.sampler](space, run.info.seed)
+            session = Session(run, runner, searcher, budget, show)
             session.search()
             session.measure_leaders()
         except KeyboardInterrupt:
             interrupted = True
+        except DeviceGoneError as error:
+            stopped = str(error)
         finally:
+            overlap = runner.measured_while_building
             runner.close()
         if not interrupted:  # whoever interrupts wants the prompt back; resuming catches up
             note("copying the trials into an Optuna study (for optuna-dashboard)")
             _mirror(run, space)
         measurements = run.store.measurements()
         trials = group_trials(m for m in measurements if m.phase == "search")
-        best = best_by_problem(measurements)
-        if not best and not interrupted:
+        chosen = choose(measurements)
+        if not chosen and not interrupted and not stopped:
             raise _nothing_right(trials, run.folder)
         return SearchResult(
             run=run.folder,
@@ -149,20 +169,15 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
             trials=len(trials),
             failed=sum(trial.failure is not None for trial in trials),
             seconds=time.monotonic() - started,
-            best=tuple(best[p] for p in problems_of(run.info) if p in best),
+            choices=tuple(chosen[p] for p in run.info.problems if p in chosen),
             interrupted=interrupted,
+            stopped=stopped,
+            disturbed=sum(m.phase == SIDELINED for m in measurements),
+            measured_while_building=overlap,
         )
 
 
-def problems_of(info: RunInfo) -> tuple[Problem, ...]:
-    """Return the problems of a run, one a size."""
-    return tuple(
-        problem_of_size(info.contraction, size.extents, info.alpha, info.beta)
-        for size in info.sizes
-    )
-
-
-def _begin(options: SearchOptions) -> tuple[Run, Runner, Space]:
+def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, Space]:
     if options.folder is not None and (options.folder / INFO_NAME).exists():
         raise UsageError(
             f"{options.folder}: holds a run already; go on with --resume, or give another --run"
@@ -207,7 +222,7 @@ def _check_family(family: KernelFamily, contraction: Contraction, space: Space) 
         raise refusal
 
 
-def _resume(options: SearchOptions) -> tuple[Run, Runner, Space]:
+def _resume(options: SearchOptions) -> tuple[Run, WorkerRunner, Space]:
     run = Run.resume(options.folder or newest_run(), options.storage or "")
     try:
         info = run.info
@@ -219,6 +234,10 @@ def _resume(options: SearchOptions) -> tuple[Run, Runner, Space]:
             run_timeout_seconds=info.timing.run_timeout_seconds,
             samples=info.timing.samples,
             seed=info.seed,
+            cold=info.timing.cache == COLD,
+            observers=info.observers,
+            rest_seconds=options.rest_seconds or 0,
+            builders=options.builders,
         )
     except BaseException:
         run.close()
@@ -238,109 +257,17 @@ def _runner_options(options: SearchOptions) -> dict[str, Any]:
         "build_timeout_seconds": options.build_timeout_seconds,
         "run_timeout_seconds": options.run_timeout_seconds,
         "samples": options.samples,
+        "rest_seconds": options.rest_seconds,
+        "cold": None if options.cache is None else options.cache == COLD,
+        "observers": options.observers,
     }
-    return {name: value for name, value in given.items() if value is not None}
+    # None is an answer for the builders: as many as suit the machine.
+    return {"builders": options.builders} | {k: v for k, v in given.items() if v is not None}
 
 
 def _space(info: RunInfo) -> Space:
     names = {**info.device.limits(), "bytes": info.contraction.precision.bytes}
     return parse_space(info.space_text, info.space).bind(names)
-
-
-class _Session:
-    """One process's work on a run: trials up to the budget, then the cross-benchmark."""
-
-    def __init__(self, run: Run, runner: Runner, space: Space, budget: int, show: Show) -> None:
-        self._run = run
-        self._runner = runner
-        self._problems = problems_of(run.info)
-        self._budget = budget
-        self._show = show
-        self._trials = list(group_trials(run.store.measurements("search")))
-        self._searcher = SEARCHERS[run.info.sampler](space, run.info.seed)
-        self._started = time.monotonic()
-        self._new = 0
-
-    def search(self) -> None:
-        """Finish the trial that was cut off, if any, then ask for more."""
-        self._show(self._progress())
-        for position, trial in enumerate(self._trials):
-            if trial.missing(self._problems):
-                self._trials[position] = self._measure(trial)
-            _tell(self._searcher, self._trials[position])
-        while len(self._trials) < self._budget:
-            config = self._searcher.ask()
-            if config is None:
-                return
-            number = self._trials[-1].number + 1 if self._trials else 0
-            trial = self._measure(Trial(number, config, ()))
-            self._trials.append(trial)
-            self._new += 1
-            _tell(self._searcher, trial)
-            self._show(self._progress())
-
-    def measure_leaders(self) -> None:
-        """Measure the leaders again on every size: the times that later stages rely on."""
-        chosen = leaders(self._trials)
-        done = {(m.problem, m.config) for m in self._run.store.measurements("final")}
-        todo = [
-            (problem, trial)
-            for trial in chosen
-            for problem in self._problems
-            if (problem, trial.config) not in done
-        ]
-        started = time.monotonic()
-        for number, (problem, trial) in enumerate(todo, start=1):
-            self._record(problem, trial, "final")
-            left = len(todo) - number
-            seconds = (time.monotonic() - started) / number
-            self._show(
-                replace(
-                    self._progress(),
-                    phase="leaders",
-                    done=number,
-                    total=len(todo),
-                    per_minute=None,
-                    seconds_left=seconds * left if left else None,
-                )
-            )
-
-    def _measure(self, trial: Trial) -> Trial:
-        measurements = list(trial.measurements)
-        for problem in trial.missing(self._problems):
-            measurement = self._record(problem, trial, "search")
-            measurements.append(measurement)
-            if measurement.status is not Status.OK:
-                break
-        return Trial(trial.number, trial.config, tuple(measurements))
-
-    def _record(self, problem: Problem, trial: Trial, phase: str) -> Measurement:
-        measurement = self._runner.run(problem, trial.config)
-        return self._run.store.add(replace(measurement, trial=trial.number, phase=phase))
-
-    def _progress(self) -> Progress:
-        speeds = [speed for trial in self._trials if (speed := trial.gflops) is not None]
-        failures = Counter(
-            failure.status.value
-            for trial in self._trials
-            if (failure := trial.failure) is not None
-        )
-        elapsed = time.monotonic() - self._started
-        left = max(0, self._budget - len(self._trials))
-        return Progress(
-            phase="search",
-            done=len(self._trials),
-            total=max(self._budget, len(self._trials)),
-            best_gflops=max(speeds, default=None),
-            per_minute=60 * self._new / elapsed if self._new else None,
-            seconds_left=elapsed / self._new * left if self._new and left else None,
-            failures=tuple(failures.most_common()),
-        )
-
-
-def _tell(searcher: Searcher, trial: Trial) -> None:
-    failure = trial.failure
-    searcher.tell(trial.config, trial.value, failure.status if failure else Status.OK)
 
 
 def _mirror(run: Run, space: Space) -> None:

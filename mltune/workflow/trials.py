@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from mltune.problem import Problem
 from mltune.record import Measurement, Status
 from mltune.space import Config
+
+Worth = Callable[[Measurement], float | None]
+"""What a measurement is worth, smaller being better; None if it failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +40,15 @@ class Trial:
 
         The mean of logs weighs a small size like a large one: a tenth faster counts the same.
         """
-        medians = [m.median for m in self.measurements]
-        logs = [math.log(median) for median in medians if median is not None]
-        return math.fsum(logs) / len(logs) if logs and self.failure is None else None
+        return self.value_by(lambda measurement: measurement.median)
+
+    def value_by(self, worth: Worth) -> float | None:
+        """The mean log of something else, to be made small; None if it failed or is not known."""
+        worths = [worth(m) for m in self.measurements]
+        logs = [math.log(each) for each in worths if each is not None]
+        if self.failure is not None or not logs or len(logs) < len(worths):
+            return None
+        return math.fsum(logs) / len(logs)
 
     @property
     def gflops(self) -> float | None:
@@ -61,22 +70,29 @@ def group_trials(measurements: Iterable[Measurement]) -> tuple[Trial, ...]:
     )
 
 
-def leaders(trials: Sequence[Trial], per_size: int = 3, overall: int = 4) -> tuple[Trial, ...]:
-    """Return the trials worth measuring again: the fastest of each size, and of all sizes.
+def leaders(
+    trials: Sequence[Trial],
+    per_size: int = 3,
+    overall: int = 4,
+    worth: Worth = lambda measurement: measurement.median,
+) -> tuple[Trial, ...]:
+    """Return the trials worth measuring again: the best of each size, and of all sizes.
 
     Args:
         trials: of one run.
-        per_size: how many of the fastest of each size.
-        overall: how many of the fastest on the geometric mean.
+        per_size: how many of the best of each size.
+        overall: how many of the best on the geometric mean.
+        worth: what is compared.
     """
-    sound = [trial for trial in trials if trial.value is not None]
-    chosen = {trial.number: trial for trial in sorted(sound, key=_by_value)[:overall]}
+    sound = [(value, t) for t in trials if (value := t.value_by(worth)) is not None]
+    sound.sort(key=lambda entry: (entry[0], entry[1].number))
+    chosen = {trial.number: trial for _, trial in sound[:overall]}
     by_problem: dict[Problem, list[tuple[float, Trial]]] = {}
-    for trial in sound:
+    for _, trial in sound:
         for measurement in trial.measurements:
-            median = measurement.median
-            if median is not None:
-                by_problem.setdefault(measurement.problem, []).append((median, trial))
+            value = worth(measurement)
+            if value is not None:
+                by_problem.setdefault(measurement.problem, []).append((value, trial))
     for entries in by_problem.values():
         entries.sort(key=lambda entry: (entry[0], entry[1].number))
         chosen |= {trial.number: trial for _, trial in entries[:per_size]}
@@ -97,10 +113,6 @@ def best_by_problem(measurements: Iterable[Measurement]) -> dict[Problem, Measur
         if incumbent is None or _rank(measurement) < _rank(incumbent):
             best[measurement.problem] = measurement
     return best
-
-
-def _by_value(trial: Trial) -> tuple[float, int]:
-    return (math.inf if trial.value is None else trial.value, trial.number)
 
 
 def _rank(measurement: Measurement) -> tuple[bool, float, int]:

@@ -10,10 +10,14 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from mltune.record import Status
+from mltune.record.run import Run
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Command, Outcome, Start
@@ -103,11 +107,16 @@ def _runs(folder: Path, finished: Path) -> None:
         ("run-empty", "DELETE FROM mltune_measurements"),
         ("run-newer-database", "UPDATE mltune_schema SET version = 99"),
         ("run-bad-row", "UPDATE mltune_measurements SET status = 'superb' WHERE id = 1"),
-        ("run-all-wrong", "UPDATE mltune_measurements SET status = 'crashed', samples = '[]'"),
         ("run-other-tables", "DROP TABLE mltune_schema"),
     ):
         with contextlib.closing(sqlite3.connect(altered(name) / "run.db")) as database, database:
             database.execute(statement)
+    with (
+        Run.open(finished) as right,
+        Run.create(folder / "run-all-wrong", replace(right.info, id="wrong")) as run,
+    ):
+        for row in right.store.measurements():
+            run.store.add(replace(row, id=0, status=Status.CRASHED, seconds=()))
 
 
 SEARCH = "search --device {device} --sizes 8x8x8 --budget 1 --run {new} --space {space}"

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -117,7 +118,7 @@ def edited(path: Path, make: Make, change: Callable[[str], str]) -> Path:
         (lambda _: "", "column 'id' is missing: no table of measurements"),
         (lambda _: "m,n,k\n", "line 1: column 'id' is missing: no table of measurements"),
         (lambda text: text.replace('"id",', '"id","x",'), "line 1: expected the columns id,phase"),
-        (lambda text: text[:-4] + "\n", "line 3: expected 26 cells, got 25"),
+        (lambda text: text.rpartition(",")[0] + "\n", "line 3: expected 28 cells, got 27"),
         (lambda text: text.replace("\n2,", "\n1,"), "line 3: id 1 stands twice"),
         (lambda text: text.replace("\n2,", "\ntwo,"), "line 3: column 'id' must be a whole number,"
          " got 'two'"),
@@ -156,3 +157,24 @@ def test_a_file_that_is_not_gzipped_or_cut_short_is_named(tmp_path: Path, make: 
     path.unlink()
     with pytest.raises(UsageError, match=r"gz: cannot read \(No such file or directory\)"):
         read_table(path)
+
+
+def test_a_table_from_before_observers_is_read(tmp_path: Path, make: Make) -> None:
+    path = edited(
+        tmp_path / "measurements.csv.gz",
+        make,
+        lambda text: re.sub(r',"observed","checksum"|,"{}","[0-9a-f]{8}"', "", text),
+    )
+
+    assert read_table(path) == [make(id=1), make(id=2)]
+
+
+def test_what_was_observed_is_kept(tmp_path: Path, make: Make) -> None:
+    seen = make(id=1, observed=(("anchor_seconds", 1e-5), ("clock_mhz", 1980.0)))
+    write_table([seen], tmp_path / "measurements.csv.gz")
+
+    (read,) = read_table(tmp_path / "measurements.csv.gz")
+
+    assert read == seen
+    assert read.seen("clock_mhz") == 1980
+    assert read.seen("energy_joules") is None

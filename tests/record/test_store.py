@@ -58,6 +58,21 @@ def test_what_is_added_comes_back_as_it_was(tmp_path: Path, make: Make) -> None:
         assert store.measurements() == added
 
 
+def test_a_database_from_before_observers_is_read_and_added_to(tmp_path: Path, make: Make) -> None:
+    path = tmp_path / "run.db"
+    filled(path, make)
+    sql(path, "ALTER TABLE mltune_measurements DROP COLUMN observed")
+    with Store(url(path), read_only=True) as store:
+        assert [m.observed for m in store.measurements()] == [()] * 3
+        assert store.get(2).observed == ()
+
+    with Store(url(path)) as store:
+        added = store.add(make(observed=(("anchor_seconds", 0.5),)))
+
+        assert store.get(added.id).seen("anchor_seconds") == 0.5
+        assert len(store.measurements()) == 4
+
+
 def test_phases_are_told_apart(make: Make) -> None:
     with Store("sqlite://") as store:
         store.add(make())
@@ -170,7 +185,7 @@ def test_a_damaged_database_is_named(tmp_path: Path, make: Make) -> None:
             store.measurements()
 
     assert refusal(MltuneError, read) == (
-        f"{path}: is a damaged database; copy it, then try: sqlite3 FILE .recover"
+        f"{path}: is damaged; what is readable can be had with: mltune salvage RUN -o DIR"
     )
 
 

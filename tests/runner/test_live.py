@@ -239,7 +239,8 @@ def test_the_worker_ends_with_a_parent_that_was_killed(device_spec: str) -> None
     script = (
         "import sys, time\n"
         "from mltune.runner.process import WorkerProcess\n"
-        f"worker = WorkerProcess({device_spec!r})\n"
+        "from mltune.runner.process import python_module\n"
+        f"worker = WorkerProcess(python_module('mltune.runner.worker', {device_spec!r}))\n"
         "worker.receive(60)\n"
         "print(worker.pid, flush=True)\n"
         "time.sleep(60)\n"

@@ -8,6 +8,7 @@ from mltune.problem import gemm, gemm_problem
 from mltune.problem.precision import Precision
 from mltune.record import Status
 from mltune.runner.messages import Outcome, Request
+from mltune.runner.timing import SamplingPlan
 
 
 @pytest.mark.parametrize("order", ["column", "row"])
@@ -16,7 +17,8 @@ def test_a_request_survives_the_pipe(naive_kernel: Callable[..., Kernel], order:
     request = Request(
         problem=gemm_problem(contraction, 5, 6, 7, lda=20, ldb=21, offset_c=1, beta=0.5),
         kernel=naive_kernel(contraction=contraction),
-        samples=7,
+        plan=SamplingPlan(samples=7, give_up_above=1e-3, cold=True),
+        check=False,
         seed=3,
         run_seconds=1.5,
     )
@@ -25,6 +27,12 @@ def test_a_request_survives_the_pipe(naive_kernel: Callable[..., Kernel], order:
 
 
 def test_an_outcome_survives_the_pipe() -> None:
-    outcome = Outcome(status=Status.OK, seconds=(1e-6, 2e-6), max_error=0.0, error_bound=1e-7)
+    outcome = Outcome(
+        status=Status.OK,
+        seconds=(1e-6, 2e-6),
+        max_error=0.0,
+        error_bound=1e-7,
+        observed=(("clock_mhz", 1980.0),),
+    )
 
     assert Outcome.from_json(json.loads(json.dumps(outcome.to_json()))) == outcome

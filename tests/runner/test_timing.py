@@ -1,11 +1,21 @@
+from collections.abc import Callable
+
 import pytest
 
-from mltune.runner.timing import ClockError, TooSlowError, sample
+from mltune.runner.timing import (
+    ClockError,
+    SamplingPlan,
+    TooSlowError,
+    median_interval,
+    sample,
+    spread,
+)
 
 
 class FakeLaunch:
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+    def __init__(self, started_ns: int, ended_ns: int) -> None:
+        self.started_ns = started_ns
+        self.ended_ns = ended_ns
         self.waited = False
 
     def wait(self) -> None:
@@ -13,33 +23,103 @@ class FakeLaunch:
 
 
 class FakeDevice:
-    def __init__(self, *seconds: float) -> None:
+    """Runs launches one after the other; the n-th one takes `seconds(n)`."""
+
+    def __init__(self, seconds: Callable[[int], float], gap_seconds: float = 0.0) -> None:
         self.launches: list[FakeLaunch] = []
-        self._seconds = iter(seconds)
+        self.evictions = 0
+        self._seconds = seconds
+        self._gap_ns = round(gap_seconds * 1e9)
+        self._now_ns = 1_700_000_000_000_000_000
 
     def launch(self) -> FakeLaunch:
-        self.launches.append(FakeLaunch(next(self._seconds)))
+        begin = self._now_ns + self._gap_ns
+        self._now_ns = begin + round(self._seconds(len(self.launches)) * 1e9)
+        self.launches.append(FakeLaunch(begin, self._now_ns))
         return self.launches[-1]
+
+    def evict(self) -> None:
+        self.evictions += 1
+
+
+def plan(samples: int = 7, **changes: object) -> SamplingPlan:
+    return SamplingPlan(samples=samples, **changes)  # type: ignore[arg-type]  # a few of each
 
 
 def test_the_warm_up_is_not_among_the_samples() -> None:
-    device = FakeDevice(9.0, 1.0, 2.0, 3.0)
+    device = FakeDevice(lambda number: 9.0 if number == 0 else float(number))
 
-    assert sample(device.launch, 3, 60.0) == (1.0, 2.0, 3.0)
-    assert all(launch.waited for launch in device.launches)
+    assert sample(device.launch, plan(3)) == pytest.approx((1.0, 2.0, 3.0))
+
+
+def test_a_clock_that_still_rises_is_waited_for() -> None:
+    device = FakeDevice(lambda number: 2e-5 if number < 5 else 1e-5)
+
+    assert sample(device.launch, plan(3)) == pytest.approx((1e-5,) * 3)
 
 
 def test_a_kernel_too_slow_for_all_samples_is_not_timed_with_fewer() -> None:
-    device = FakeDevice(5.0)
+    device = FakeDevice(lambda _: 5.0)
 
     with pytest.raises(TooSlowError, match="one launch takes 5 s: 7 of them do not fit"):
-        sample(device.launch, 7, 30.0)
+        sample(device.launch, plan(7), seconds_left=30.0)
     assert len(device.launches) == 1
 
 
 @pytest.mark.parametrize("impossible", [0.0, -1e-6])
-def test_a_time_that_cannot_be_is_refused(impossible: float) -> None:
-    device = FakeDevice(1.0, 1.0, impossible)
+@pytest.mark.parametrize("at", [0, 3])
+def test_a_time_that_cannot_be_is_refused(impossible: float, at: int) -> None:
+    device = FakeDevice(lambda number: impossible if number == at else 1.0)
 
     with pytest.raises(ClockError, match="clock gave"):
-        sample(device.launch, 2, 60.0)
+        sample(device.launch, plan(7))
+
+
+def test_a_time_faster_than_the_device_is_refused() -> None:
+    device = FakeDevice(lambda _: 1e-6)
+
+    with pytest.raises(ClockError, match="computes that in less than"):
+        sample(device.launch, plan(7), least_seconds=2e-6)
+
+
+def test_a_clear_loser_gets_few_samples_and_a_close_one_all() -> None:
+    slow, close = FakeDevice(lambda _: 2.0), FakeDevice(lambda _: 1.2)
+
+    assert len(sample(slow.launch, plan(give_up_above=1.3))) == 3
+    assert len(sample(close.launch, plan(give_up_above=1.3))) == 7
+
+
+def test_a_noisy_median_is_worth_more_samples_while_there_is_time() -> None:
+    def noisy(number: int) -> float:
+        return 1e-3 * (1 + 0.1 * (number % 3))
+
+    assert len(sample(FakeDevice(noisy).launch, plan())) == 7
+    assert len(sample(FakeDevice(noisy).launch, plan(extra_seconds=1.0))) == 35
+    assert len(sample(FakeDevice(noisy).launch, plan(extra_seconds=0.01))) == 14
+    assert len(sample(FakeDevice(lambda _: 1e-3).launch, plan(extra_seconds=1.0))) == 7
+
+
+def test_a_tiny_kernel_is_launched_several_times_a_sample() -> None:
+    device = FakeDevice(lambda _: 2e-6)
+
+    seconds = sample(device.launch, plan(), tick_seconds=1e-6)
+
+    assert seconds == pytest.approx((2e-6,) * 7)
+    assert len(device.launches) == 20 + 7 * 10
+
+
+def test_caches_are_emptied_before_every_launch_where_that_is_wanted() -> None:
+    device = FakeDevice(lambda _: 2e-6)
+
+    sample(device.launch, plan(cold=True), tick_seconds=1e-6, evict=device.evict)
+
+    assert device.evictions == len(device.launches) == 20 + 7
+
+
+def test_the_interval_holds_the_median_by_order_statistics() -> None:
+    assert median_interval([5.0]) == (5.0, 5.0)
+    assert median_interval([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]) == (1.0, 7.0)
+    # 21 samples: ranks 6 and 16 enclose the median with 97 %.
+    assert median_interval([float(n) for n in range(1, 22)]) == (6.0, 16.0)
+    assert spread([1.0, 1.0, 1.0]) == 0
+    assert spread([0.9, 1.0, 1.3]) == pytest.approx(0.3)

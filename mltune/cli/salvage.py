@@ -1,0 +1,33 @@
+"""`mltune salvage`: what is left of a damaged run."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from mltune.cli.output import print_json
+
+EXAMPLE = "mltune salvage runs/2026-11-21-sgemm-nn-nvidia-h200 -o runs/salvaged"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's options."""
+    add = parser.add_argument
+    add("run_folder", type=Path, metavar="RUN", help="the damaged run's folder; it is not touched")
+    add("-o", "--out", type=Path, required=True, metavar="DIR", help="where the rest goes")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Save, and say what is lost; 1 if `run.json` is."""
+    from mltune.workflow.salvage import salvage
+
+    result = salvage(args.run_folder, args.out)
+    if args.json:
+        print_json(result.to_json())
+    else:
+        print(f"{result.folder}: {result.measurements} measurements saved")
+        for line in result.lost:
+            print(f"lost: {line}")
+        if result.info_error:
+            print(f"lost: {result.info_error}")
+    return 1 if result.info_error else 0

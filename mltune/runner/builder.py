@@ -1,0 +1,63 @@
+"""A process that only builds: `python -m mltune.runner.builder DEVICE`.
+
+What it builds comes to the worker through the driver's own disk cache. It speaks like the worker
+(see `messages`), and is as expendable.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from mltune.device import BuildError, DeviceLostError, LaunchError, LimitError, OpenCLDevice
+from mltune.record import Status
+from mltune.runner.bench import CACHED_CPU_SECONDS
+from mltune.runner.channel import Channel
+from mltune.runner.messages import Outcome, Request, Stage
+from mltune.runner.probe import probe_problem
+from mltune.runner.workspace import Workspace
+
+
+def main(spec: str) -> int:
+    """Open the device, say so, and build until the input ends."""
+    channel = Channel()
+    device = channel.open_device(spec)
+    if device is None:
+        return 1
+    channel.say({"device": device.info.to_json()})
+    while True:
+        request = Request.from_json(channel.listen())
+        channel.say({"answer": _build(device, request, channel).to_json()})
+
+
+def _build(device: OpenCLDevice, request: Request, channel: Channel) -> Outcome:
+    """Build one kernel, so far as the driver can be made to compile without measuring."""
+    workspace = None
+    if device.compiles_at_launch:
+        channel.enter(Stage.PREPARING)
+        workspace = Workspace.make(device, probe_problem(request.kernel), request.seed)
+    channel.enter(Stage.BUILDING)
+    cpu_before = time.process_time()
+    try:
+        program = device.build(request.kernel)
+    except BuildError as error:
+        return Outcome(status=Status.BUILD_ERROR, message=str(error))
+    seconds = program.build_seconds
+    if workspace is not None:
+        try:
+            channel.enter(Stage.LAUNCHING)  # a crash from here on may be the kernel's own
+            workspace.restore()
+            execution = workspace.launch(program)
+            execution.wait_until_running()
+            channel.enter(Stage.RUNNING)
+            execution.wait()
+            seconds += execution.delay_seconds
+        except (LimitError, LaunchError, DeviceLostError) as error:
+            # The worker will find the same, and is the one to judge what runs.
+            return Outcome(status=Status.LAUNCH_ERROR, message=str(error), retire=True)
+    is_cached = time.process_time() - cpu_before < CACHED_CPU_SECONDS
+    return Outcome(status=Status.OK, compile_seconds=seconds or None, compile_cached=is_cached)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

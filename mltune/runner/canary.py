@@ -1,0 +1,51 @@
+"""A kernel that is known to be good: it shows whether a device is sound, and how fast it is now.
+
+Every new worker has to compute and check it before it is trusted with anything else, so that no
+config is blamed for a device that is gone. Its time, taken before and after the samples of every
+measurement, is the anchor: when the clock drops or somebody else uses the device, it shows.
+"""
+
+from __future__ import annotations
+
+from mltune.kernel import Kernel
+from mltune.problem import Problem, gemm, gemm_problem
+from mltune.problem.precision import Precision
+from mltune.space.config import Config
+
+CANARY_SIZE = (128, 128, 64)
+_GROUP = (16, 4, 1)
+_NAME = "mltune_canary"
+_SOURCE = """
+__kernel __attribute__((reqd_work_group_size(16, 4, 1)))
+void mltune_canary(__global float *c, __global const float *a, __global const float *b,
+                   const float alpha, const float beta,
+                   const uint size_i, const uint size_j, const uint size_l,
+                   const ulong offset_c, const ulong ld_c, const ulong batch_stride_c,
+                   const ulong offset_a, const ulong ld_a, const ulong batch_stride_a,
+                   const ulong offset_b, const ulong ld_b, const ulong batch_stride_b)
+{
+    const ulong i = get_global_id(0), j = get_global_id(1);
+    if (i >= size_i || j >= size_j)
+        return;
+    float sum = 0.0f;
+    for (ulong l = 0; l < size_l; ++l)
+        sum += a[offset_a + l * ld_a + i] * b[offset_b + j * ld_b + l];
+    c[offset_c + j * ld_c + i] = alpha * sum;
+}
+"""
+
+
+def canary() -> tuple[Kernel, Problem]:
+    """Return the kernel with the problem that it computes."""
+    contraction = gemm(Precision.SINGLE).canonical()
+    kernel = Kernel(
+        name=_NAME,
+        family="canary",
+        contraction=contraction,
+        config=Config.of({}),
+        source=_SOURCE,
+        build_options=(),
+        work_group=_GROUP,
+        macro_tile=_GROUP[:2],
+    )
+    return kernel, gemm_problem(contraction, *CANARY_SIZE)

@@ -1,0 +1,80 @@
+"""A child process's end of the pipes to its parent: JSON lines, and dying with the parent."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+from typing import Any, TextIO
+
+from mltune.device import OpenCLDevice
+from mltune.errors import MltuneError, NoDeviceError
+from mltune.runner.messages import Stage
+
+_PR_SET_PDEATHSIG = 1
+
+
+class Channel:
+    """Reads requests from the standard input, and answers on the standard output.
+
+    Making one takes both streams away from everybody else in this process, and ties the life of
+    the process to its parent's.
+    """
+
+    def __init__(self) -> None:
+        _die_with_parent()
+        source, self._sink = _private_streams()
+        self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        threading.Thread(target=_read, args=(source, self._lines), daemon=True).start()
+
+    def listen(self) -> Any:
+        """Return the next request; the process ends when there is none any more."""
+        return json.loads(self._lines.get())
+
+    def say(self, message: dict[str, Any]) -> None:
+        """Write one line."""
+        self._sink.write(json.dumps(message, allow_nan=False) + "\n")
+        self._sink.flush()
+
+    def enter(self, stage: Stage) -> None:
+        """Say that the work enters another stage."""
+        self.say({"stage": stage.value})
+
+    def open_device(self, spec: str) -> OpenCLDevice | None:
+        """Open a device; None when there is none, which is said."""
+        try:
+            return OpenCLDevice.open(spec)
+        except MltuneError as error:
+            kind = "no_device" if isinstance(error, NoDeviceError) else "usage"
+            self.say({"error": kind, "message": str(error)})
+            return None
+
+
+def _private_streams() -> tuple[TextIO, TextIO]:
+    """Take the standard streams for ourselves: drivers and kernels print to them as well."""
+    source = os.fdopen(os.dup(0), "r", encoding="utf-8")
+    sink = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
+    return source, sink
+
+
+def _read(source: TextIO, lines: queue.SimpleQueue[str]) -> None:
+    """Pass lines on, and end the process with the input, even while a kernel runs."""
+    for line in source:
+        lines.put(line)
+    os._exit(0)
+
+
+def _die_with_parent() -> None:
+    """Ask Linux for SIGKILL when the parent ends, should the input's end go unnoticed."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -1,0 +1,36 @@
+"""What no device can do: a lower bound for the time of a problem, to refuse impossible times.
+
+It is generous on purpose. It is there to catch a clock that is wrong, not to model a device.
+"""
+
+from __future__ import annotations
+
+from mltune.device_info import DeviceInfo
+from mltune.problem import Problem
+from mltune.problem.precision import Precision
+
+# The most floating-point operations that any unit does in a cycle by 2026: on a GPU those of its
+# matrix units, on a processor two fused multiply-adds of 512 bits in every core.
+_GPU_FLOPS = {
+    Precision.HALF: 4096,
+    Precision.SINGLE: 2048,
+    Precision.DOUBLE: 512,
+    Precision.COMPLEX_SINGLE: 2048,
+    Precision.COMPLEX_DOUBLE: 512,
+}
+_CPU_FLOPS = {
+    Precision.HALF: 2048,
+    Precision.SINGLE: 64,
+    Precision.DOUBLE: 32,
+    Precision.COMPLEX_SINGLE: 64,
+    Precision.COMPLEX_DOUBLE: 32,
+}
+_MARGIN = 3  # clocks may be boosted above what the driver says
+
+
+def least_seconds(problem: Problem, device: DeviceInfo) -> float:
+    """Return a time that no kernel can undercut; 0 where the device's clock is not known."""
+    table = _CPU_FLOPS if device.kind == "cpu" else _GPU_FLOPS
+    per_cycle = table[problem.contraction.precision]
+    per_second = _MARGIN * per_cycle * device.compute_units * device.clock_mhz * 1e6
+    return problem.flops / per_second if per_second else 0.0

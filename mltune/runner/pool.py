@@ -1,0 +1,217 @@
+"""Builder processes beside the worker: the next kernels are built while this one is measured.
+
+On a device of its own (a GPU) builds begin at once. Where the device *is* the processor that
+builds, a build would spoil the times of what runs meanwhile: there the builds wait until the
+first of them is needed, and then all of them run together while nothing is measured.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, wait
+
+from mltune.device_info import DeviceInfo
+from mltune.kernel import Kernel
+from mltune.problem import Problem
+from mltune.record import Status
+from mltune.runner.messages import Outcome, Request, Stage
+from mltune.runner.probe import probe_problem
+from mltune.runner.process import WorkerDiedError, WorkerProcess, python_module
+from mltune.runner.timing import SamplingPlan
+
+MOST_BUILDERS = 8
+"""On NVIDIA's driver more than eight builders never built more kernels a second."""
+
+_SHARED_CORES = 4
+_START_SECONDS = 120.0
+_LINGER_SECONDS = 2.0  # how long a builder waits for the launch that makes PoCL compile
+_FAREWELL_SECONDS = 5.0
+_log = logging.getLogger(__name__)
+
+
+def default_builders(device: DeviceInfo) -> int:
+    """How many builders suit this machine; 0 means that the worker builds by itself.
+
+    The worker keeps one core. Where device and builders share few cores, builders would only
+    cost their start.
+    """
+    cores = len(os.sched_getaffinity(0))
+    if device.kind == "cpu":
+        return min(cores, MOST_BUILDERS) if cores >= _SHARED_CORES else 0
+    return min(max(cores - 1, 1), MOST_BUILDERS)
+
+
+class BuilderPool:
+    """Builds kernels ahead of their measurement.
+
+    A kernel that the compiler refuses, or does not finish in time, is told as such. A builder
+    that dies while compiling is replaced and tries again: only a kernel that ends two builders
+    is blamed. What a kernel does when it runs is for the worker to find out.
+
+    Args:
+        device_spec: as `mltune.device.choose` takes it.
+        builders: how many processes.
+        build_timeout_seconds: limit for one build.
+        shares_cores: whether the device computes on the cores that build.
+        command: starts a builder; the device's name is appended.
+    """
+
+    def __init__(
+        self,
+        device_spec: str,
+        builders: int,
+        build_timeout_seconds: float,
+        *,
+        shares_cores: bool,
+        command: Sequence[str] = python_module("mltune.runner.builder"),
+    ) -> None:
+        self._command = (*command, device_spec)
+        self._limits = {
+            Stage.STARTING: _START_SECONDS,
+            Stage.PREPARING: _START_SECONDS,
+            Stage.BUILDING: build_timeout_seconds,
+            Stage.LAUNCHING: build_timeout_seconds,
+            Stage.RUNNING: _LINGER_SECONDS,
+        }
+        self._shares_cores = shares_cores
+        self._closing = False
+        self._waiting: list[tuple[Kernel, int]] = []
+        self._futures: dict[str, Future[Outcome]] = {}
+        self._tasks: queue.SimpleQueue[tuple[Kernel, int, Future[Outcome]] | None] = (
+            queue.SimpleQueue()
+        )
+        self._builders: dict[int, WorkerProcess] = {}
+        self._spans: list[tuple[float, float]] = []
+        self._threads = [
+            threading.Thread(target=self._serve, args=(number,), daemon=True)
+            for number in range(builders)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def spans(self) -> list[tuple[float, float]]:
+        """When each build began and ended, by the monotonic clock."""
+        return list(self._spans)
+
+    def begin(self, kernel: Kernel, seed: int) -> None:
+        """Have a kernel built, unless it has been asked for already."""
+        if kernel.source_hash in self._futures:
+            return
+        self._futures[kernel.source_hash] = Future()
+        self._waiting.append((kernel, seed))
+        if not self._shares_cores:
+            self._release()
+
+    def take(self, kernel: Kernel) -> Outcome | None:
+        """Wait for a kernel that was begun and return how its build ended, once.
+
+        None when it was never begun, or taken before.
+        """
+        future = self._futures.get(kernel.source_hash)
+        if future is None:
+            return None
+        if not future.done():
+            self._release()
+        if self._shares_cores:  # nothing may build while the device measures
+            wait([each for each in self._futures.values() if each.running()])
+        outcome = future.result()
+        del self._futures[kernel.source_hash]
+        return outcome
+
+    def close(self) -> None:
+        """End all builders, at once."""
+        self._closing = True
+        for _ in self._threads:
+            self._tasks.put(None)
+        for builder in list(self._builders.values()):
+            builder.signal()
+        for thread in self._threads:
+            thread.join(_FAREWELL_SECONDS)
+
+    def _release(self) -> None:
+        for kernel, seed in self._waiting:
+            future = self._futures[kernel.source_hash]
+            future.set_running_or_notify_cancel()
+            self._tasks.put((kernel, seed, future))
+        self._waiting.clear()
+
+    def _serve(self, number: int) -> None:
+        """Work through the tasks with one builder process; runs in a thread of its own."""
+        while (task := self._tasks.get()) is not None and not self._closing:
+            kernel, seed, future = task
+            begin = time.monotonic()
+            try:
+                outcome = self._build(number, kernel, seed)
+            except BaseException as error:  # noqa: BLE001  # else who waits would wait for ever
+                future.set_exception(error)
+            else:
+                self._spans.append((begin, time.monotonic()))
+                future.set_result(outcome)
+        self._retire(number)
+
+    def _build(self, number: int, kernel: Kernel, seed: int) -> Outcome:
+        problem = probe_problem(kernel)
+        deaths: list[WorkerDiedError] = []
+        while len(deaths) < 2 and not self._closing:
+            stage = Stage.STARTING
+            try:
+                builder = self._builders.get(number) or self._start(number)
+                builder.send(_request(problem, kernel, seed).to_json())
+                while True:
+                    message = builder.receive(self._limits[stage])
+                    if "answer" in message:
+                        break
+                    stage = Stage(message["stage"])
+            except TimeoutError:
+                self._retire(number)
+                if stage in (Stage.BUILDING, Stage.LAUNCHING):
+                    text = f"stopped while {stage.value}, after {self._limits[stage]:g} s"
+                    return Outcome(status=Status.TIMEOUT, message=text)
+                return _for_the_worker("the builder hung")
+            except WorkerDiedError as error:
+                self._retire(number)
+                if stage in (Stage.LAUNCHING, Stage.RUNNING):
+                    return _for_the_worker(str(error))
+                deaths.append(error)
+                if len(deaths) > 1 and (stage is Stage.STARTING or error.outsider):
+                    return _for_the_worker(str(error))  # hardly the kernel's doing
+                continue
+            outcome = Outcome.from_json(message["answer"])
+            if outcome.retire:
+                self._retire(number)
+            return outcome
+        text = f"twice: a builder, while building, {deaths[-1]}" if deaths else "closing"
+        return Outcome(status=Status.CRASHED, message=text)
+
+    def _start(self, number: int) -> WorkerProcess:
+        builder = WorkerProcess(self._command)
+        self._builders[number] = builder
+        if self._closing:
+            builder.kill()
+        message = builder.receive(self._limits[Stage.STARTING])
+        if "device" not in message:
+            self._retire(number)
+            raise WorkerDiedError(str(message.get("message", "could not open the device")))
+        return builder
+
+    def _retire(self, number: int) -> None:
+        builder = self._builders.pop(number, None)
+        if builder is not None:
+            builder.kill()
+
+
+def _request(problem: Problem, kernel: Kernel, seed: int) -> Request:
+    plan = SamplingPlan(samples=1)
+    return Request(problem=problem, kernel=kernel, plan=plan, seed=seed, run_seconds=1)
+
+
+def _for_the_worker(reason: str) -> Outcome:
+    """Leave the verdict to the worker, which has the kernel to itself."""
+    _log.info("a builder gave up: %s", reason)
+    return Outcome(status=Status.LAUNCH_ERROR, message=reason)

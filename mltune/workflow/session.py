@@ -1,0 +1,224 @@
+"""One process's work on a run: trials up to the budget, then the leaders' cross-benchmark."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from mltune.problem import Problem
+from mltune.record import Measurement, Status
+from mltune.record.run import Run
+from mltune.runner import Runner
+from mltune.runner.observe import ENERGY as ENERGY_SEEN
+from mltune.search import Searcher
+from mltune.space.config import Config
+from mltune.workflow.finale import FINAL, SIDELINED
+from mltune.workflow.options import ENERGY
+from mltune.workflow.progress import Progress
+from mltune.workflow.steady import SteadyTimes
+from mltune.workflow.trials import Trial, group_trials, leaders
+
+Show = Callable[[Progress], None]
+
+ROUNDS = 3
+"""Interleaved rounds in which the contenders of a size are measured undisturbed."""
+
+_MOST_ROUNDS = 9
+_CONTENDS = 1.1  # a leader this much slower than the fastest of a size needs one round only
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 2.0
+
+
+class Session:
+    """Asks, measures and tells until the budget is used; then measures the leaders again.
+
+    Args:
+        run: is added to; what it holds already is not measured again.
+        runner: measures.
+        searcher: proposes; it is told about the trials that the run holds.
+        budget: trials, those of earlier sessions included.
+        show: is told about the progress after every trial.
+    """
+
+    def __init__(
+        self, run: Run, runner: Runner, searcher: Searcher, budget: int, show: Show
+    ) -> None:
+        self._run = run
+        self._runner = runner
+        self._searcher = searcher
+        self._problems = run.info.problems
+        self._budget = budget
+        self._show = show
+        before = run.store.measurements()
+        self._steady = SteadyTimes(before)
+        self._trials = list(group_trials(m for m in before if m.phase == "search"))
+        self._fastest: dict[Problem, float] = {}
+        for measurement in before:
+            self._note_speed(measurement)
+        self._ahead: deque[Config] = deque()
+        self._started = time.monotonic()
+        self._new = 0
+
+    def search(self) -> None:
+        """Finish the trial that was cut off, if any, then ask for more."""
+        self._show(self._progress())
+        for position, trial in enumerate(self._trials):
+            if trial.missing(self._problems):
+                self._trials[position] = self._measure(trial)
+            self._tell(self._trials[position])
+        while len(self._trials) < self._budget:
+            self._ask()
+            if not self._ahead:
+                return
+            number = self._trials[-1].number + 1 if self._trials else 0
+            trial = self._measure(Trial(number, self._ahead.popleft(), ()))
+            self._trials.append(trial)
+            self._new += 1
+            self._tell(trial)
+            self._show(self._progress())
+
+    def measure_leaders(self) -> None:
+        """Measure the leaders again, size by size: the times that later stages rely on.
+
+        In each round every contender of a size is measured once, one after the other, so that
+        whatever changes with time meets all of them alike. A measurement whose anchor was slow is
+        put aside, and made again in a later round.
+        """
+        chosen = leaders(self._trials, worth=self._worth)
+        rows: dict[tuple[Problem, Config], list[Measurement]] = defaultdict(list)
+        for measurement in self._run.store.measurements(FINAL):
+            rows[measurement.problem, measurement.config].append(measurement)
+        total = len(chosen) * len(self._problems)
+        started = time.monotonic()
+        for position, problem in enumerate(self._problems):
+            pause = _FIRST_PAUSE_SECONDS
+            for number in range(_MOST_ROUNDS):
+                lacking = [t for t in chosen if self._lacks(problem, t, chosen, rows)]
+                if not lacking:
+                    break
+                is_last = number == _MOST_ROUNDS - 1
+                disturbed = 0
+                for trial in lacking:
+                    row = self._measure_final(problem, trial, rows, keep=is_last)
+                    if row.phase == FINAL:
+                        rows[problem, trial.config].append(row)
+                    disturbed += row.phase == SIDELINED
+                    done = sum(bool(rows[p, t.config]) for p in self._problems for t in chosen)
+                    self._show(self._leaders_progress(min(done, total - 1), total, started))
+                if disturbed:
+                    time.sleep(pause)  # whatever it is may be over soon
+                    pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+            done = (position + 1) * len(chosen)
+            self._show(self._leaders_progress(done, total, started))
+
+    def _ask(self) -> None:
+        """Ask for a config, and for as many more as the runner can prepare meanwhile."""
+        left = self._budget - len(self._trials)
+        while len(self._ahead) < min(1 + self._runner.ahead, left):
+            config = self._searcher.ask()
+            if config is None:
+                return
+            self._runner.prepare(self._problems[0], config)
+            self._ahead.append(config)
+
+    def _measure(self, trial: Trial) -> Trial:
+        measurements = list(trial.measurements)
+        for problem in trial.missing(self._problems):
+            row = self._runner.run(problem, trial.config, to_beat=self._fastest.get(problem))
+            row = self._run.store.add(replace(row, trial=trial.number, phase="search"))
+            self._steady.note(row)
+            self._note_speed(row)
+            measurements.append(row)
+            if row.status is not Status.OK:
+                break
+        return Trial(trial.number, trial.config, tuple(measurements))
+
+    def _measure_final(
+        self,
+        problem: Problem,
+        trial: Trial,
+        rows: dict[tuple[Problem, Config], list[Measurement]],
+        *,
+        keep: bool,
+    ) -> Measurement:
+        earlier = bool(rows[problem, trial.config])
+        row = self._runner.run(problem, trial.config, checked=earlier)
+        self._steady.note(row)
+        is_quiet = self._steady.slowdown(row) == 1
+        # The last round counts for want of better; its anchor stays in the record.
+        phase = FINAL if is_quiet or (keep and not earlier) else SIDELINED
+        return self._run.store.add(replace(row, trial=trial.number, phase=phase))
+
+    def _lacks(
+        self,
+        problem: Problem,
+        trial: Trial,
+        chosen: tuple[Trial, ...],
+        rows: dict[tuple[Problem, Config], list[Measurement]],
+    ) -> bool:
+        """Whether a leader needs another round on a size."""
+        mine = rows[problem, trial.config]
+        if not mine:
+            return True
+        if len(mine) >= ROUNDS or any(row.status is not Status.OK for row in mine):
+            return False
+        fastest = min(
+            speed for each in chosen if (speed := _fastest(rows[problem, each.config])) is not None
+        )
+        own = _fastest(mine)
+        return own is not None and own <= _CONTENDS * fastest
+
+    def _worth(self, measurement: Measurement) -> float | None:
+        """What the search makes small, with the drift of the device taken out."""
+        if self._run.info.objective == ENERGY:
+            return measurement.seen(ENERGY_SEEN)
+        return self._steady.seconds(measurement)
+
+    def _note_speed(self, measurement: Measurement) -> None:
+        median = measurement.median
+        if median is not None:
+            known = self._fastest.get(measurement.problem, median)
+            self._fastest[measurement.problem] = min(known, median)
+
+    def _tell(self, trial: Trial) -> None:
+        failure = trial.failure
+        value = trial.value_by(self._worth)
+        if failure is None and value is None:
+            return  # nothing was metered: the searcher never hears of it, and does not ask again
+        self._searcher.tell(trial.config, value, failure.status if failure else Status.OK)
+
+    def _leaders_progress(self, done: int, total: int, started: float) -> Progress:
+        elapsed = time.monotonic() - started
+        return replace(
+            self._progress(),
+            phase="leaders",
+            done=done,
+            total=total,
+            per_minute=None,
+            seconds_left=elapsed / done * (total - done) if 0 < done < total else None,
+        )
+
+    def _progress(self) -> Progress:
+        speeds = [speed for trial in self._trials if (speed := trial.gflops) is not None]
+        failures = Counter(
+            failure.status.value
+            for trial in self._trials
+            if (failure := trial.failure) is not None
+        )
+        elapsed = time.monotonic() - self._started
+        left = max(0, self._budget - len(self._trials))
+        return Progress(
+            phase="search",
+            done=len(self._trials),
+            total=max(self._budget, len(self._trials)),
+            best_gflops=max(speeds, default=None),
+            per_minute=60 * self._new / elapsed if self._new else None,
+            seconds_left=elapsed / self._new * left if self._new and left else None,
+            failures=tuple(failures.most_common()),
+        )
+
+
+def _fastest(rows: Sequence[Measurement]) -> float | None:
+    """The smallest median; None if there is none."""
+    return min((median for row in rows if (median := row.median) is not None), default=None)

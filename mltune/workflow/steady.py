@@ -1,0 +1,47 @@
+"""Times with the drift of the device taken out, by the anchor that each was measured beside.
+
+A measurement keeps the time of a known kernel, run just before and after it. Where that took
+clearly longer than it does on this run when nothing is in the way, so did the measurement: the
+clock was down, or somebody else was at work.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable
+
+from mltune.record import Measurement
+from mltune.runner.live import ANCHOR
+
+DISTURBED = 1.1
+"""An anchor slower than this, relative to a quiet one, is more than its own noise."""
+
+_QUIET_SHARE = 4  # the first quarter is quiet; its very fastest may be lucky
+
+
+class SteadyTimes:
+    """Knows how fast the anchor is when nothing disturbs it, from all measurements so far."""
+
+    def __init__(self, measurements: Iterable[Measurement] = ()) -> None:
+        self._anchors: list[float] = []
+        for measurement in measurements:
+            self.note(measurement)
+
+    def note(self, measurement: Measurement) -> None:
+        """Learn from one more measurement."""
+        anchor = measurement.seen(ANCHOR)
+        if anchor is not None:
+            bisect.insort(self._anchors, anchor)
+
+    def slowdown(self, measurement: Measurement) -> float:
+        """How much slower than when undisturbed the device was; 1 while within the noise."""
+        anchor = measurement.seen(ANCHOR)
+        if anchor is None or not self._anchors:
+            return 1.0
+        ratio = anchor / self._anchors[len(self._anchors) // _QUIET_SHARE]
+        return ratio if ratio > DISTURBED else 1.0
+
+    def seconds(self, measurement: Measurement) -> float | None:
+        """The median, had the device not been slowed down; None if it failed."""
+        median = measurement.median
+        return None if median is None else median / self.slowdown(measurement)

@@ -1,0 +1,108 @@
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from mltune.kernel import Kernel
+from mltune.record import Status
+from mltune.runner.pool import BuilderPool
+
+Make = Callable[..., Kernel]
+
+
+@pytest.fixture
+def pool(device_spec: str) -> Iterator[BuilderPool]:
+    made = BuilderPool(device_spec, 1, 10.0, shares_cores=True)
+    yield made
+    made.close()
+
+
+def fresh(kernel: Kernel, line: str = "") -> Kernel:
+    """A kernel that no cache has."""
+    source = kernel.source.replace("{", f"{{ /* {time.time_ns()} */", 1)
+    return replace(kernel, source=f"{line}\n{source}")
+
+
+def test_a_build_is_told_once(pool: BuilderPool, naive_kernel: Make) -> None:
+    good, bad = naive_kernel(), naive_kernel("syntax")
+    for kernel in (good, bad, good):
+        pool.begin(kernel, 0)
+
+    outcome = pool.take(good)
+    refused = pool.take(bad)
+
+    assert outcome is not None
+    assert outcome.status is Status.OK
+    assert outcome.compile_seconds
+    assert refused is not None
+    assert refused.status is Status.BUILD_ERROR
+    assert pool.take(good) is None
+    assert len(pool.spans) == 2
+
+
+def test_what_runs_badly_is_left_to_the_worker_and_hurts_no_other(
+    pool: BuilderPool, naive_kernel: Make
+) -> None:
+    faults = ("write_far", "endless", "local_memory")
+    for fault in faults:
+        pool.begin(naive_kernel(fault), 0)
+    pool.begin(naive_kernel(), 0)
+
+    for fault in faults:
+        outcome = pool.take(naive_kernel(fault))
+        assert outcome is not None
+        assert outcome.status is Status.LAUNCH_ERROR
+    healthy = pool.take(naive_kernel())
+    assert healthy is not None
+    assert healthy.status is Status.OK
+
+
+def test_a_kernel_that_kills_its_compiler_twice_is_blamed(
+    pool: BuilderPool, naive_kernel: Make
+) -> None:
+    kernel = fresh(naive_kernel(), "#pragma clang __debug crash")
+    pool.begin(kernel, 0)
+    pool.begin(naive_kernel(), 0)
+
+    outcome = pool.take(kernel)
+    healthy = pool.take(naive_kernel())
+
+    assert outcome is not None
+    assert outcome.status is Status.CRASHED
+    assert outcome.message.startswith("twice: a builder, while building, was killed by SIG")
+    assert healthy is not None
+    assert healthy.status is Status.OK
+
+
+def test_a_builder_killed_from_outside_is_nobodys_fault(
+    pool: BuilderPool, naive_kernel: Make
+) -> None:
+    pool.begin(naive_kernel(), 0)
+    pool.take(naive_kernel())
+    (builder,) = pool._builders.values()
+    os.kill(builder.pid, signal.SIGKILL)
+    pool.begin(naive_kernel(), 0)
+
+    outcome = pool.take(naive_kernel())
+
+    assert outcome is not None
+    assert outcome.status is Status.OK
+
+
+def test_a_build_over_its_limit_is_stopped(device_spec: str, naive_kernel: Make) -> None:
+    unroll = "float x = alpha;\n" + "x = sin(x) + cos(x * 3);\n" * 3000 + "c[0] = x;"
+    kernel = naive_kernel()
+    source = kernel.source.replace("{", f"{{ /* {time.time_ns()} */ {unroll}", 1)
+    pool = BuilderPool(device_spec, 1, 0.3, shares_cores=False)
+    try:
+        pool.begin(slow := replace(kernel, source=source), 0)
+        outcome = pool.take(slow)
+    finally:
+        pool.close()
+
+    assert outcome is not None
+    assert outcome.status is Status.TIMEOUT
+    assert outcome.message.startswith("stopped while building")
