@@ -1,0 +1,204 @@
+"""Kills `mltune search` at random moments, resumes it, and checks that nothing is lost.
+
+    python tests/benchmarks/kills.py --kills 20 --budget 40 --sizes tiny
+
+Only the command itself gets SIGKILL; its worker has to notice. Before every kill the rows that
+are committed are noted, and all of them must be there afterwards. At the end the run must hold
+exactly the budget, every trial whole and none twice. When a run ends before its kill comes,
+another one begins. The exit code is 0 when every check held.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mltune.record import Measurement
+from mltune.record.run import INFO_NAME, Run
+from mltune.workflow.search import problems_of
+from mltune.workflow.trials import group_trials
+
+_WORKER_SECONDS = 5.0
+
+
+class LostError(Exception):
+    """A check did not hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """One kill: what was committed before it, what was there after it."""
+
+    number: int
+    after_seconds: float
+    rows_before: int
+    rows_after: int
+    trials: int
+    unfinished: int
+    worker: str
+
+
+def main() -> int:
+    """Kill and resume, print a table, and say whether all checks held."""
+    options = _options()
+    chooser = random.Random(options.seed)
+    root = options.folder or Path(tempfile.mkdtemp(prefix="mltune-kills-"))
+    print(f"{options.kills} kills, seed {options.seed}, in {root}")
+    print("kill  after s  rows before  rows after  trials  unfinished  worker")
+    kills = runs = 0
+    try:
+        while kills < options.kills:
+            runs += 1
+            folder = root / f"run-{runs}"
+            while kills < options.kills:
+                delay = chooser.uniform(options.shortest, options.longest)
+                kill = _kill_once(options, folder, kills + 1, delay)
+                if kill is None:
+                    break
+                kills += 1
+                print(
+                    f"{kill.number:4}  {kill.after_seconds:7.2f}  {kill.rows_before:11}  "
+                    f"{kill.rows_after:10}  {kill.trials:6}  {kill.unfinished:10}  {kill.worker}",
+                    flush=True,
+                )
+            rows = _finish(options, folder)
+            print(f"{folder.name}: ended with {options.budget} trials, {rows} measurements")
+    except LostError as error:
+        print(f"FAILED: {error}")
+        return 1
+    print(f"{kills} kills in {runs} run(s): no committed row lost, no trial twice, no worker left")
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--budget", type=int, default=40)
+    parser.add_argument("--sizes", default="tiny")
+    parser.add_argument("--space")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--shortest", type=float, default=0.2, help="seconds before a kill")
+    parser.add_argument("--longest", type=float, default=4.0, help="seconds before a kill")
+    parser.add_argument("--folder", type=Path, help="for the runs (default: a temporary one)")
+    return parser.parse_args()
+
+
+def _command(options: argparse.Namespace, folder: Path) -> list[str]:
+    command = [sys.executable, "-m", "mltune", "search", "--run", str(folder), "--quiet"]
+    if (folder / INFO_NAME).exists():
+        return [*command, "--resume"]
+    command += ["--budget", str(options.budget), "--sizes", options.sizes]
+    command += ["--device", options.device]
+    return [*command, "--space", options.space] if options.space else command
+
+
+def _kill_once(
+    options: argparse.Namespace, folder: Path, number: int, delay: float
+) -> Kill | None:
+    """Start or resume, kill after a while, and check; None if it ended before."""
+    earlier = _rows(folder)
+    process = subprocess.Popen(_command(options, folder), stdout=subprocess.DEVNULL)
+    try:
+        code = process.wait(timeout=delay)
+    except subprocess.TimeoutExpired:
+        pass
+    else:
+        if code:
+            raise LostError(f"{folder}: the command ended with exit code {code}")
+        return None
+    before = _rows(folder)
+    workers = _children(process.pid)
+    process.kill()
+    process.wait()
+    after = _rows(folder)
+    if earlier != before[: len(earlier)] or before != after[: len(before)]:
+        raise LostError(f"{folder}: a committed row is gone or changed")
+    if [row.id for row in after] != list(range(1, len(after) + 1)):
+        raise LostError(f"{folder}: the rows' numbers have a gap")
+    unfinished = _unfinished(folder, after)
+    if unfinished > 1:
+        raise LostError(f"{folder}: {unfinished} trials lack measurements, at most one may")
+    deadline = time.monotonic() + _WORKER_SECONDS
+    while left := [pid for pid in workers if _runs(pid)]:
+        if time.monotonic() > deadline:
+            raise LostError(f"the worker {left[0]} outlives its parent")
+        time.sleep(0.05)
+    return Kill(
+        number=number,
+        after_seconds=delay,
+        rows_before=len(before),
+        rows_after=len(after),
+        trials=len({row.trial for row in after}),
+        unfinished=unfinished,
+        worker="gone" if workers else "none yet",
+    )
+
+
+def _finish(options: argparse.Namespace, folder: Path) -> int:
+    """Let a run end, and return how many measurements it has."""
+    earlier = _rows(folder)
+    command = [*_command(options, folder), "--json"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    if answer.returncode:
+        raise LostError(f"{folder}: resuming ended with exit code {answer.returncode}: "
+                        f"{answer.stderr}")  # fmt: skip
+    rows = _rows(folder)
+    if earlier != rows[: len(earlier)]:
+        raise LostError(f"{folder}: resuming lost or changed a row")
+    trials = group_trials(row for row in rows if row.phase == "search")
+    if len(trials) != options.budget or json.loads(answer.stdout)["trials"] != options.budget:
+        raise LostError(f"{folder}: {len(trials)} trials, asked for {options.budget}")
+    if len({trial.config for trial in trials}) != len(trials):
+        raise LostError(f"{folder}: a config was tried twice")
+    measured = Counter((row.phase, row.config, row.problem) for row in rows)
+    if max(measured.values()) > 1:
+        raise LostError(f"{folder}: a size was measured twice in one trial")
+    if _unfinished(folder, rows):
+        raise LostError(f"{folder}: a trial lacks measurements at the end")
+    return len(rows)
+
+
+def _rows(folder: Path) -> Sequence[Measurement]:
+    if not (folder / INFO_NAME).exists():
+        return []
+    with Run.open(folder) as run:
+        return run.store.measurements()
+
+
+def _unfinished(folder: Path, rows: Sequence[Measurement]) -> int:
+    """How many trials lack a size, although none of their measurements failed."""
+    if not rows:
+        return 0
+    with Run.open(folder) as run:
+        problems = problems_of(run.info)
+    trials = group_trials(row for row in rows if row.phase == "search")
+    return sum(bool(trial.missing(problems)) for trial in trials)
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process is there and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+if __name__ == "__main__":
+    sys.exit(main())

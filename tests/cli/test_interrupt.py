@@ -1,0 +1,72 @@
+"""Ctrl-C and SIGTERM end a search cleanly: the table so far, and how to go on."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mltune.record.run import INFO_NAME, Run
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Command, Start
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_search_prints_its_table_and_can_go_on(
+    start: Start,
+    mltune: Command,
+    quick_search: tuple[str, ...],
+    tmp_path: Path,
+    number: signal.Signals,
+) -> None:
+    run = tmp_path / "run"
+    process = start(*quick_search, "--budget", "12", "--run", run)
+    _wait_for_rows(run, 8)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert "kernel ms" in out
+    assert f"interrupted; go on with: mltune search --resume --run {run}\n" in out
+    assert "Traceback" not in err
+
+    resumed = mltune("search", "--resume", "--run", run, "--json", "--quiet")
+    assert resumed.code == 0
+    assert resumed.json["trials"] == 12
+
+
+def test_an_interrupt_before_the_search_begins_is_one_line(
+    start: Start, quick_search: tuple[str, ...], tmp_path: Path
+) -> None:
+    process = start(*quick_search, "--run", tmp_path / "run")
+    _wait_for_worker(process.pid)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert (out, err) == ("", "mltune: interrupted\n")
+    assert not (tmp_path / "run" / INFO_NAME).exists()
+
+
+def _wait_for_rows(folder: Path, rows: int) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if (folder / INFO_NAME).exists():
+            with Run.open(folder) as run:
+                if run.store.count() >= rows:
+                    return
+        time.sleep(0.02)
+    pytest.fail("the search does not begin")
+
+
+def _wait_for_worker(pid: int) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if Path(f"/proc/{pid}/task/{pid}/children").read_text():
+            return
+        time.sleep(0.01)
+    pytest.fail("no worker begins")

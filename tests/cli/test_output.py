@@ -1,0 +1,141 @@
+"""What people read: numbers, tables, kernel names and the progress of a search."""
+
+import io
+import sys
+
+import pytest
+
+from mltune.cli.output import (
+    ProgressBar,
+    duration_text,
+    number_text,
+    print_table,
+    short_names,
+    state_text,
+)
+from mltune.workflow.progress import Progress
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0.000"),
+        (13824.4, "13,824"),
+        (999.94, "999.9"),
+        (999.95, "1,000"),
+        (51.4, "51.40"),
+        (0.006074, "0.006074"),
+        (0.00012346, "0.0001235"),
+        (3.2e-7, "3.20e-07"),
+        (-2500.0, "-2,500"),
+    ],
+)
+def test_a_number_has_four_digits_and_no_exponent_unless_tiny(value: float, text: str) -> None:
+    assert number_text(value) == text
+
+
+def test_a_table_puts_text_left_and_numbers_right(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("size", "ms"), [("8x8x8", 1.5), ("512x512x512", None)])
+
+    assert capsys.readouterr().out.splitlines() == [
+        "size            ms",
+        "8x8x8        1.500",
+        "512x512x512      -",
+    ]
+
+
+def test_a_table_without_rows_is_its_header(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("size", "ms"), [])
+
+    assert capsys.readouterr().out == "size  ms\n"
+
+
+def test_kernel_names_are_cut_to_what_tells_them_apart() -> None:
+    names, shared = short_names(["Cij_SB_MT8x2_LU1_VW4", "Cij_SB_MT8x4_LU1_VW8"])
+
+    assert names == ("MT8x2 VW4", "MT8x4 VW8")
+    assert shared == ("Cij", "SB", "LU1")
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_kernel_names_that_do_not_differ_stay_whole(count: int) -> None:
+    assert short_names(["Cij_SB_MT8x2"] * count) == (("Cij SB MT8x2",) * count, ())
+
+
+def test_no_kernels_have_no_names() -> None:
+    assert short_names([]) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.2, "0 s"), (59.6, "1 min 00 s"), (125, "2 min 05 s"), (7384, "2 h 03 min")],
+)
+def test_a_time_left_has_at_most_two_units(seconds: float, text: str) -> None:
+    assert duration_text(seconds) == text
+
+
+def test_the_state_says_best_time_left_rate_and_failures() -> None:
+    progress = Progress(
+        phase="search",
+        done=3,
+        total=9,
+        best_gflops=13824.4,
+        per_minute=41.7,
+        seconds_left=90,
+        failures=(("timeout", 2), ("wrong_result", 1)),
+    )
+
+    assert state_text(progress) == (
+        "best 13,824 GFLOP/s | 1 min 30 s left | 42/min | failed: 2 timeout, 1 wrong_result"
+    )
+
+
+def test_the_state_of_nothing_is_empty() -> None:
+    assert state_text(Progress(phase="search", done=0, total=9)) == ""
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "200"])
+@pytest.mark.parametrize("colour", [True, False])
+def test_the_bar_shows_on_any_terminal(
+    monkeypatch: pytest.MonkeyPatch, columns: str, colour: bool
+) -> None:
+    terminal = _Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    if not colour:
+        monkeypatch.setenv("NO_COLOR", "1")
+
+    with ProgressBar(quiet=False) as bar:
+        bar.note("run [red]x[/red]: 24 configs")
+        bar.show(Progress(phase="search", done=3, total=9, best_gflops=12.5))
+
+    shown = terminal.getvalue()
+    assert "run [red]x[/red]: 24 configs" in shown.replace("\n", "")
+    assert "search 3/9" in shown
+    assert "12.50" in shown
+    assert ("\x1b[38" in shown or "\x1b[3" in shown) == colour
+
+
+def test_without_a_terminal_the_last_line_of_a_phase_is_printed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with ProgressBar(quiet=False) as bar:
+        for done in (1, 2):
+            bar.show(Progress(phase="search", done=done, total=2))
+
+    assert capsys.readouterr().err == "search 2/2\n"
+
+
+def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressBar(quiet=True) as bar:
+        bar.note("hello")
+        bar.show(Progress(phase="search", done=2, total=2))
+
+    assert capsys.readouterr() == ("", "")

@@ -1,0 +1,204 @@
+"""Every verb once for real: the chain from a search to code and back to one measurement."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mltune import __version__
+from mltune.cli.main import VERBS
+from mltune.problem import parse_problem_type
+from mltune.record.run import Run
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Command
+
+WITHOUT_A_DEFAULT = ("--lang", "-o DIR", "--storage", "--replay", "--prior")
+
+
+def test_devices_lists_what_chooses_each_device(mltune: Command, device_spec: str) -> None:
+    listed = mltune("devices", "--json").json["devices"]
+    table = mltune("devices")
+
+    assert any(device["platform"] == device_spec for device in listed)
+    assert all(re.search(rf"^{device['spec']} ", table.out, re.M) for device in listed)
+    assert table.err == ""
+
+
+def test_a_finished_search_has_the_best_kernel_of_every_size(
+    mltune: Command, finished_run: Path
+) -> None:
+    again = mltune("search", "--resume", "--run", finished_run, "--json", "--quiet")
+    document = again.json
+
+    assert again.code == 0
+    assert (document["run"], document["problem"]) == (str(finished_run), "sgemm_nn")
+    assert (document["trials"], document["failed"], document["interrupted"]) == (6, 0, False)
+    assert [best["sizes"][:3] for best in document["best"]] == [
+        [16, 16, 16], [8, 24, 16], [33, 17, 9], [5, 40, 8], [40, 40, 24], [64, 8, 8],
+    ]  # fmt: skip
+    for best in document["best"]:
+        m, n, k = best["sizes"][:3]
+        assert best["gflops"] == pytest.approx(2 * m * n * k / best["seconds"] / 1e9)
+        assert best["kernel"].startswith("Cij_Aik_Bkj_SB_MT")
+        assert best["config"]["vector_width"] == 4
+
+
+def test_the_table_of_a_search_fits_a_terminal(mltune: Command, finished_run: Path) -> None:
+    shown = mltune("search", "--resume", "--run", finished_run, "--quiet")
+    lines = shown.out.splitlines()
+
+    assert shown.err == ""
+    assert lines[1].split() == ["size", "kernel", "ms", "GFLOP/s", "id", "kernel"]
+    assert all(len(line) <= 80 for line in lines[1:8])
+    assert lines[8].startswith("every kernel: Cij Aik Bkj SB ")
+    assert lines[-1].startswith(f"next: mltune train {finished_run}")
+
+
+def test_progress_goes_to_stderr_and_a_used_up_space_ends_the_search(
+    mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    few = ("--sizes", "8x8x8", "--budget", "50", "--sampler", "random", "--run", run)
+
+    done = mltune(*quick_search, *few, "--json")
+
+    assert done.code == 0
+    assert done.json["trials"] == 12
+    assert f"run {run}: sgemm_nn on " in done.err
+    assert "12 configs" in done.err
+    assert "next: mltune train" in done.err
+
+
+def test_a_larger_budget_makes_a_finished_run_longer(
+    mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
+) -> None:
+    small = ("--sizes", "8x8x8", "--run", tmp_path / "run", "--quiet", "--json")
+
+    first = mltune(*quick_search, *small, "--budget", "2")
+    more = mltune("search", "--resume", *small[2:], "--budget", "4")
+
+    assert (first.json["trials"], more.json["trials"]) == (2, 4)
+    with Run.open(tmp_path / "run") as run:
+        searched = [row.config for row in run.store.measurements("search")]
+    assert len(set(searched)) == len(searched) == 4
+
+
+def test_train_says_what_the_model_is_worth(
+    mltune: Command, finished_run: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+
+    trained = mltune("train", finished_run, "-o", folder, "--json").json
+
+    assert trained["model"] == str(folder)
+    assert trained["rows"] > 0
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "candidates.json",
+        "forest.npz",
+        "model.json",
+    ]
+
+
+def test_predict_ranks_and_measures_an_unseen_size(
+    mltune: Command, model: Path, device_spec: str
+) -> None:
+    ranked = mltune("predict", model, 20, 20, 20, "--top", 3, "--json").json
+    measured = mltune(
+        "predict", model, 20, 20, 20, "--top", 2, "--measure", "--device", device_spec, "--json"
+    ).json
+
+    predicted = [entry["predicted_seconds"] for entry in ranked["predictions"]]
+    assert len(predicted) == 3
+    assert predicted == sorted(predicted)
+    assert [entry["status"] for entry in measured["predictions"]] == ["ok", "ok"]
+    times = [entry["measured_seconds"] for entry in measured["predictions"]]
+    assert times == sorted(times)
+
+
+def test_predict_prints_a_table(mltune: Command, model: Path) -> None:
+    shown = mltune("predict", model, 20, 20, 20)
+
+    assert "predicted ms" in shown.out
+    assert shown.out.rstrip().endswith("to see what they really take")
+
+
+def test_predict_explores_configs_that_nobody_measured(mltune: Command, model: Path) -> None:
+    wide = mltune("predict", model, 20, 20, 20, "--top", 12, "--explore", 12, "--json").json
+
+    kernels = [entry["kernel"] for entry in wide["predictions"]]
+    assert len(kernels) == len(set(kernels)) == 12
+
+
+def test_distil_writes_a_selector_and_its_loss(
+    mltune: Command, finished_run: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "selector.json"
+
+    distilled = mltune("distil", finished_run, "-o", path, "--json").json
+
+    assert distilled["selector"] == str(path)
+    assert json.loads(path.read_text())
+    assert distilled["leaves"] >= 1
+    assert all(0 < row["geomean"] <= 1 for row in distilled["regret"])
+
+
+@pytest.mark.parametrize(("language", "made"), [("c", "Makefile"), ("python", "pyproject.toml")])
+def test_export_names_every_file_it_writes(
+    mltune: Command, selector: Path, tmp_path: Path, language: str, made: str
+) -> None:
+    folder = tmp_path / "library"
+
+    exported = mltune("export", selector, "--lang", language, "-o", folder, "--json").json
+
+    files = {path for path in folder.rglob("*") if path.is_file()}
+    assert {Path(name) for name in exported["files"]} == files
+    assert folder / made in files
+    assert exported["warnings"] == []
+
+
+def test_replay_repeats_one_measurement(
+    mltune: Command, finished_run: Path, device_spec: str
+) -> None:
+    replayed = mltune("replay", finished_run, 1, "--device", device_spec, "--json").json
+
+    assert replayed["recorded"]["id"] == 1
+    assert replayed["repeated"]["kernel"] == replayed["recorded"]["kernel"]
+    assert replayed["repeated"]["status"] == "ok"
+    assert replayed["verdict"].split(":")[0] in ("agree", "differ")
+
+
+@pytest.mark.parametrize("verb", ["", *VERBS])
+def test_help_documents_every_option(
+    mltune: Command, capsys: pytest.CaptureFixture[str], verb: str
+) -> None:
+    with pytest.raises(SystemExit) as ending:
+        mltune(*verb.split(), "--help")
+    shown = capsys.readouterr().out
+    _, *options = re.split(r"\n  (?=-)", shown)
+
+    assert ending.value.code == 0
+    assert shown.startswith(f"usage: mltune {verb}".strip())
+    if not verb:
+        assert all(f"{name} " in shown for name in VERBS)
+        return
+    assert f"example: mltune {verb}" in " ".join(shown.split())
+    for option in options:
+        takes_a_value = re.match(r"(-o [A-Z]+, )?--[a-z-]+ [A-Z]", option)
+        if takes_a_value and not option.startswith(WITHOUT_A_DEFAULT):
+            assert "(default: " in " ".join(option.split())
+
+
+def test_the_version_is_that_of_the_package(mltune_process: Command) -> None:
+    shown = mltune_process("--version")
+
+    assert (shown.code, shown.out, shown.err) == (0, f"mltune {__version__}\n", "")
+
+
+def test_the_shared_run_is_of_the_problem_that_is_the_default(finished_run: Path) -> None:
+    with Run.open(finished_run) as run:
+        assert run.info.contraction == parse_problem_type("sgemm_nn")
