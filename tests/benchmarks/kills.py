@@ -11,6 +11,7 @@ another one begins. The exit code is 0 when every check held.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import random
 import subprocess
@@ -24,7 +25,6 @@ from pathlib import Path
 
 from mltune.record import Measurement
 from mltune.record.run import INFO_NAME, Run
-from mltune.workflow.search import problems_of
 from mltune.workflow.trials import group_trials
 
 _WORKER_SECONDS = 5.0
@@ -160,7 +160,7 @@ def _finish(options: argparse.Namespace, folder: Path) -> int:
         raise LostError(f"{folder}: {len(trials)} trials, asked for {options.budget}")
     if len({trial.config for trial in trials}) != len(trials):
         raise LostError(f"{folder}: a config was tried twice")
-    measured = Counter((row.phase, row.config, row.problem) for row in rows)
+    measured = Counter((row.config, row.problem) for row in rows if row.phase == "search")
     if max(measured.values()) > 1:
         raise LostError(f"{folder}: a size was measured twice in one trial")
     if _unfinished(folder, rows):
@@ -180,16 +180,18 @@ def _unfinished(folder: Path, rows: Sequence[Measurement]) -> int:
     if not rows:
         return 0
     with Run.open(folder) as run:
-        problems = problems_of(run.info)
+        problems = run.info.problems
     trials = group_trials(row for row in rows if row.phase == "search")
     return sum(bool(trial.missing(problems)) for trial in trials)
 
 
 def _children(pid: int) -> list[int]:
-    try:
-        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []
+    """The processes that a process has started and that still run, whichever thread did."""
+    found: list[int] = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += map(int, path.read_text().split())
+    return found
 
 
 def _runs(pid: int) -> bool:
