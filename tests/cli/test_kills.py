@@ -15,7 +15,7 @@ def test_no_committed_measurement_is_lost_by_sigkill(
     options = {
         "kills": 3,
         "budget": 12,
-        "sizes": "tiny",
+        "sizes": "16x16x16,33x17x9",
         "space": quick_space,
         "device": device_spec,
         "seed": 1,

@@ -1,0 +1,82 @@
+"""The configs beside a cost model: who may be proposed, and files that are not right."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mltune.errors import UsageError
+from mltune.record import Measurement, Status
+from mltune.record.run_info import RunInfo
+from mltune.workflow.candidates import CANDIDATES_NAME, Candidates
+from mltune.workflow.recorded import Recorded
+
+Make = Callable[..., Measurement]
+
+
+@pytest.fixture
+def candidates(info: RunInfo, make: Make) -> Candidates:
+    rows = (
+        *(make(0, 8, 1.0), make(0, 16, 1.0)),
+        *(make(1, 8, 0.1), make(1, 16, Status.CRASHED)),
+        make(2, 8, 2.0),
+    )
+    return Candidates.of(Recorded((info,), rows))
+
+
+def test_a_config_that_ever_failed_is_no_candidate(candidates: Candidates) -> None:
+    assert [config.int("depth_u") for config in candidates.configs] == [1, 4]
+
+
+def test_what_is_written_reads_back(candidates: Candidates, tmp_path: Path) -> None:
+    candidates.write(tmp_path)
+
+    assert Candidates.read(tmp_path) == candidates
+
+
+def test_the_space_is_there_for_configs_that_nobody_measured(
+    candidates: Candidates, info: RunInfo
+) -> None:
+    assert candidates.bound_space(info.device).size == 2
+
+
+def test_a_folder_without_candidates_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"candidates\.json: cannot be read: No such file"):
+        Candidates.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"schema": 2}, "schema must be 1, got 2"),
+        ({"contraction": "sgemm?"}, "candidates.json: "),
+        ({"contraction": None}, "is no list of candidates"),
+        ({"configs": 3}, "is no list of candidates"),
+        ({"configs": [3]}, "candidates.json: "),
+        ({"configs": [{"depth_u": 1.5}]}, "candidates.json: "),
+    ],
+)
+def test_a_wrong_file_is_one_line(
+    candidates: Candidates, tmp_path: Path, changes: dict[str, Any], words: str
+) -> None:
+    candidates.write(tmp_path)
+    path = tmp_path / CANDIDATES_NAME
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+    with pytest.raises(UsageError) as refusal:
+        Candidates.read(tmp_path)
+
+    assert words in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("text", [b"{", b"\xff", b"[" * 100000, b"[1]", b"null"])
+def test_a_file_that_is_no_document_is_one_line(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / CANDIDATES_NAME).write_bytes(text)
+
+    with pytest.raises(UsageError, match=r"candidates\.json: is "):
+        Candidates.read(tmp_path)

@@ -1,0 +1,52 @@
+"""Runs that are read together must belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mltune.errors import UsageError
+from mltune.problem import parse_problem_type
+from mltune.record import Measurement
+from mltune.record.run_info import RunInfo
+from mltune.workflow.recorded import read_runs
+
+Make = Callable[..., Measurement]
+Save = Callable[..., Path]
+
+
+def test_runs_are_read_together(info: RunInfo, make: Make, save: Save) -> None:
+    first = save("first", replace(info, created="2026-11-19T08:00:00+00:00"), [make(0, 8, 1.0)])
+    second = save("second", replace(info, created="2026-11-21T08:00:00+00:00"), [make(1, 16, 1.0)])
+
+    both = read_runs([first, second])
+
+    assert [row.trial for row in both.measurements] == [0, 1]
+    assert both.device == info.device
+    assert both.model_folder == Path("models") / info.device.slug / "sgemm_nn"
+    conditions = dict(both.conditions)
+    assert conditions["date"] == "2026-11-19 to 2026-11-21"
+    assert (conditions["sizes"], conditions["problem"]) == ("2", "sgemm_nn")
+    assert "median of 7 samples" in conditions["time"]
+
+
+def test_a_run_without_measurements_is_refused(info: RunInfo, save: Save) -> None:
+    with pytest.raises(UsageError, match="holds no measurements"):
+        read_runs([save("empty", info, [])])
+
+
+def test_runs_that_do_not_belong_together_are_refused(
+    info: RunInfo, make: Make, save: Save
+) -> None:
+    one = save("one", info, [make(0, 8, 1.0)])
+    type_ = save("type", replace(info, contraction=parse_problem_type("dgemm")), [make(0, 8, 1.0)])
+    elsewhere = replace(info, device=replace(info.device, driver_version="4.0"))
+    device = save("device", elsewhere, [make(0, 8, 1.0)])
+
+    with pytest.raises(UsageError, match=r"type: its problem is dgemm_nn, that of .*one is sgemm"):
+        read_runs([one, type_])
+    with pytest.raises(UsageError, match=r"device: its device is .*4\.0, that of .*one is "):
+        read_runs([one, device])

@@ -1,0 +1,61 @@
+"""The verdict on a repeated measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mltune.errors import UsageError
+from mltune.record import Measurement, Status
+from mltune.record.run_info import RunInfo
+from mltune.workflow.replay import ReplayResult, replay
+
+Make = Callable[..., Measurement]
+
+
+def _verdict(recorded: Measurement, repeated: Measurement) -> str:
+    return ReplayResult(recorded, repeated).verdict
+
+
+def test_times_within_the_spread_of_the_samples_agree(make: Make) -> None:
+    old = make(0, 8, 1.0, seconds=(0.9, 1.0, 1.1))
+
+    assert _verdict(old, make(0, 8, 1.15)).startswith("agree: 1.150 of the recorded time")
+
+
+def test_times_beyond_the_spread_differ(make: Make) -> None:
+    verdict = _verdict(make(0, 8, 1.0), make(0, 8, 2.0))
+
+    assert verdict == "differ: 2.000 of the recorded time, samples spread by 1.000"
+
+
+def test_the_same_failure_agrees_and_another_does_not(make: Make) -> None:
+    crashed, wrong = make(0, 8, Status.CRASHED), make(0, 8, Status.WRONG_RESULT)
+
+    assert _verdict(crashed, crashed) == "agree: crashed both times"
+    assert _verdict(crashed, wrong) == "disagree: crashed was recorded, wrong_result came now"
+    assert ReplayResult(crashed, wrong).ratio is None
+
+
+def test_another_source_is_not_compared(make: Make) -> None:
+    verdict = _verdict(make(0, 8, 1.0), make(0, 8, 1.0, source_hash="fedcba9876543210"))
+
+    assert verdict.startswith("not comparable")
+
+
+@pytest.mark.parametrize("changes", [{"driver": "4.0"}, {"device": "another"}])
+def test_another_device_or_driver_is_not_compared(make: Make, changes: dict[str, str]) -> None:
+    verdict = _verdict(make(0, 8, 1.0), make(0, 8, 1.0, **changes))
+
+    assert verdict == "another device or driver: recorded on pthread 3.0"
+
+
+def test_a_family_that_is_gone_cannot_be_repeated(
+    info: RunInfo, make: Make, save: Callable[..., Path]
+) -> None:
+    folder = save("run", info, [make(0, 8, 1.0, family="woven")])
+
+    with pytest.raises(UsageError, match="measurement 1 is of family 'woven'"):
+        replay(folder, 1, None)
