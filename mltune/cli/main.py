@@ -27,6 +27,7 @@ VERBS: dict[str, str] = {
     "export": "write a selector and its kernels as C or Python",
     "replay": "repeat one recorded measurement",
     "salvage": "save what is readable of a damaged run",
+    "report": "write a run as one HTML file with pictures and tables",
 }
 """Each verb is the module of its name in `mltune.cli`, with EXAMPLE, `declare` and `run`."""
 

@@ -1,0 +1,57 @@
+"""An axis: from a value to a place in the picture, linear or logarithmic, with its ticks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from mltune.report.numbers import log_ticks, number, round_ticks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """Values from `low` to `high`, of which each has a place from 0 to 1.
+
+    Attributes:
+        label: what is shown, with its unit.
+        write: turns a tick into text.
+        at: the ticks; None for round numbers.
+    """
+
+    label: str
+    low: float
+    high: float
+    log: bool = False
+    write: Callable[[float], str] = number
+    at: tuple[float, ...] | None = None
+
+    @classmethod
+    def around(
+        cls,
+        label: str,
+        values: Iterable[float],
+        *,
+        log: bool = False,
+        write: Callable[[float], str] = number,
+    ) -> Axis:
+        """An axis that holds all values: a linear one begins at 0, a log one leaves a margin."""
+        known = list(values)
+        low, high = min(known, default=1.0), max(known, default=1.0)
+        if log:
+            margin = max((high / low) ** 0.04, 1.1)
+            return cls(label=label, low=low / margin, high=high * margin, log=True, write=write)
+        return cls(label=label, low=0.0, high=high * 1.05 or 1.0, write=write)
+
+    def place(self, value: float) -> float:
+        """Where a value lies: 0 at the low end, 1 at the high end; beyond the ends, at them."""
+        inside = min(max(value, self.low), self.high)
+        if self.log:
+            return math.log(inside / self.low) / math.log(self.high / self.low)
+        return (inside - self.low) / (self.high - self.low)
+
+    def ticks(self) -> tuple[float, ...]:
+        """The values to write beside the axis."""
+        if self.at is not None:
+            return self.at
+        return tuple((log_ticks if self.log else round_ticks)(self.low, self.high))

@@ -1,0 +1,76 @@
+"""What a report is about: plain values, computed by whoever asks for the report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mltune.record.measurement import Measurement, Status
+from mltune.record.run_info import RunInfo
+from mltune.selector import Selector
+from mltune.space.config import Config
+
+
+@dataclass(frozen=True, slots=True)
+class TrialPoint:
+    """A trial: its speed over all sizes (geometric mean, GFLOP/s), None if it failed."""
+
+    number: int
+    config: Config
+    gflops: float | None
+    status: Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """What the cost model learned.
+
+    Attributes:
+        calibration: (measured, predicted) seconds, each predicted by a model that has not seen
+            the size; empty with a single size.
+        rmse_log: root mean square of log(predicted / measured) there.
+        top_1: geometric mean over the sizes of best time / time of the config predicted fastest.
+        importance: each varied parameter with what shuffling it adds to the error of log
+            seconds, the largest first.
+    """
+
+    calibration: tuple[tuple[float, float], ...]
+    rmse_log: float | None
+    top_1: float | None
+    importance: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What distilling gave.
+
+    Attributes:
+        portfolio_curve: (kernels, loss): geometric mean over the sizes of the time of the best
+            of so many kernels / the best known time - 1.
+        losses: for each rule, every size's regret when a fit without that size chose.
+        sizes: the sizes' labels, in the order of the losses.
+    """
+
+    selector: Selector
+    portfolio_curve: tuple[tuple[int, float], ...]
+    sizes: tuple[str, ...]
+    losses: tuple[tuple[str, tuple[float, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """A run, and what the stages make of it.
+
+    Attributes:
+        best: the fastest measurement of each size that has one, in the order of the sizes.
+        model: None, or why there is none in one sentence; likewise `selection`.
+        next_command: what a person would type next.
+    """
+
+    name: str
+    info: RunInfo
+    measurements: tuple[Measurement, ...]
+    trials: tuple[TrialPoint, ...]
+    best: tuple[Measurement, ...]
+    model: Model | str
+    selection: Selection | str
+    next_command: str

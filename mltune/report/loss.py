@@ -1,0 +1,76 @@
+"""What is lost: the model's calibration, the portfolio's curve, the rules' regret."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from mltune.report.axis import Axis
+from mltune.report.content import Selection
+from mltune.report.markup import Markup, tag
+from mltune.report.numbers import number, percent, seconds
+from mltune.report.plot import Plot, text
+
+MOST_DOTS = 4000
+"""More of them are a stain, and a large file."""
+
+
+def calibration(points: Sequence[tuple[float, float]]) -> Markup:
+    """Predicted against measured times; a perfect model would have all on the line."""
+    both = [value for point in points for value in point]
+    plot = Plot(
+        x=Axis.around("measured (log)", both, log=True, write=seconds),
+        y=Axis.around("predicted (log)", both, log=True, write=seconds),
+        height=400,
+        left=72,
+    )
+    shown = points[:: math.ceil(len(points) / MOST_DOTS)]
+    return plot.draw(
+        "Predicted against measured times",
+        plot.dots(shown, "faint"),
+        plot.line([(plot.x.low, plot.y.low), (plot.x.high, plot.y.high)], "thin"),
+    )
+
+
+def portfolio_curve(curve: Sequence[tuple[int, float]]) -> Markup:
+    """The loss that is left with so many kernels."""
+    counts = tuple(float(count) for count, _ in curve)
+    plot = Plot(
+        x=Axis(
+            label="kernels in the portfolio", low=0.5, high=counts[-1] + 0.5,
+            at=counts[:: math.ceil(len(counts) / 10)], write=lambda value: f"{value:.0f}",
+        ),
+        y=Axis.around("time lost to the best known", [loss for _, loss in curve], write=percent),
+        left=72,
+    )  # fmt: skip
+    points = [(float(count), loss) for count, loss in curve]
+    return plot.draw("Kernels against loss", plot.line(points, "strong"), plot.dots(points, "big"))
+
+
+def regret_strips(selection: Selection) -> Markup:
+    """A strip per rule: a dot for each size, and a bar at the geometric mean."""
+    rules = selection.losses
+    ratios = [1 + loss for _, losses in rules for loss in losses]
+    top = max([1.1, *ratios])
+    plot = Plot(
+        x=Axis(
+            label="time of the chosen kernel / best known (log)", low=0.985, high=top * 1.05,
+            log=True, at=tuple(t for t in (1, 1.1, 1.25, 1.5, 2, 3, 5, 10) if t <= top * 1.05),
+        ),
+        y=Axis(label="", low=-0.6, high=len(rules) - 0.4, at=()),
+        height=70 + 38 * len(rules),
+        left=128,
+    )  # fmt: skip
+    parts = []
+    for index, (rule, losses) in enumerate(reversed(rules)):
+        mean = math.exp(math.fsum(math.log1p(loss) for loss in losses) / len(losses))
+        parts += [
+            text(plot.left - 8, plot.py(index) + 4, rule, anchor="end"),
+            plot.dots([(1 + loss, index) for loss in losses], "faint wide"),
+            tag(
+                "line", tag("title", f"{rule}: {number(mean)}"), x1=plot.px(mean),
+                x2=plot.px(mean), y1=plot.py(index + 0.34), y2=plot.py(index - 0.34),
+                class_="mean",
+            ),
+        ]  # fmt: skip
+    return plot.draw("Regret of the rules over the sizes", *parts)

@@ -1,0 +1,71 @@
+"""Numbers for people: three digits, with the unit's prefix where there is one."""
+
+from __future__ import annotations
+
+import math
+
+UNKNOWN = "\N{EN DASH}"
+"""Written where there is no number."""
+
+
+def number(value: float | None) -> str:
+    """Write a number with three digits and no exponent unless it is tiny."""
+    if value is None:
+        return UNKNOWN
+    size = abs(value)
+    if size >= 999.5:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if size >= 1e-4 or value == 0 else f"{value:.1e}"
+
+
+def seconds(value: float | None) -> str:
+    """Write a time in ns, µs, ms or s."""
+    if value is None:
+        return UNKNOWN
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if value >= 0.9995 * size:
+            return f"{number(value / size)} {unit}"
+    return f"{number(value * 1e9)} ns"
+
+
+def percent(share: float) -> str:
+    """Write a share as a percentage with at most one decimal."""
+    value = 100 * share
+    return f"{value:.0f} %" if value >= 10 or value == 0 else f"{value:.1f} %"
+
+
+def byte_size(count: int) -> str:
+    """Write a number of bytes with a binary prefix."""
+    value = float(count)
+    for unit in ("B", "KiB", "MiB"):
+        if value < 1024:
+            return f"{number(value)} {unit}"
+        value /= 1024
+    return f"{number(value)} GiB"
+
+
+def round_ticks(low: float, high: float, about: int = 5) -> list[float]:
+    """Choose multiples of 1, 2 or 5 times a power of ten from `low` to `high`."""
+    if high <= low:
+        return [low]
+    rough = (high - low) / about
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.999)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [index * step for index in range(first, last + 1)]
+
+
+def log_ticks(low: float, high: float, most: int = 7) -> list[float]:
+    """Choose round numbers on a log axis: 1, 2, 5 of each decade, or fewer where it is long."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    ticks: list[float] = []
+    for digits in ((1, 2, 5), (1, 3), (1,)):
+        ticks = [
+            digit * 10.0**power
+            for power in range(first, last + 1)
+            for digit in digits
+            if low * 0.999 <= digit * 10.0**power <= high * 1.001
+        ]
+        if len(ticks) <= most:
+            break
+    return ticks[:: math.ceil(len(ticks) / most)] if ticks else [low]

@@ -1,0 +1,88 @@
+"""A plot: the frame of two axes in SVG, and what may be drawn in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mltune.report.axis import Axis
+from mltune.report.markup import Markup, join, tag
+
+WIDTH = 440
+"""Units of a picture's width: a phone shows them nearly one to one, so that text stays legible."""
+
+LEFT, RIGHT, TOP, BOTTOM = 56, 12, 12, 44
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """Two axes in a picture."""
+
+    x: Axis
+    y: Axis
+    width: int = WIDTH
+    height: int = 300
+    left: int = LEFT
+
+    def px(self, value: float) -> float:
+        """The horizontal place of a value."""
+        return self.left + self.x.place(value) * (self.width - self.left - RIGHT)
+
+    def py(self, value: float) -> float:
+        """The vertical place of a value."""
+        return self.height - BOTTOM - self.y.place(value) * (self.height - TOP - BOTTOM)
+
+    def dots(self, points: Iterable[tuple[float, float]], css: str) -> Markup:
+        """Many dots as one path of round line ends, which is a tenth of as many circles."""
+        path = "".join(f"M{self.px(x):.1f} {self.py(y):.1f}h0" for x, y in points)
+        return tag("path", d=path, class_=f"dots {css}") if path else Markup()
+
+    def line(self, points: Iterable[tuple[float, float]], css: str) -> Markup:
+        """A line from point to point."""
+        path = " ".join(f"{self.px(x):.1f},{self.py(y):.1f}" for x, y in points)
+        return tag("polyline", points=path, class_=f"curve {css}")
+
+    def draw(self, title: str, *content: str) -> Markup:
+        """The picture: grid and ticks below the content.
+
+        Args:
+            title: for those who do not see the picture.
+            content: elements from this plot's methods.
+        """
+        floor, end = self.height - BOTTOM, self.width - RIGHT
+        grid = []
+        for tick in self.x.ticks():
+            place = self.px(tick)
+            grid += [
+                tag("line", x1=place, x2=place, y1=TOP, y2=floor, class_="grid"),
+                text(place, floor + 17, self.x.write(tick), anchor="middle"),
+            ]
+        for tick in self.y.ticks():
+            place = self.py(tick)
+            grid += [
+                tag("line", x1=self.left, x2=end, y1=place, y2=place, class_="grid"),
+                text(self.left - 6, place + 4, self.y.write(tick), anchor="end"),
+            ]
+        middle = (TOP + floor) / 2
+        labels = [
+            text((self.left + end) / 2, self.height - 6, self.x.label, anchor="middle"),
+            tag(
+                "text", self.y.label, x=13, y=middle, text_anchor="middle",
+                transform=f"rotate(-90 13 {middle:.0f})",
+            ),
+        ]  # fmt: skip
+        frame = tag("line", x1=self.left, x2=end, y1=floor, y2=floor, class_="axis")
+        return picture(title, self.width, self.height, *grid, frame, *labels, *content)
+
+
+def picture(title: str, width: float, height: float, *content: str, css: str = "") -> Markup:
+    """An SVG element that scales with the page."""
+    return tag(
+        "svg", tag("title", title), join(*content), role="img", aria_label=title,
+        viewBox=f"0 0 {width:.0f} {height:.0f}", class_=css or None,
+    )  # fmt: skip
+
+
+def text(x: float, y: float, words: str, *, anchor: str = "start", css: str = "") -> Markup:
+    """Words in a picture."""
+    return tag("text", words, x=x, y=y, text_anchor=anchor, class_=css or None)

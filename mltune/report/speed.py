@@ -1,0 +1,147 @@
+"""How fast: best so far over the trials, and the map of speeds over M and N."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
+
+from mltune.record.measurement import Measurement
+from mltune.report.axis import Axis
+from mltune.report.content import TrialPoint
+from mltune.report.markup import Markup, join, tag
+from mltune.report.numbers import number
+from mltune.report.plot import LEFT, RIGHT, WIDTH, Plot, picture, text
+
+Paint = Callable[[Measurement], tuple[str | None, str | None, str]]
+"""Gives a size's fill, class and letter."""
+
+_SCALE = ("#440154", "#3b528b", "#21918c", "#5ec962", "#fde725")
+"""Viridis: its order is seen in grey and by the colour-blind."""
+
+
+def best_so_far(trials: Sequence[TrialPoint]) -> Markup:
+    """Every trial's speed, and the best up to it; failures stand on the floor."""
+    right = [(trial.number, trial.gflops) for trial in trials if trial.gflops is not None]
+    speeds = [speed for _, speed in right]
+    plot = Plot(
+        x=Axis(label="trial", low=0, high=max([t.number for t in trials] or [0]) + 1),
+        y=Axis.around("GFLOP/s, geometric mean over sizes", speeds),
+    )
+    corners: list[tuple[float, float]] = []
+    for (trial, _), best in zip(right, accumulate(speeds, max), strict=True):
+        if corners:
+            corners.append((trial, corners[-1][1]))
+        corners.append((trial, best))
+    if corners:
+        corners.append((plot.x.high, corners[-1][1]))
+    return plot.draw(
+        "Speed of every trial and the best so far",
+        plot.dots(right, "faint"),
+        plot.line(corners, "strong"),
+        plot.dots([(t.number, 0.0) for t in trials if t.gflops is None], "bad"),
+    )
+
+
+def size_map(best: Sequence[Measurement], title: str, paint: Paint) -> Markup:
+    """A mark per size at (N, M); sizes that differ in K only stand side by side."""
+    places: dict[tuple[int, int], list[Measurement]] = defaultdict(list)
+    for row in best:
+        places[row.problem.n, row.problem.m].append(row)
+    columns, rows = ({place[axis] for place in places} for axis in (0, 1))
+    plot = Plot(x=_extent_axis("N", columns), y=_extent_axis("M", rows), height=400)
+    side = min(22.0, max(2.0, (WIDTH - LEFT - RIGHT) / max(len(columns), len(rows))))
+    marks = []
+    for (n, m), here in places.items():
+        here.sort(key=lambda row: row.problem.k)
+        for index, row in enumerate(here):
+            fill, css, letter = paint(row)
+            x = plot.px(n) + (index - (len(here) - 1) / 2) * side
+            y = plot.py(m)
+            hint = f"{row.problem.label}: {number(row.gflops)} GFLOP/s, {row.kernel}"
+            square = tag(
+                "rect", tag("title", hint), x=x - side / 2, y=y - side / 2, width=side,
+                height=side, fill=fill, class_=" ".join(filter(None, ("mark", css))),
+            )  # fmt: skip
+            marks.append(square)
+            if letter and side >= 14:
+                marks.append(text(x, y + 4, letter, anchor="middle", css=f"letter {css}"))
+    return plot.draw(title, *marks)
+
+
+def by_speed(best: Sequence[Measurement]) -> tuple[Paint, Markup]:
+    """Colours by log speed, and their legend."""
+    speeds = [row.gflops or 1.0 for row in best]
+    axis = Axis(label="GFLOP/s", low=min(speeds), high=max(speeds) * 1.0001, log=True)
+
+    def paint(row: Measurement) -> tuple[str | None, str | None, str]:
+        return _colour(axis.place(row.gflops or 1.0)), None, ""
+
+    steps = 40
+    cells = [
+        tag("rect", x=LEFT + 8 * step, y=4, width=8.5, height=12, fill=_colour(step / (steps - 1)))
+        for step in range(steps)
+    ]
+    ends = [
+        text(LEFT, 31, f"{number(axis.low)} GFLOP/s"),
+        text(LEFT + 8 * steps, 31, f"{number(max(speeds))} GFLOP/s (log)", anchor="end"),
+    ]
+    return paint, picture("Colours of the speeds", WIDTH, 38, *cells, *ends)
+
+
+def kernel_letter(index: int) -> str:
+    """The letter of a portfolio's kernel: A to Z, then A1, B1, ..."""
+    turn, letter = divmod(index, 26)
+    return chr(ord("A") + letter) + (str(turn) if turn else "")
+
+
+def kernel_class(index: int) -> str:
+    """The colour class of a portfolio's kernel; beyond eight, only letters tell them apart."""
+    return f"k{index}" if index < 8 else "kx"
+
+
+def kernel_legend(names: Sequence[str]) -> Markup:
+    """The letters with the kernels' names."""
+    return tag(
+        "ol",
+        join(
+            *(
+                tag(
+                    "li",
+                    tag("b", kernel_letter(index), class_=f"key {kernel_class(index)}"),
+                    tag("code", name),
+                )
+                for index, name in enumerate(names)
+            )
+        ),
+        class_="kernels",
+    )
+
+
+def _extent_axis(label: str, extents: set[int]) -> Axis:
+    """Linear where the extents are evenly spaced, as in a sweep; else logarithmic."""
+    values = sorted(extents)
+    steps = {after - before for before, after in pairwise(values)}
+    if len(values) >= 6 and len(steps) == 1:
+        return Axis.around(label, values)
+    margin = 1.6
+    low, high = values[0] / margin, values[-1] * margin
+    power, ticks = 1, []
+    while power <= high:
+        ticks.append(float(power))
+        power *= 4 if high / low > 64 else 2
+    return Axis(
+        label=f"{label} (log)", low=low, high=high, log=True, write=lambda v: f"{v:.0f}",
+        at=tuple(tick for tick in ticks if tick >= low),
+    )  # fmt: skip
+
+
+def _colour(place: float) -> str:
+    """Viridis at a place from 0 to 1."""
+    index = min(int(place * (len(_SCALE) - 1)), len(_SCALE) - 2)
+    share = place * (len(_SCALE) - 1) - index
+    ends = (
+        [int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in _SCALE[index : index + 2]
+    )
+    mixed = (round(a + (b - a) * share) for a, b in zip(*ends, strict=True))
+    return "#" + "".join(f"{part:02x}" for part in mixed)

@@ -1,0 +1,153 @@
+"""Tables: the best kernels, the failures, the environment, and every measurement as data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mltune.problem import problem_type_name
+from mltune.record.measurement import Measurement, Status
+from mltune.record.run_info import RunInfo
+from mltune.report.markup import Markup, join, tag
+from mltune.report.numbers import byte_size, number, seconds
+
+MOST_ROWS = 30_000
+"""Measurements in the file: about 3 MB. The rest stays in the run folder."""
+
+_LONGEST_MESSAGE = 800
+_LONGEST_HINT = 160
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], numeric: int = 0) -> Markup:
+    """A table that scrolls by itself where it is too wide.
+
+    Args:
+        header: the columns' names.
+        rows: their cells.
+        numeric: how many of the last columns are numbers.
+    """
+    first = len(header) - numeric
+
+    def cells(kind: str, row: Sequence[str]) -> Markup:
+        return join(
+            *(tag(kind, cell, class_="n" if i >= first else None) for i, cell in enumerate(row))
+        )
+
+    head = tag("thead", tag("tr", cells("th", header)))
+    body = tag("tbody", join(*(tag("tr", cells("td", row)) for row in rows)))
+    return tag("div", tag("table", head, body), class_="scroll")
+
+
+def best_table(best: Sequence[Measurement]) -> Markup:
+    """The fastest kernel of each size."""
+    return table(
+        ("size", "kernel", "time", "GFLOP/s"),
+        [
+            (
+                row.problem.label,
+                tag("code", row.kernel),
+                seconds(row.median),
+                number(row.gflops),
+            )
+            for row in best
+        ],
+        numeric=2,
+    )
+
+
+def failure_table(measurements: Sequence[Measurement]) -> Markup:
+    """How many failed in each way, with the first message of each."""
+    failed = [row for row in measurements if row.status is not Status.OK]
+    counts = Counter(row.status for row in failed)
+    examples = {row.status: row for row in reversed(failed)}
+    return table(
+        ("kind", "first one", "its message", "count"),
+        [
+            (
+                kind.value,
+                join(f"{examples[kind].id}: {examples[kind].problem.label} ",
+                     tag("code", examples[kind].kernel)),
+                tag("pre", examples[kind].message[:_LONGEST_MESSAGE] or "(none)"),
+                str(count),
+            )
+            for kind, count in counts.most_common()
+        ],
+        numeric=1,
+    )  # fmt: skip
+
+
+def environment(info: RunInfo) -> Markup:
+    """What was asked, where and how."""
+    device, timing = info.device, info.timing
+    entries = (
+        ("command", " ".join(info.command)),
+        ("mltune", info.mltune_version),
+        ("host", f"{info.host.platform}, Python {info.host.python}"),
+        ("device", f"{device.name} ({device.vendor}, {device.kind})"),
+        ("platform", f"{device.platform}, {device.platform_version}, {device.opencl_c_version}"),
+        ("driver", device.driver_version),
+        ("UUID", device.uuid or "not told"),
+        ("compute units", f"{device.compute_units} at {device.clock_mhz} MHz"),
+        ("lock step", f"{device.wave_size} work-items"),
+        ("work-group", f"at most {device.max_work_group_size} work-items"),
+        ("local memory", byte_size(device.local_mem_bytes)),
+        ("global memory", byte_size(device.global_mem_bytes)),
+        (
+            "problem",
+            f"{problem_type_name(info.contraction)}, alpha {info.alpha}, beta {info.beta}",
+        ),
+        ("sampler", f"{info.sampler}, seed {info.seed}, budget {info.budget} trials"),
+        (
+            "timing",
+            f"kernel time by device events: {timing.statistic} of {timing.samples} samples after "
+            f"{timing.warmups} warm-ups; limits "
+            f"{number(timing.build_timeout_seconds)} s to build, "
+            f"{number(timing.run_timeout_seconds)} s to run; {timing.cache} cache",
+        ),
+        ("space", f"{info.space} ({info.space_hash})"),
+    )
+    pairs = join(*(join(tag("dt", name), tag("dd", value)) for name, value in entries))
+    text = tag("details", tag("summary", "the space's text"), tag("pre", info.space_text))
+    return join(tag("dl", pairs), text)
+
+
+def measurement_data(measurements: Sequence[Measurement]) -> dict[str, Any]:
+    """Every measurement as a row; texts that recur are kept once, and rows hold their numbers."""
+    sizes, kernels, messages = _Texts(), _Texts(), _Texts()
+    rows = [
+        [
+            row.id,
+            row.trial,
+            row.phase,
+            sizes.index(row.problem.label),
+            kernels.index(row.kernel),
+            row.status.value,
+            None if row.median is None else float(f"{row.median * 1e6:.5g}"),
+            None if row.gflops is None else float(f"{row.gflops:.5g}"),
+            messages.index(row.message[:_LONGEST_HINT]),
+        ]
+        for row in measurements[:MOST_ROWS]
+    ]
+    return {
+        "sizes": sizes.all,
+        "kernels": kernels.all,
+        "messages": messages.all,
+        "rows": rows,
+    }
+
+
+class _Texts:
+    """Texts by number, each kept once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def index(self, text: str) -> int:
+        """The number of a text."""
+        return self._numbers.setdefault(text, len(self._numbers))
+
+    @property
+    def all(self) -> list[str]:
+        """The texts in the order of their numbers."""
+        return list(self._numbers)

@@ -1,0 +1,51 @@
+"""The tree, drawn from left to right: a question, its answers, and kernels at the ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mltune.report.markup import Markup, join, tag
+from mltune.report.plot import picture, text
+from mltune.report.speed import kernel_class, kernel_letter
+from mltune.selector import Leaf, Tree, depth, leaves
+
+_STEP, _ROW = 140, 34
+
+
+def draw_tree(tree: Tree) -> Markup:
+    """The picture; the upper branch is taken where the answer is yes."""
+    width, height = 60 + _STEP * depth(tree), 16 + _ROW * len(leaves(tree))
+    parts, _ = _draw(tree, 0, iter(range(len(leaves(tree)))))
+    drawn = picture("The decision tree", width, height, parts, css="tree")
+    return tag("div", drawn, class_="scroll", style=f"--wide:{width}px")
+
+
+def _draw(node: Tree, level: int, rows: Iterator[int]) -> tuple[Markup, float]:
+    """A node with all below it, and how far down it lies."""
+    x = 8 + level * _STEP
+    if isinstance(node, Leaf):
+        y = 8.0 + _ROW * (next(rows) + 0.5)
+        css = kernel_class(node.kernel)
+        box = tag("rect", x=x, y=y - 11, width=34, height=22, rx=5, class_=f"mark {css}")
+        return join(
+            box,
+            text(x + 17, y + 4, kernel_letter(node.kernel), anchor="middle", css=f"letter {css}"),
+        ), y
+    low, low_y = _draw(node.low, level + 1, rows)
+    high, high_y = _draw(node.high, level + 1, rows)
+    y = (low_y + high_y) / 2
+    right = x + _STEP
+    start, bend = x + 112, x + 126
+    branches = [
+        tag(
+            "path",
+            d=f"M{start} {y:.1f}C{bend} {y:.1f} {bend} {to:.1f} {right} {to:.1f}",
+            class_="branch",
+        )
+        for to in (low_y, high_y)
+    ]
+    question = join(
+        tag("rect", x=x, y=y - 11, width=112, height=22, rx=5, class_="question"),
+        text(x + 56, y + 4, f"{node.feature} ≤ {node.threshold}", anchor="middle"),
+    )
+    return join(*branches, question, low, high), y

@@ -1,0 +1,207 @@
+"""`mltune report`: a recorded run goes through the stages, and what they give onto one page."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mltune.cost_model import CostModel, fit
+from mltune.cost_model.scores import score
+from mltune.device_info import DeviceInfo
+from mltune.distil import TimeTable, distil
+from mltune.distil.fit import Settings, folds
+from mltune.distil.portfolio import cover
+from mltune.distil.rules import RULES
+from mltune.errors import MltuneError, UsageError
+from mltune.problem import Problem, problem_of_size
+from mltune.record import Measurement, Status
+from mltune.record.files import write_atomically
+from mltune.record.run import Run
+from mltune.record.run_info import RunInfo
+from mltune.report import Content, Model, Selection, TrialPoint, render
+from mltune.space import Config
+from mltune.workflow.finale import SIDELINED
+from mltune.workflow.trials import Trial, best_by_problem, group_trials
+
+REPORT_NAME = "report.html"
+
+_FOLDS = 4
+_MOST_CURVE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ReportResult:
+    """Where the report lies, how large it is, and what to do next."""
+
+    path: Path
+    bytes: int
+    next_command: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document that `--json` prints."""
+        return {"report": str(self.path), "bytes": self.bytes}
+
+
+def report(folder: Path, output: Path | None) -> ReportResult:
+    """Write the report of a run; nothing is measured, and the run is not changed.
+
+    Args:
+        folder: of the run.
+        output: the file to write; None for `report.html` in the folder.
+
+    Raises:
+        UsageError: when the run cannot be read, or the report cannot be written there.
+    """
+    with Run.open(folder) as run:
+        info, measurements = run.info, tuple(run.store.measurements())
+    content = _content(folder, info, measurements)
+    data = render(content).encode()
+    path = output or folder / REPORT_NAME
+    try:
+        write_atomically(path, data)
+    except UsageError as error:
+        hint = "; give a file elsewhere with -o" if output is None else ""
+        raise UsageError(f"{error}{hint}") from error
+    return ReportResult(path, len(data), content.next_command)
+
+
+def _content(folder: Path, info: RunInfo, measurements: tuple[Measurement, ...]) -> Content:
+    trials = group_trials(row for row in measurements if row.phase == "search")
+    # What something else slowed down is shown in the table, and taught to nobody.
+    sound = tuple(row for row in measurements if row.phase != SIDELINED)
+    found = best_by_problem(sound)
+    problems = (
+        problem_of_size(info.contraction, size.extents, info.alpha, info.beta)
+        for size in info.sizes
+    )
+    best = tuple(found[problem] for problem in problems if problem in found)
+    selection = _selection(info, sound)
+    return Content(
+        name=folder.resolve().name,
+        info=info,
+        measurements=measurements,
+        trials=tuple(_point(trial) for trial in trials),
+        best=best,
+        model=_model(sound, info.device),
+        selection=selection,
+        next_command=_next_command(folder, measurements, isinstance(selection, Selection)),
+    )
+
+
+def _point(trial: Trial) -> TrialPoint:
+    failure = trial.failure
+    status = failure.status if failure else Status.OK
+    return TrialPoint(trial.number, trial.config, trial.gflops, status)
+
+
+def _next_command(folder: Path, measurements: Sequence[Measurement], selectable: bool) -> str:
+    place = shlex.quote(str(folder))
+    if selectable:
+        return f"mltune distil {place}"
+    failed = next((row for row in measurements if row.status is not Status.OK), None)
+    return (
+        f"mltune replay {place} {failed.id}" if failed else f"mltune search --resume --run {place}"
+    )
+
+
+def _model(measurements: Sequence[Measurement], device: DeviceInfo) -> Model | str:
+    """Fit the cost model, to everything for importance and without some sizes for calibration."""
+    right = [row for row in measurements if row.median is not None]
+    try:
+        model = fit(right, device, folds=1)
+    except MltuneError:
+        return "The cost model needs measurements that succeeded, and there are none."
+    labels = list(dict.fromkeys(row.problem.label for row in right))
+    points: list[tuple[float, float]] = []
+    groups: list[int] = []
+    for train, held_out in folds(len(labels), _FOLDS, 0) if len(labels) > 1 else ():
+        seen = {labels[index] for index in train}
+        blind = fit([row for row in right if row.problem.label in seen], device, folds=1)
+        for index in held_out:
+            rows = [row for row in right if row.problem.label == labels[index]]
+            points += zip(_seconds(rows), np.exp(_predict(blind, rows)).tolist(), strict=True)
+            groups += [index] * len(rows)
+    logs = np.log(np.array(points)).T if points else None
+    scores = None if logs is None else score(np.array(groups), logs[1], logs[0])
+    return Model(
+        calibration=tuple(points),
+        rmse_log=scores.rmse_log if scores else None,
+        top_1=scores.top_1 if scores else None,
+        importance=_importance(model, right),
+    )
+
+
+def _seconds(rows: Sequence[Measurement]) -> list[float]:
+    return [row.median for row in rows if row.median is not None]
+
+
+def _predict(
+    model: CostModel, rows: Sequence[Measurement], configs: Sequence[Config] | None = None
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Log seconds of rows, which are grouped by problem as the model wants them."""
+    configs = [row.config for row in rows] if configs is None else configs
+    places: dict[Problem, list[int]] = {}
+    for place, row in enumerate(rows):
+        places.setdefault(row.problem, []).append(place)
+    predicted = np.empty(len(rows))
+    for problem, here in places.items():
+        predicted[here] = model.predict(problem, [configs[place] for place in here])
+    return predicted
+
+
+def _importance(model: CostModel, rows: Sequence[Measurement]) -> tuple[tuple[str, float], ...]:
+    """What shuffling each varied parameter among the rows adds to the error of log seconds."""
+    truth = np.log(_seconds(rows))
+
+    def error(configs: Sequence[Config]) -> float:
+        return float(np.sqrt(np.mean((_predict(model, rows, configs) - truth) ** 2)))
+
+    configs = [row.config for row in rows]
+    before = error(configs)
+    order = np.random.default_rng(0).permutation(len(rows)).tolist()
+    shares = []
+    for name in sorted(set.intersection(*(set(dict(config.items())) for config in configs))):
+        if len({config[name] for config in configs}) > 1:
+            shuffled = [
+                Config.of({**dict(config.items()), name: configs[other][name]})
+                for config, other in zip(configs, order, strict=True)
+            ]
+            shares.append((name, error(shuffled) - before))
+    return tuple(sorted(shares, key=lambda share: -share[1]))
+
+
+def _selection(info: RunInfo, measurements: Sequence[Measurement]) -> Selection | str:
+    """Distil, and judge every rule on every size by a fit without it."""
+    try:
+        table = TimeTable.from_measurements(measurements)
+    except MltuneError as error:
+        return f"No kernel can be chosen from this run: {error}."
+    settings = Settings()
+    losses = {rule: np.zeros(len(table.sizes)) for rule in RULES if len(table.sizes) > 1}
+    for train, held_out in folds(len(table.sizes), _FOLDS, 0) if losses else ():
+        for rule, values in losses.items():
+            values[held_out] = np.expm1(
+                RULES[rule](table.take(train), table.take(held_out), settings)
+            )
+    return Selection(
+        selector=distil(table, info.contraction).selector,
+        portfolio_curve=tuple(_curve(table, settings.tolerance)),
+        sizes=tuple(size.label for size in table.sizes),
+        losses=tuple((rule, tuple(values.tolist())) for rule, values in losses.items()),
+    )
+
+
+def _curve(table: TimeTable, tolerance: float) -> list[tuple[int, float]]:
+    """Kernels and loss, up to where another kernel covers no further size."""
+    curve: list[tuple[int, float]] = []
+    for most in range(1, min(_MOST_CURVE, len(table.kernels)) + 1):
+        chosen = cover(table, tolerance=tolerance, max_kernels=most)
+        if not curve or len(chosen) > curve[-1][0]:
+            best = table.log_ratios[:, list(chosen)].min(axis=1)
+            curve.append((len(chosen), float(np.expm1(best.mean()))))
+    return curve
