@@ -143,7 +143,8 @@ class OpenCLDevice:
 
     def _check_limits(self, program: Program, launch: Launch) -> None:
         items = math.prod(launch.local_size)
-        largest = min(self._info.max_work_group_size, program.max_work_group_size)
+        # Not the kernel's own limit: NVIDIA gives 256 for every kernel, reqd_work_group_size or not.
+        largest = self._info.max_work_group_size
         if items > largest:
             raise LimitError(f"a work-group of {items} work-items is over the limit of {largest}")
         for size, limit in zip(launch.local_size, self._info.max_work_item_sizes, strict=True):

@@ -24,7 +24,6 @@ class Program:
         local_mem_bytes: local memory of one work-group, by the driver's count.
         private_mem_bytes: private memory of one work-item that does not fit in registers,
             where the driver tells; PoCL always says 1 KiB.
-        max_work_group_size: the most work-items in a group of this kernel (registers count).
     """
 
     kernel: Kernel
@@ -33,7 +32,6 @@ class Program:
     build_seconds: float
     local_mem_bytes: int
     private_mem_bytes: int
-    max_work_group_size: int
 
 
 def build(context: cl.Context, device: cl.Device, kernel: Kernel) -> Program:
@@ -67,7 +65,6 @@ def build(context: cl.Context, device: cl.Device, kernel: Kernel) -> Program:
         build_seconds=seconds,
         local_mem_bytes=limit(cl.kernel_work_group_info.LOCAL_MEM_SIZE),
         private_mem_bytes=limit(cl.kernel_work_group_info.PRIVATE_MEM_SIZE),
-        max_work_group_size=limit(cl.kernel_work_group_info.WORK_GROUP_SIZE),
     )
 
 

@@ -14,9 +14,13 @@ from mltune.record import Measurement
 from mltune.runner.live import ANCHOR
 
 DISTURBED = 1.1
-"""An anchor slower than this, relative to a quiet one, is more than its own noise."""
+"""An anchor that is slower than a quiet one by less than this is never called disturbed."""
+
+_NOISE = 5.0
+"""Nor is one within so many times its own spread: on an H200 the anchor takes 11 to 14 us."""
 
 _QUIET_SHARE = 4  # the first quarter is quiet; its very fastest may be lucky
+_LUCKY_SHARE = 20
 
 
 class SteadyTimes:
@@ -38,8 +42,10 @@ class SteadyTimes:
         anchor = measurement.seen(ANCHOR)
         if anchor is None or not self._anchors:
             return 1.0
-        ratio = anchor / self._anchors[len(self._anchors) // _QUIET_SHARE]
-        return ratio if ratio > DISTURBED else 1.0
+        quiet = self._anchors[len(self._anchors) // _QUIET_SHARE]
+        lucky = self._anchors[len(self._anchors) // _LUCKY_SHARE]
+        ratio = anchor / quiet
+        return ratio if ratio > max(DISTURBED, 1 + _NOISE * (quiet / lucky - 1)) else 1.0
 
     def seconds(self, measurement: Measurement) -> float | None:
         """The median, had the device not been slowed down; None if it failed."""
