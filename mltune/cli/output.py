@@ -55,15 +55,19 @@ def short_names(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]
     """Split kernel names, which are long, into what tells them apart and what they share.
 
     Returns:
-        For each name, its parts that not all names have; and the parts that all have. Names
-        that do not differ keep all their parts.
+        For each name, its macro tile and the parts that not all names have; and the parts that
+        all have. Names that would be nothing then keep all their parts.
     """
     split = [name.split("_") for name in names]
-    shared = [part for part in split[0] if all(part in parts for parts in split)] if split else []
-    if len(set(names)) < 2:
+    shared = [
+        part
+        for part in (split[0] if split else [])
+        if not part.startswith("MT") and all(part in parts for parts in split)
+    ]
+    own = [[part for part in parts if part not in shared] for parts in split]
+    if not all(own):
         return tuple(" ".join(parts) for parts in split), ()
-    differing = [[part for part in parts if part not in shared] for parts in split]
-    return tuple(" ".join(parts) for parts in differing), tuple(shared)
+    return tuple(" ".join(parts) for parts in own), tuple(shared)
 
 
 class ProgressBar:

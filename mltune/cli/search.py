@@ -82,7 +82,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("--rest", type=seconds, metavar="SECONDS", help="pause before each size (default: none)")
     add("--observe", metavar="NAMES", help="nvml and/or rapl: energy, clocks (default: none)")
     add("--objective", metavar="WORD", help="time, or energy with --observe (default: time)")
-    add("--storage", metavar="URL", help="any SQLAlchemy URL instead of DIR/run.db")
+    add("--storage", metavar="URL", help="any SQLAlchemy URL (default: run.db in DIR)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -58,8 +58,15 @@ def test_kernel_names_are_cut_to_what_tells_them_apart() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_kernel_names_that_do_not_differ_stay_whole(count: int) -> None:
-    assert short_names(["Cij_SB_MT8x2"] * count) == (("Cij SB MT8x2",) * count, ())
+def test_of_kernels_that_do_not_differ_the_macro_tile_is_shown(count: int) -> None:
+    names, shared = short_names(["Cij_SB_MT8x2_VW4"] * count)
+
+    assert names == ("MT8x2",) * count
+    assert shared == ("Cij", "SB", "VW4")
+
+
+def test_a_kernel_name_without_a_macro_tile_stays_whole() -> None:
+    assert short_names(["woven_VW4"]) == (("woven VW4",), ())
 
 
 def test_no_kernels_have_no_names() -> None:

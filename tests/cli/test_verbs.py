@@ -17,7 +17,7 @@ from mltune.record.run import Run
 if TYPE_CHECKING:
     from tests.cli.conftest import Command
 
-WITHOUT_A_DEFAULT = ("--lang", "-o DIR", "--storage", "--replay", "--prior")
+WITHOUT_A_DEFAULT = ("--lang", "-o DIR", "--replay", "--prior")
 
 
 def test_devices_lists_what_chooses_each_device(mltune: Command, device_spec: str) -> None:
