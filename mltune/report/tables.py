@@ -19,19 +19,20 @@ _LONGEST_MESSAGE = 800
 _LONGEST_HINT = 160
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], numeric: int = 0) -> Markup:
+def table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[int] = ()
+) -> Markup:
     """A table that scrolls by itself where it is too wide.
 
     Args:
         header: the columns' names.
         rows: their cells.
-        numeric: how many of the last columns are numbers.
+        numeric: which columns are numbers.
     """
-    first = len(header) - numeric
 
     def cells(kind: str, row: Sequence[str]) -> Markup:
         return join(
-            *(tag(kind, cell, class_="n" if i >= first else None) for i, cell in enumerate(row))
+            *(tag(kind, cell, class_="n" if i in numeric else None) for i, cell in enumerate(row))
         )
 
     head = tag("thead", tag("tr", cells("th", header)))
@@ -42,17 +43,17 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], numeric: int = 0
 def best_table(best: Sequence[Measurement]) -> Markup:
     """The fastest kernel of each size."""
     return table(
-        ("size", "kernel", "time", "GFLOP/s"),
+        ("size", "GFLOP/s", "time", "kernel"),
         [
             (
                 row.problem.label,
-                tag("code", row.kernel),
-                seconds(row.median),
                 number(row.gflops),
+                seconds(row.median),
+                tag("code", row.kernel),
             )
             for row in best
         ],
-        numeric=2,
+        numeric=(1, 2),
     )
 
 
@@ -62,18 +63,20 @@ def failure_table(measurements: Sequence[Measurement]) -> Markup:
     counts = Counter(row.status for row in failed)
     examples = {row.status: row for row in reversed(failed)}
     return table(
-        ("kind", "first one", "its message", "count"),
+        ("kind", "count", "first message", "of"),
         [
             (
                 kind.value,
-                join(f"{examples[kind].id}: {examples[kind].problem.label} ",
-                     tag("code", examples[kind].kernel)),
-                tag("pre", examples[kind].message[:_LONGEST_MESSAGE] or "(none)"),
                 str(count),
+                tag("pre", examples[kind].message[:_LONGEST_MESSAGE] or "(none)"),
+                join(
+                    f"{examples[kind].id}: {examples[kind].problem.label} ",
+                    tag("code", examples[kind].kernel),
+                ),
             )
             for kind, count in counts.most_common()
         ],
-        numeric=1,
+        numeric=(1,),
     )  # fmt: skip
 
 

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mltune.problem import Size, problem_of_size
+from mltune.record import Measurement, Status
+from mltune.record.run import Run, read_info
+from mltune.resources import data_folder
+from mltune.space.config import Config
+from mltune.workflow.report import report
+
+SHIPPED = data_folder("runs") / "2026-11-21-sgemm-nn-nvidia-h200"
+
+MakeRun = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def shipped_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of the run that ships."""
+    path = tmp_path_factory.mktemp("report") / "page.html"
+    report(SHIPPED, path)
+    return path
+
+
+@pytest.fixture
+def make_run(tmp_path: Path) -> MakeRun:
+    """A run folder with made-up times."""
+
+    def make(
+        sizes: Sequence[tuple[int, int, int]] = ((64, 64, 64),),
+        tiles: Sequence[int] = (1, 2, 4),
+        status: Callable[[int], Status] = lambda tile: Status.OK,
+        message: str = "it broke",
+        **changes: Any,
+    ) -> Path:
+        info = replace(read_info(SHIPPED), sizes=tuple(Size(size) for size in sizes), **changes)
+        folder = tmp_path / "run"
+        with Run.create(folder, info) as run:
+            for trial, tile in enumerate(tiles):
+                for size in sizes:
+                    problem = problem_of_size(info.contraction, size)
+                    ended = status(tile)
+                    right = ended is Status.OK
+                    run.store.add(
+                        Measurement(
+                            problem=problem,
+                            config=Config.of({"tile": tile, "word": "ab"[trial % 2]}),
+                            family="tiled",
+                            kernel=f"kernel_{tile}",
+                            source_hash="0",
+                            build_options=(),
+                            device=info.device.name,
+                            driver=info.device.driver_version,
+                            uuid=info.device.uuid,
+                            status=ended,
+                            seconds=(1e-6 + problem.flops / 1e12 / tile,) if right else (),
+                            message="" if right else message,
+                            trial=trial,
+                        )
+                    )
+        return folder
+
+    return make

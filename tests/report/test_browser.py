@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
+
+pytestmark = pytest.mark.skipif(
+    BROWSER is None, reason="needs a browser: apt-get install chromium"
+)
+
+PROBE = """
+addEventListener("load", () => {
+  const search = document.querySelector("input");
+  const rows = () => document.querySelectorAll("#measurements tbody tr").length;
+  const seen = { rows: rows() };
+  document.querySelectorAll("#measurements th button")[7].click();
+  document.querySelectorAll("#measurements th button")[7].click();
+  const fastest = document.querySelectorAll("#measurements tbody td")[7].textContent;
+  search.value = "launch_error";
+  search.dispatchEvent(new Event("input"));
+  document.body.dataset.probe = JSON.stringify({
+    ...seen, fastest, found: rows(),
+    figures: [...document.querySelectorAll("figure")].filter(
+      (figure) => [...figure.querySelectorAll("svg")].some(
+        (svg) => svg.getBoundingClientRect().width > 200)).map((figure) => figure.id),
+    wider: document.documentElement.scrollWidth - innerWidth,
+    requests: performance.getEntriesByType("resource").length,
+  });
+});
+"""
+
+
+@pytest.mark.parametrize("width", [1280, 500])
+def test_a_browser_shows_every_figure_and_complains_about_nothing(
+    shipped_page: Path, tmp_path: Path, width: int
+) -> None:
+    # The policy allows the page's own script only, so the probe's copy of the page lacks it.
+    page = re.sub(r'<meta http-equiv="[^>]*>', "", shipped_page.read_text())
+    probed = tmp_path / "probed.html"
+    probed.write_text(page.replace("</body>", f"<script>{PROBE}</script></body>"))
+
+    said = browse(probed, tmp_path, width)
+    probe = re.search(r'data-probe="([^"]*)"', said.stdout)
+
+    assert probe is not None, said.stderr[-2000:]
+    seen = json.loads(probe[1].replace("&quot;", '"'))
+    assert len(seen["figures"]) == 9
+    assert (seen["rows"], seen["found"], seen["requests"]) == (100, 22, 0)
+    assert float(seen["fastest"]) > 40_000
+    assert seen["wider"] <= 0
+
+
+def test_the_page_as_it_is_runs_its_script_without_complaint(
+    shipped_page: Path, tmp_path: Path
+) -> None:
+    said = browse(shipped_page, tmp_path, 1280)
+
+    assert "3302 of 3302" in said.stdout
+    assert "CONSOLE" not in said.stderr
+
+
+def browse(page: Path, folder: Path, width: int) -> subprocess.CompletedProcess[str]:
+    assert BROWSER is not None
+    return subprocess.run(
+        [
+            *(BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"),
+            *(f"--user-data-dir={folder / 'profile'}", f"--window-size={width},900"),
+            *("--virtual-time-budget=5000", "--dump-dom", page.as_uri()),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+        env=os.environ | {"HOME": str(folder)},
+    )

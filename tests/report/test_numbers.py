@@ -1,0 +1,32 @@
+import pytest
+
+from mltune.report.axis import Axis
+from mltune.report.numbers import byte_size, log_ticks, number, percent, round_ticks, seconds
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1.5e-3, "1.5 ms"), (2e-7, "200 ns"), (3.0, "3 s"), (42e-6, "42 µs")]
+)
+def test_times_have_the_unit_that_fits(value: float, text: str) -> None:
+    assert seconds(value) == text
+
+
+def test_numbers_are_short() -> None:
+    assert [number(v) for v in (0.0, 0.1234, 51234.6, 2e-7)] == ["0", "0.123", "51,235", "2.0e-07"]
+    assert (percent(0.034), percent(0.5), byte_size(49152)) == ("3.4 %", "50 %", "48 KiB")
+
+
+def test_ticks_are_round_and_within_the_ends() -> None:
+    assert round_ticks(0, 10) == [0, 2, 4, 6, 8, 10]
+    assert log_ticks(0.9, 110) == [1, 2, 5, 10, 20, 50, 100]
+    assert log_ticks(1.1, 1.2) == [1.1]
+    assert 1 <= len(log_ticks(1e-9, 1e3)) <= 7
+
+
+@pytest.mark.parametrize("values", [[], [5.0], [5.0, 5.0], [1e-6, 3.0]])
+@pytest.mark.parametrize("log", [False, True])
+def test_an_axis_has_a_place_for_every_value(values: list[float], log: bool) -> None:
+    axis = Axis.around("a", values, log=log)
+
+    assert all(0 <= axis.place(value) <= 1 for value in values)
+    assert axis.ticks()

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from mltune.record import Status
+from mltune.workflow.report import report
+
+MakeRun = Callable[..., Path]
+
+SECTIONS = (
+    *("best", "search", "maps", "parameters", "model", "selection", "failures"),
+    *("measurements", "environment", "next"),
+)
+FIGURES = (
+    *("progress", "importance", "speed-map", "kernel-map", "parameters"),
+    *("calibration", "portfolio", "regret", "tree"),
+)
+VOID = {"meta", "input"}
+
+
+class Outline(HTMLParser):
+    """Ids, elements and attributes of a page; every element must be closed in its place."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.names: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self._open: list[str] = []
+        self.feed(page)
+        self.close()
+        assert self._open == []
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._note(tag, attrs)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._note(tag, attrs)
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def _note(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+
+
+def page_of(folder: Path) -> str:
+    return report(folder, None).path.read_text()
+
+
+def test_has_every_section_and_every_figure(shipped_page: Path) -> None:
+    page = Outline(shipped_page.read_text())
+
+    assert [name for name in page.ids if name in SECTIONS] == list(SECTIONS)
+    assert {f"figure-{name}" for name in FIGURES} <= set(page.ids)
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_loads_nothing_and_stays_small(shipped_page: Path) -> None:
+    page = Outline(shipped_page.read_text())
+
+    assert shipped_page.stat().st_size < 5_000_000
+    assert not re.search(r"https?://|url\(|@import", shipped_page.read_text())
+    assert not {"link", "img", "iframe", "object", "embed", "base", "use"} & set(page.names)
+    assert not {"src", "href", "xlink:href", "action"} & {name for name, _ in page.attributes}
+
+
+def test_states_what_ran_where_and_the_best_of_each_size(shipped_page: Path) -> None:
+    page = shipped_page.read_text()
+
+    for words in ("sgemm_nn on NVIDIA H200", "580.159.04", "2026-11-21", "1023x511x257"):
+        assert words in page
+    assert page.count("launch_error") >= 1
+    assert "nan" not in re.findall(r"[a-z]+", re.sub(r"<script.*", "", page, flags=re.S))
+
+
+def test_holds_every_measurement_as_data(shipped_page: Path) -> None:
+    data = re.search(r'id="data">(.*?)</script>', shipped_page.read_text(), re.S)
+
+    assert data is not None
+    assert len(json.loads(data[1])["rows"]) == 3302
+
+
+@pytest.mark.parametrize("tiles", [(1,), (1, 2)])
+def test_a_tiny_run_has_every_section(make_run: MakeRun, tiles: tuple[int, ...]) -> None:
+    page = page_of(make_run(tiles=tiles))
+
+    assert [name for name in Outline(page).ids if name in SECTIONS] == list(SECTIONS)
+    assert "Maps need three sizes" in page
+    assert "needs at least two sizes" in page
+
+
+def test_two_sizes_are_enough_for_held_out_figures(make_run: MakeRun) -> None:
+    page = Outline(page_of(make_run(sizes=((64, 64, 64), (128, 32, 16)))))
+
+    assert {"figure-calibration", "figure-regret"} <= set(page.ids)
+
+
+def test_a_grid_of_sizes_has_a_small_mark_each(make_run: MakeRun) -> None:
+    sides = range(16, 16 * 13, 16)
+    page = page_of(make_run(sizes=tuple((m, n, 64) for m in sides for n in sides), tiles=(2,)))
+
+    assert page.count('class="mark"') == len(sides) ** 2
+
+
+def test_a_run_of_failures_shows_their_kinds_and_messages(make_run: MakeRun) -> None:
+    kinds = {1: Status.BUILD_ERROR, 2: Status.TIMEOUT, 4: Status.BUILD_ERROR}
+    folder = make_run(status=kinds.__getitem__, message="line 3: no such type")
+    result = report(folder, None)
+    page = result.path.read_text()
+
+    assert [name for name in Outline(page).ids if name in SECTIONS] == list(SECTIONS)
+    assert "line 3: no such type" in page
+    assert "No kernel was right on any size." in page
+    assert result.next_command == f"mltune replay {folder} 1"
+
+
+def test_a_run_that_measured_nothing_is_reported(make_run: MakeRun) -> None:
+    page = page_of(make_run(tiles=()))
+
+    assert "No trial was recorded." in page
+
+
+def test_texts_of_a_run_cannot_inject(make_run: MakeRun) -> None:
+    evil = "</pre></script><script>alert(1)</script><!--\u2028\x00\"'><img src=x onerror=alert(1)>"
+    folder = make_run(
+        status=lambda tile: Status.BUILD_ERROR if tile == 2 else Status.OK,
+        message=evil,
+        command=("mltune", evil),
+        space_text=evil,
+        space=evil,
+        sampler=evil,
+    )
+    page = page_of(folder)
+    outline = Outline(page)
+
+    assert "alert(1)" in page
+    assert outline.names.count("script") == 2
+    assert "img" not in outline.names
+    assert not [name for name, _ in outline.attributes if name.startswith("on")]
+    assert "\x00" not in page
+    assert "script-src 'sha256-" in page
