@@ -143,7 +143,7 @@ class OpenCLDevice:
 
     def _check_limits(self, program: Program, launch: Launch) -> None:
         items = math.prod(launch.local_size)
-        # Not the kernel's own limit: NVIDIA gives 256 for every kernel, reqd_work_group_size or not.
+        # Not the limit that a built kernel names: NVIDIA says 256 for every one, and runs 1024.
         largest = self._info.max_work_group_size
         if items > largest:
             raise LimitError(f"a work-group of {items} work-items is over the limit of {largest}")
