@@ -9,16 +9,23 @@ from collections.abc import Callable
 
 from mltune.search.random import RandomSearcher
 from mltune.search.searcher import Searcher
-from mltune.space.space import Space
+from mltune.space.config_space import ConfigSpace
 
 
-def _tpe(space: Space, seed: int) -> Searcher:
+def _tpe(space: ConfigSpace, seed: int) -> Searcher:
     from mltune.search.tpe import TpeSearcher
 
     return TpeSearcher(space, seed)
 
 
-SEARCHERS: dict[str, Callable[[Space, int], Searcher]] = {
+def _guided(space: ConfigSpace, seed: int) -> Searcher:
+    from mltune.search.guided import GuidedSearcher
+
+    return GuidedSearcher(space, seed)
+
+
+SEARCHERS: dict[str, Callable[[ConfigSpace, int], Searcher]] = {
+    "guided": _guided,
     "random": RandomSearcher,
     "tpe": _tpe,
 }

@@ -6,7 +6,7 @@ from mltune.record.measurement import Status
 from mltune.search.searcher import check_answer
 from mltune.search.unseen import UnseenConfigs
 from mltune.space.config import Config
-from mltune.space.space import Space
+from mltune.space.config_space import ConfigSpace
 
 
 class RandomSearcher:
@@ -16,7 +16,7 @@ class RandomSearcher:
         seed: decides the order.
     """
 
-    def __init__(self, space: Space, seed: int) -> None:
+    def __init__(self, space: ConfigSpace, seed: int) -> None:
         self._unseen = UnseenConfigs(space, seed)
 
     def ask(self) -> Config | None:

@@ -15,7 +15,7 @@ from mltune.record.measurement import Status
 from mltune.search.searcher import check_answer
 from mltune.search.unseen import UnseenConfigs
 from mltune.space.config import Config
-from mltune.space.space import Space
+from mltune.space.config_space import ConfigSpace
 
 _NEAREST = 64
 
@@ -29,7 +29,7 @@ class TpeSearcher:
         seed: decides every proposal, given the answers.
     """
 
-    def __init__(self, space: Space, seed: int) -> None:
+    def __init__(self, space: ConfigSpace, seed: int) -> None:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._space = space
         self._unseen = UnseenConfigs(space, seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from mltune.space.config import Config
-from mltune.space.space import Space
+from mltune.space.config_space import ConfigSpace
 
 
 class UnseenConfigs:
@@ -17,7 +17,7 @@ class UnseenConfigs:
         seed: decides the order.
     """
 
-    def __init__(self, space: Space, seed: int) -> None:
+    def __init__(self, space: ConfigSpace, seed: int) -> None:
         self._space = space
         self._random = random.Random(seed)
         self._moved: dict[int, int] = {}

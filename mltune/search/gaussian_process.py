@@ -1,0 +1,278 @@
+"""A Gaussian process over configs: what a config's value should be, and how sure that is.
+
+The kernel is a product over parameters (configs that are alike in everything do alike) plus a
+sum over parameters (each value has an effect of its own), both Matérn 5/2. The distance between
+two values of a parameter is learned: steps along the numbers and being different at all count
+as much as the measurements say. The hyperparameters maximise the posterior density.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
+from scipy.optimize import minimize
+
+from mltune.search.encoding import Encoding, Matrix, Matrix32, Ranks
+
+_LENGTH = 2.0
+"""The typical length scale: from one end of a parameter to the other is half of it."""
+_SHARED = 1.0
+_SINGLE = 0.5
+_NOISE = 0.01
+_LOG_SPREADS = (1.0, 0.7, 1.0, 1.0)
+"""How far the logs of length scales, shared and single variance, and noise may stray."""
+_MOST_STRAY = 5.0
+_JITTER = 1e-5
+_ITERATIONS = 20
+_MOST_FITTED = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Hyperparameters:
+    """What is learned about the kernel.
+
+    Attributes:
+        logs: of the length scale of each distance table, then of the shared variance, the
+            single variance and the noise variance.
+    """
+
+    logs: Matrix
+
+    @property
+    def weights(self) -> Matrix:
+        """What the squared distances of each table count."""
+        weights: Matrix = np.exp(-2 * self.logs[:-3])
+        return weights
+
+    @property
+    def shared(self) -> float:
+        """Variance of the product over parameters."""
+        return math.exp(self.logs[-3])
+
+    @property
+    def single(self) -> float:
+        """Variance of the sum over parameters."""
+        return math.exp(self.logs[-2])
+
+    @property
+    def noise(self) -> float:
+        """Variance of a measurement."""
+        return math.exp(self.logs[-1])
+
+
+def fit(
+    encoding: Encoding, ranks: Ranks, values: Matrix, basis: Matrix, variance: float
+) -> Hyperparameters:
+    """Find the hyperparameters under which the values are most plausible.
+
+    Args:
+        encoding: of the space's parameters.
+        ranks: of the configs, a row each.
+        values: of about zero mean and unit variance.
+        basis: known functions at the configs, a column each, whose share is unknown.
+        variance: how much of the values is typically not explained by these.
+    """
+    if len(values) > _MOST_FITTED:
+        # The best half decides where to search on; the rest is spread over the others.
+        order = np.argsort(values, kind="stable")
+        half = _MOST_FITTED // 2
+        spread = np.linspace(half, len(values) - 1, _MOST_FITTED - half).astype(np.int64)
+        kept = np.sort(order[np.concatenate((np.arange(half), spread))])
+        ranks, values, basis = ranks[kept], values[kept], basis[kept]
+    typical = _typical(encoding, variance)
+    if not len(values):
+        return Hyperparameters(typical)
+    spreads = np.concatenate((np.full(len(typical) - 3, _LOG_SPREADS[0]), _LOG_SPREADS[1:]))
+    density = _Density(encoding, ranks, values, basis @ basis.T, typical, spreads)
+    found = minimize(
+        density,
+        typical,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=np.stack((typical - _MOST_STRAY * spreads, typical + _MOST_STRAY * spreads), 1),
+        options={"maxiter": _ITERATIONS},
+    )
+    return Hyperparameters(found.x)
+
+
+def _typical(encoding: Encoding, variance: float) -> Matrix:
+    lengths = np.full(len(encoding.tables), _LENGTH)
+    variances = (_SHARED * variance, _SINGLE * variance, _NOISE)
+    return np.log(np.concatenate((lengths, variances)))
+
+
+class _Density:
+    """The negative log posterior density of hyperparameters, with its gradient."""
+
+    def __init__(
+        self,
+        encoding: Encoding,
+        ranks: Ranks,
+        values: Matrix,
+        fixed: Matrix,
+        typical: Matrix,
+        spreads: Matrix,
+    ) -> None:
+        self._values = values
+        self._fixed = fixed
+        self._typical = typical
+        self._spreads = spreads
+        self._width = encoding.width
+        self._columns = np.array([table.column for table in encoding.tables], dtype=np.int64)
+        # By table, config and config.
+        self._squares = np.array(
+            [
+                table.squares[ranks[:, table.column][:, None], ranks[:, table.column]]
+                for table in encoding.tables
+            ]
+        )
+
+    def __call__(self, logs: Matrix) -> tuple[float, Matrix]:
+        count = len(self._values)
+        hyper = Hyperparameters(logs)
+        scaled = self._squares * hyper.weights[:, None, None]
+        by_parameter = np.zeros((self._width, count, count))
+        for column, part in zip(self._columns, scaled, strict=True):
+            by_parameter[column] += part
+        shared, shared_slope = _matern(by_parameter.sum(axis=0))
+        single, single_slope = _matern(by_parameter)
+        mean_single = single.mean(axis=0)
+        covariance = hyper.shared * shared + hyper.single * mean_single + self._fixed
+        covariance[np.diag_indices(count)] += hyper.noise + _JITTER
+        stray = (logs - self._typical) / self._spreads
+        try:
+            lower = cholesky(covariance, lower=True, check_finite=False)
+        except LinAlgError:
+            return 1e10, np.zeros_like(logs)
+        inverse = cho_solve((lower, True), np.eye(count), check_finite=False)
+        weighted = inverse @ self._values
+        value = 0.5 * self._values @ weighted + np.log(np.diag(lower)).sum()
+        pull = np.outer(weighted, weighted) - inverse
+        slope = (hyper.shared * pull) * shared_slope
+        slopes = slope + (hyper.single / self._width) * (pull * single_slope)
+        gradient = np.concatenate(
+            (
+                np.einsum("tij,tij->t", scaled, slopes[self._columns]),
+                [
+                    -0.5 * hyper.shared * (pull * shared).sum(),
+                    -0.5 * hyper.single * (pull * mean_single).sum(),
+                    -0.5 * hyper.noise * np.trace(pull),
+                ],
+            )
+        )
+        return value + 0.5 * stray @ stray, gradient + stray / self._spreads
+
+
+class GaussianProcess:
+    """Predicts the values of a fixed set of candidates from observed configs.
+
+    Observations come one at a time; what has been computed for the candidates is kept, so that
+    one more costs little.
+
+    Args:
+        candidates: their ranks, a row each.
+        basis: known functions at the candidates, a column each, whose share is unknown.
+    """
+
+    def __init__(
+        self, encoding: Encoding, hyper: Hyperparameters, candidates: Ranks, basis: Matrix
+    ) -> None:
+        self._encoding = encoding
+        self._hyper = hyper
+        self._indicators = np.ascontiguousarray(encoding.indicators(candidates).T)
+        self._basis = basis.astype(np.float32)
+        self._distances = [np.zeros((count, count)) for count in encoding.counts]
+        for table, weight in zip(encoding.tables, hyper.weights, strict=True):
+            self._distances[table.column] += weight * table.squares
+        self._seen_ranks = np.zeros((0, encoding.width), dtype=np.int64)
+        self._seen_basis = np.zeros((0, basis.shape[1]), dtype=np.float32)
+        self._lower = np.zeros((0, 0))
+        # One row an observation, with room for more; only the first rows are in use.
+        self._rows: Matrix32 = np.zeros((64, len(candidates)), dtype=np.float32)
+        variance = np.float32(hyper.shared + hyper.single)
+        self._prior: Matrix32 = variance + (self._basis**2).sum(axis=1)
+        self._explained = np.zeros(len(candidates), dtype=np.float32)
+
+    @property
+    def count(self) -> int:
+        """How many configs were observed."""
+        return len(self._seen_ranks)
+
+    def observe(self, ranks: Ranks, basis: Matrix) -> None:
+        """Add configs; their values are told when predicting."""
+        shares = basis.astype(np.float32)
+        old, new = self.count, self.count + len(ranks)
+        self._reserve(new)
+        between = self._covariance(self._seen_ranks, self._seen_basis, ranks, shares)
+        left = solve_triangular(self._lower, between, lower=True) if old else between
+        within = self._covariance(ranks, shares, ranks, shares) - left.T @ left
+        within[np.diag_indices(new - old)] += self._hyper.noise + _JITTER
+        corner = cholesky(within, lower=True)
+        lower = np.zeros((new, new))
+        lower[:old, :old], lower[old:, :old], lower[old:, old:] = self._lower, left.T, corner
+        rows = self._to_candidates(ranks, shares)
+        if old:
+            rows -= left.T.astype(np.float32) @ self._rows[:old]
+        rows = solve_triangular(corner.astype(np.float32), rows, lower=True, overwrite_b=True)
+        self._rows[old:new] = rows
+        self._explained += (rows**2).sum(axis=0)
+        self._lower = lower
+        self._seen_ranks = np.concatenate((self._seen_ranks, ranks))
+        self._seen_basis = np.concatenate((self._seen_basis, shares))
+
+    def predict(self, values: Matrix) -> tuple[Matrix32, Matrix32]:
+        """Return the mean and the standard deviation of each candidate's value.
+
+        Args:
+            values: of the observed configs, in the order they were added.
+        """
+        if not self.count:
+            return np.zeros_like(self._explained), np.sqrt(self._prior)
+        weights = solve_triangular(self._lower, values, lower=True).astype(np.float32)
+        mean = weights @ self._rows[: self.count]
+        variance = np.maximum(self._prior - self._explained, 1e-6)
+        return mean, np.sqrt(variance)
+
+    def _reserve(self, count: int) -> None:
+        if count > len(self._rows):
+            grown = np.zeros((max(count, 2 * self.count), self._rows.shape[1]), dtype=np.float32)
+            grown[: self.count] = self._rows[: self.count]
+            self._rows = grown
+
+    def _covariance(self, ranks: Ranks, basis: Matrix32, others: Ranks, more: Matrix32) -> Matrix:
+        by_parameter = np.array(
+            [
+                distances[ranks[:, column][:, None], others[:, column]]
+                for column, distances in enumerate(self._distances)
+            ]
+        )
+        covariance: Matrix = (
+            self._hyper.shared * _matern(by_parameter.sum(axis=0))[0]
+            + self._hyper.single * _matern(by_parameter)[0].mean(axis=0)
+            + (basis @ more.T).astype(np.float64)
+        )
+        return covariance
+
+    def _to_candidates(self, ranks: Ranks, basis: Matrix32) -> Matrix32:
+        """As `_covariance` with all candidates, by matrix products that touch each value once."""
+        distances = np.concatenate(
+            [table[ranks[:, column]] for column, table in enumerate(self._distances)], axis=1
+        )
+        shared: Matrix32 = np.maximum(distances.astype(np.float32) @ self._indicators, 0)
+        np.sqrt(5 * shared, out=shared)
+        rows: Matrix32 = np.exp(-shared)
+        rows *= np.float32(self._hyper.shared) * (1 + shared + shared * shared / 3)
+        single = np.float32(self._hyper.single / self._encoding.width) * _matern(distances)[0]
+        rows += single.astype(np.float32) @ self._indicators
+        rows += basis @ self._basis.T
+        return rows
+
+
+def _matern(squares: Matrix) -> tuple[Matrix, Matrix]:
+    """Return the Matérn 5/2 kernel of squared distances, and its slope by them."""
+    distance = np.sqrt(5 * squares)
+    decay = np.exp(-distance)
+    return (1 + distance + distance**2 / 3) * decay, (-5 / 6) * (1 + distance) * decay
