@@ -27,6 +27,7 @@ class Model:
     Attributes:
         calibration: (measured, predicted) seconds, each predicted by a model that has not seen
             the size; empty with a single size.
+        bias: each size's geometric mean of predicted / measured there.
         rmse_log: root mean square of log(predicted / measured) there.
         top_1: geometric mean over the sizes of best time / time of the config predicted fastest.
         importance: each varied parameter with what shuffling it adds to the error of log
@@ -34,6 +35,7 @@ class Model:
     """
 
     calibration: tuple[tuple[float, float], ...]
+    bias: tuple[tuple[str, float], ...]
     rmse_log: float | None
     top_1: float | None
     importance: tuple[tuple[str, float], ...]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mltune.problem import problem_type_name
 from mltune.record.measurement import Measurement, Status
-from mltune.report.content import Content, Selection
+from mltune.report.content import Content, Model, Selection
 from mltune.report.loss import MOST_DOTS, calibration, portfolio_curve, regret_strips
 from mltune.report.markup import Markup, embed_json, join, tag
 from mltune.report.numbers import number, percent
@@ -35,7 +35,9 @@ from mltune.report.tables import (
 from mltune.report.tree import draw_tree
 
 _HERE = Path(__file__).parent
-_COLUMNS = ("id", "trial", "phase", "size", "kernel", "status", "µs", "GFLOP/s", "message")
+_COLUMNS = ("id", "trial", "phase", "size", "GFLOP/s", "µs", "status", "kernel", "message")
+
+_MOST_BIASED = 12
 
 
 def render(content: Content) -> str:
@@ -216,7 +218,22 @@ def _model(content: Content) -> Markup:
     )
     figure = _figure("calibration", "Predicted and measured", caption,
                      calibration(model.calibration))  # fmt: skip
-    return _section("model", title, tag("div", figure, class_="pair"))
+    return _section("model", title, tag("div", figure, _furthest_off(model), class_="pair"))
+
+
+def _furthest_off(model: Model) -> Markup:
+    worst = sorted(model.bias, key=lambda entry: -abs(math.log(entry[1])))[:_MOST_BIASED]
+    return _figure(
+        "bias",
+        "Sizes that the model gets wrong",
+        "Predicted / measured time, geometric mean over a size's configs; 1 is perfect. The order "
+        "of a size's configs may be right all the same.",
+        table(
+            ("size", "predicted / measured"),
+            [(label, number(ratio)) for label, ratio in worst],
+            numeric=(1,),
+        ),
+    )
 
 
 def _selection(selection: Selection | str) -> Markup:

@@ -11,7 +11,7 @@ from mltune.report.markup import Markup, join, tag
 WIDTH = 440
 """Units of a picture's width: a phone shows them nearly one to one, so that text stays legible."""
 
-LEFT, RIGHT, TOP, BOTTOM = 56, 12, 12, 44
+LEFT, RIGHT, TOP, BOTTOM = 64, 12, 12, 44
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

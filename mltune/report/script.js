@@ -3,7 +3,7 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const rows = data.rows.map((row) => [
-    row[0], row[1], row[2], data.sizes[row[3]], data.kernels[row[4]], row[5], row[6], row[7],
+    row[0], row[1], row[2], data.sizes[row[3]], row[4], row[5], row[6], data.kernels[row[7]],
     data.messages[row[8]],
   ]);
   const step = 100;
@@ -33,7 +33,7 @@
         const cell = line.insertCell();
         cell.textContent = value === null ? "–" : value;
         if (typeof value === "number" || value === null) cell.className = "n";
-        if (place === 4) cell.className = "code";
+        if (place === 7) cell.className = "code";
       });
       return line;
     }));

@@ -124,10 +124,10 @@ def measurement_data(measurements: Sequence[Measurement]) -> dict[str, Any]:
             row.trial,
             row.phase,
             sizes.index(row.problem.label),
-            kernels.index(row.kernel),
-            row.status.value,
-            None if row.median is None else float(f"{row.median * 1e6:.5g}"),
             None if row.gflops is None else float(f"{row.gflops:.5g}"),
+            None if row.median is None else float(f"{row.median * 1e6:.5g}"),
+            row.status.value,
+            kernels.index(row.kernel),
             messages.index(row.message[:_LONGEST_HINT]),
         ]
         for row in measurements[:MOST_ROWS]

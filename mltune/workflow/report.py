@@ -119,17 +119,21 @@ def _model(measurements: Sequence[Measurement], device: DeviceInfo) -> Model | s
     labels = list(dict.fromkeys(row.problem.label for row in right))
     points: list[tuple[float, float]] = []
     groups: list[int] = []
+    bias: list[tuple[str, float]] = []
     for train, held_out in folds(len(labels), _FOLDS, 0) if len(labels) > 1 else ():
         seen = {labels[index] for index in train}
         blind = fit([row for row in right if row.problem.label in seen], device, folds=1)
         for index in held_out:
             rows = [row for row in right if row.problem.label == labels[index]]
-            points += zip(_seconds(rows), np.exp(_predict(blind, rows)).tolist(), strict=True)
+            predicted, measured = _predict(blind, rows), _seconds(rows)
+            points += zip(measured, np.exp(predicted).tolist(), strict=True)
+            bias.append((labels[index], float(np.exp(np.mean(predicted - np.log(measured))))))
             groups += [index] * len(rows)
     logs = np.log(np.array(points)).T if points else None
     scores = None if logs is None else score(np.array(groups), logs[1], logs[0])
     return Model(
         calibration=tuple(points),
+        bias=tuple(bias),
         rmse_log=scores.rmse_log if scores else None,
         top_1=scores.top_1 if scores else None,
         importance=_importance(model, right),
