@@ -51,12 +51,19 @@ class Knowledge:
 
     def __init__(self, space: ConfigSpace, recordings: Sequence[Recording], seed: int) -> None:
         self._experts = [_Expert(space.parameters, one, seed) for one in recordings]
+        # Asked for again and again, and slow to work out.
+        self._known: dict[Config, tuple[float, ...]] = {}
         self.reach = float(np.mean([expert.reach for expert in self._experts]))
         self.spread = float(np.mean([expert.scale.spread for expert in self._experts]))
 
     def views(self, configs: Sequence[Config]) -> Matrix:
         """Return what each record makes of some configs, a column each."""
-        return np.stack([expert.predict(configs) for expert in self._experts], axis=1)
+        new = list(dict.fromkeys(config for config in configs if config not in self._known))
+        if new:
+            columns = [expert.predict(new).tolist() for expert in self._experts]
+            self._known |= zip(new, zip(*columns, strict=True), strict=True)
+        rows = [self._known[config] for config in configs]
+        return np.array(rows, dtype=np.float64).reshape(-1, len(self._experts))
 
     @staticmethod
     def expected(views: Matrix) -> Matrix:
@@ -102,6 +109,7 @@ class _Expert:
         self._forest.fit(self._features([one.config for one in points]), self.scale.units(answers))
 
     def predict(self, configs: Sequence[Config]) -> Matrix:
+        """Return the expected values of some configs, at least one."""
         values: Matrix = self._forest.predict(self._features(configs))
         return values
 
