@@ -9,11 +9,32 @@ from typing import TYPE_CHECKING
 
 from mltune.cli.output import ProgressBar, print_json, print_table, short_names
 from mltune.cli.parser import number, positive, seconds, whole
+from mltune.errors import UsageError
 
 if TYPE_CHECKING:
     from mltune.workflow.search import SearchResult
 
 EXAMPLE = "mltune search --budget 60 --problem sgemm_nn --sizes cpu --device auto"
+
+_LIVE_ONLY = (
+    "device",
+    "problem",
+    "sizes",
+    "space",
+    "alpha",
+    "beta",
+    "samples",
+    "build_timeout",
+    "run_timeout",
+    "run",
+    "resume",
+    "cache",
+    "builders",
+    "rest",
+    "observe",
+    "objective",
+    "storage",
+)
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +70,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="a YAML file of parameters and constraints "
         "(default: spaces/tiled-cpu.yaml or spaces/tiled-gpu.yaml)",
     )
-    add("--sampler", metavar="NAME", help="tpe or random (default: tpe)")
+    add(
+        "--sampler",
+        metavar="NAME",
+        help="guided, tpe, evolution, random or exhaustive (default: tpe, with --replay guided)",
+    )
     add("--seed", type=whole, metavar="N", help="of sampler and data (default: 0)")
     add("--alpha", type=number, metavar="X", help="factor of the product (default: 1)")
     add("--beta", type=number, metavar="X", help="factor of the old C (default: 0)")
@@ -83,10 +108,29 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("--observe", metavar="NAMES", help="nvml and/or rapl: energy, clocks (default: none)")
     add("--objective", metavar="WORD", help="time, or energy with --observe (default: time)")
     add("--storage", metavar="URL", help="any SQLAlchemy URL (default: run.db in DIR)")
+    add(
+        "--replay",
+        type=Path,
+        metavar="FILE",
+        help="search recorded times instead of a device: a Kernel Tuner cache, T4 results, or a "
+        "run folder",
+    )
+    add(
+        "--prior",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="with --replay: other records to learn from first, of any device or size",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Search, and print the best kernel of every size."""
+    if args.replay is not None:
+        return _run_replay(args)
+    if args.prior:
+        raise UsageError("--prior: goes with --replay only")
     from mltune.workflow.options import SearchOptions
     from mltune.workflow.search import search
 
@@ -122,6 +166,46 @@ def run(args: argparse.Namespace) -> int:
     for line in result.next_commands:
         print(line, file=sys.stderr if args.json else sys.stdout)
     return result.exit_code
+
+
+def _run_replay(args: argparse.Namespace) -> int:
+    from mltune.workflow.recorded_search import search_recorded
+
+    for name in _LIVE_ONLY:
+        if getattr(args, name) not in (None, False):
+            raise UsageError(f"--{name.replace('_', '-')}: cannot go with --replay")
+    with ProgressBar(args.quiet > 0) as bar:
+        result = search_recorded(
+            args.replay,
+            budget=args.budget,
+            sampler=args.sampler,
+            seed=args.seed,
+            priors=args.prior,
+            note=bar.note,
+        )
+    if args.json:
+        print_json(result.to_json())
+        return 0
+    best, optimum = result.best, result.recording.optimum_seconds
+    if best.seconds is None or optimum is None:
+        raise AssertionError("a search without any time is an error")
+    failed = f", {result.failed} failed" if result.failed else ""
+    print(
+        f"{args.replay}: {len(result.evaluated)} of {len(result.recording.points)} configs"
+        f"{failed}, sampler {result.sampler}, seed {result.seed}, {result.seconds:.1f} s"
+    )
+    print_table(
+        ("best ms", "optimum ms", "optimum / best", "config"),
+        [
+            (
+                best.seconds * 1e3,
+                optimum * 1e3,
+                optimum / best.seconds,
+                " ".join(f"{name}={value}" for name, value in best.config.items()),
+            )
+        ],
+    )
+    return 0
 
 
 def _print_result(result: SearchResult) -> None:

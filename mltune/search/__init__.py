@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mltune.search.evolution import EvolutionSearcher
+from mltune.search.exhaustive import ExhaustiveSearcher
 from mltune.search.random import RandomSearcher
 from mltune.search.searcher import Searcher
 from mltune.space.config_space import ConfigSpace
@@ -25,6 +27,8 @@ def _guided(space: ConfigSpace, seed: int) -> Searcher:
 
 
 SEARCHERS: dict[str, Callable[[ConfigSpace, int], Searcher]] = {
+    "evolution": EvolutionSearcher,
+    "exhaustive": ExhaustiveSearcher,
     "guided": _guided,
     "random": RandomSearcher,
     "tpe": _tpe,

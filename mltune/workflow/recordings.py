@@ -1,0 +1,47 @@
+"""Recordings from any source: other tuners' files, and mltune's own runs."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from mltune.errors import UsageError
+from mltune.problem import problem_type_name
+from mltune.record import Status
+from mltune.record.foreign import read_recording
+from mltune.record.recording import Point, Recording
+from mltune.record.run import Run
+from mltune.workflow.trials import group_trials
+
+
+def read_any(path: Path) -> Recording:
+    """Read a file of another tuner, or a run folder of mltune.
+
+    Of a run, a config's time is the geometric mean over the run's sizes; a trial that was cut
+    off before its last size is left out.
+
+    Raises:
+        UsageError: when it cannot be read, or holds nothing.
+    """
+    if not path.is_dir():
+        return read_recording(path)
+    with Run.open(path) as run:
+        info = run.info
+        readable, damaged = run.store.salvage("search")
+    points: dict[str, Point] = {}
+    for trial in group_trials(readable):
+        value = trial.value
+        failure = trial.failure
+        if failure is not None:
+            points[trial.config.id] = Point(trial.config, None, failure.status)
+        elif value is not None and len(trial.measurements) >= len(info.sizes):
+            points[trial.config.id] = Point(trial.config, math.exp(value), Status.OK)
+    if not points:
+        raise UsageError(f"{path}: holds no finished trial (mltune search --resume)")
+    return Recording(
+        where=str(path),
+        problem=problem_type_name(info.contraction),
+        device=info.device.name,
+        points=tuple(points.values()),
+        notes=tuple(damaged),
+    )
