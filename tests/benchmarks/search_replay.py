@@ -17,6 +17,7 @@ import math
 import subprocess
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,12 @@ MARKS = (10, 25, 50, 100, 200, 500)
 STRATEGIES = ("adaptive_tabu_greywolf", "hybrid_vndx")
 WORKER = Path(__file__).with_name("kernel_tuner_replay.py")
 Curve = NDArray[np.float64]
+
+_WIDTH, _HEIGHT = 720, 440
+_LEFT, _RIGHT, _TOP, _BOTTOM = 60, 200, 20, 50
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#555555", "#e69f00")
+_LOWEST = 0.6
+_FIRST = 5
 
 
 def curve(recording: Recording, seconds: list[float | None], budget: int) -> Curve:
@@ -108,23 +115,68 @@ def peer_curves(
     ]
 
 
-def draw(means: dict[str, Curve], path: Path) -> None:
-    """Draw the mean over the spaces of each searcher."""
-    from matplotlib import pyplot
+def task(file: Path, name: str, args: argparse.Namespace) -> Curve:
+    """Return the mean curve of one searcher on one space."""
+    recording = read_recording(file)
+    if name in SEARCHERS:
+        curves = our_curves(recording, name, args.seeds, args.budget)
+    else:
+        curves = peer_curves(args.kernel_tuner, recording, name, args.seeds, args.budget)
+    mean: Curve = np.mean(curves, axis=0)
+    return mean
 
-    figure, axes = pyplot.subplots(figsize=(7, 4.5))
-    for name, mean in means.items():
-        style = "-" if name in SEARCHERS else "--"
-        axes.plot(np.arange(1, len(mean) + 1), mean, style, label=name)
-    axes.set_xscale("log")
-    axes.set_xlim(5, None)
-    axes.set_ylim(0.5, 1.005)
-    axes.set_xlabel("distinct configs evaluated")
-    axes.set_ylabel("optimum / best found (mean)")
-    axes.grid(alpha=0.3)
-    axes.legend()
-    figure.tight_layout()
-    figure.savefig(path)
+
+def draw(curves: dict[str, Curve]) -> str:
+    """Return a picture of curves that begin at the first evaluation."""
+    last = max(len(curve) for curve in curves.values())
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
+        'font-family="sans-serif" font-size="13">',
+        f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>',
+    ]
+    for level in np.arange(_LOWEST, 1.001, 0.05):
+        y = _y(float(level))
+        parts.append(
+            f'<path d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}" stroke="#ddd"/>'
+            f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{level:.2f}</text>'
+        )
+    for mark in (5, 10, 25, 50, 100, 200, 500, 1000):
+        if mark <= last:
+            x, below = _x(mark, last), _HEIGHT - _BOTTOM + 18
+            parts.append(
+                f'<path d="M{x:.1f} {_TOP}V{_HEIGHT - _BOTTOM}" stroke="#ddd"/>'
+                f'<text x="{x:.1f}" y="{below}" text-anchor="middle">{mark}</text>'
+            )
+    middle = (_LEFT + _WIDTH - _RIGHT) / 2
+    parts.append(
+        f'<text x="{middle}" y="{_HEIGHT - 10}" text-anchor="middle">distinct configs tried</text>'
+        f'<text transform="translate(16 {_HEIGHT / 2}) rotate(-90)" text-anchor="middle">'
+        "optimum / best found, mean</text>"
+    )
+    for number, (name, curve) in enumerate(curves.items()):
+        colour = _COLOURS[number % len(_COLOURS)]
+        points = " ".join(
+            f"{_x(step, last):.1f},{_y(float(value)):.1f}"
+            for step, value in enumerate(curve, start=1)
+            if step >= _FIRST and value >= _LOWEST
+        )
+        y = _TOP + 20 + 22 * number
+        x = _WIDTH - _RIGHT + 14
+        parts.append(
+            f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>'
+            f'<path d="M{x} {y - 4}h22" stroke="{colour}" stroke-width="3"/>'
+            f'<text x="{x + 28}" y="{y}">{name}</text>'
+        )
+    return "\n".join((*parts, "</svg>\n"))
+
+
+def _x(step: int, last: int) -> float:
+    share = math.log(step / _FIRST) / math.log(last / _FIRST)
+    return _LEFT + share * (_WIDTH - _LEFT - _RIGHT)
+
+
+def _y(value: float) -> float:
+    return _TOP + (1 - value) / (1 - _LOWEST) * (_HEIGHT - _TOP - _BOTTOM)
 
 
 def main() -> None:
@@ -134,22 +186,23 @@ def main() -> None:
     parser.add_argument("--samplers", default="guided,tpe,evolution,random")
     parser.add_argument("--seeds", type=int, default=25)
     parser.add_argument("--budget", type=int, default=500)
+    parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--kernel-tuner", metavar="PYTHON", help="one that has Kernel Tuner")
     parser.add_argument("-o", "--out", type=Path, help="beginning of the files' names")
     args = parser.parse_args()
     marks = [mark for mark in MARKS if mark <= args.budget]
-    results: dict[str, dict[str, Curve]] = {}
-    for file in args.files:
-        recording = read_recording(file)
-        name = file.name.split(".")[0]
-        for sampler in args.samplers.split(","):
-            curves = our_curves(recording, sampler, args.seeds, args.budget)
-            results.setdefault(sampler, {})[name] = np.mean(curves, axis=0)
-            report(sampler, name, results[sampler][name], marks)
-        for strategy in STRATEGIES if args.kernel_tuner else ():
-            curves = peer_curves(args.kernel_tuner, recording, strategy, args.seeds, args.budget)
-            results.setdefault(strategy, {})[name] = np.mean(curves, axis=0)
-            report(strategy, name, results[strategy][name], marks)
+    names = args.samplers.split(",") + list(STRATEGIES if args.kernel_tuner else ())
+    results: dict[str, dict[str, Curve]] = {name: {} for name in names}
+    with ProcessPoolExecutor(args.jobs) as pool:
+        tasks = {
+            pool.submit(task, file, name, args): (name, file.name.split(".")[0])
+            for name in names
+            for file in args.files
+        }
+        for done in as_completed(tasks):
+            name, space = tasks[done]
+            results[name][space] = done.result()
+            report(name, space, results[name][space], marks)
     means = {name: np.mean(list(spaces.values()), axis=0) for name, spaces in results.items()}
     for name, mean in means.items():
         results[name]["mean"] = mean
@@ -161,7 +214,7 @@ def main() -> None:
             for name, spaces in results.items():
                 for space, mean in spaces.items():
                     writer.writerow((name, space, *(f"{mean[mark - 1]:.4f}" for mark in marks)))
-        draw(means, args.out.with_suffix(".svg"))
+        args.out.with_suffix(".svg").write_text(draw(means), encoding="utf-8")
 
 
 def report(name: str, space: str, mean: Curve, marks: list[int]) -> None:
