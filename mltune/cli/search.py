@@ -135,7 +135,7 @@ def run(args: argparse.Namespace) -> int:
     from mltune.workflow.search import search
 
     options = SearchOptions(
-        command=tuple(sys.argv),
+        command=("mltune", *sys.argv[1:]),
         budget=args.budget,
         device=args.device,
         problem=args.problem,
