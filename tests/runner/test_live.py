@@ -1,5 +1,6 @@
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import threading
@@ -85,13 +86,15 @@ def test_an_endless_kernel_is_stopped_in_time(
 
 
 def test_a_kernel_too_slow_for_its_samples_does_not_cost_the_worker(
-    impatient: WorkerRunner, naive_config: MakeConfig
+    impatient: WorkerRunner, pocl_runner: WorkerRunner, naive_config: MakeConfig
 ) -> None:
+    small = pocl_runner.run(gemm_problem(gemm(Precision.SINGLE), 200, 200, 200), naive_config())
+    # One launch is to take about 0.2 s: it fits into the 0.5 s, and seven do not.
+    order = round(200 * (0.2 / statistics.median(small.seconds)) ** (1 / 3))
     pid = impatient.worker_pid
 
-    # About 0.1 to 0.4 s a launch, so that one fits and seven do not.
     measurement = impatient.run(
-        gemm_problem(gemm(Precision.SINGLE), 400, 400, 400), naive_config()
+        gemm_problem(gemm(Precision.SINGLE), order, order, order), naive_config()
     )
 
     assert measurement.status is Status.TIMEOUT
