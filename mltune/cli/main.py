@@ -25,6 +25,7 @@ VERBS: dict[str, str] = {
     "predict": "rank kernels for a size by the cost model",
     "distil": "fit a portfolio and a decision tree to measurements",
     "export": "write a selector and its kernels as C or Python",
+    "bench": "compare the tuned kernels with other libraries",
     "replay": "repeat one recorded measurement",
     "salvage": "save what is readable of a damaged run",
     "report": "write a run as one HTML file with pictures and tables",

@@ -1,0 +1,7 @@
+"""The tuned library beside other libraries: same sizes, same numbers, same clocks, one run."""
+
+from mltune.bench.comparison import Comparison, SizeResult, compare
+from mltune.bench.contestant import Contestant, Product
+from mltune.bench.peers import PEERS
+
+__all__ = ["PEERS", "Comparison", "Contestant", "Product", "SizeResult", "compare"]

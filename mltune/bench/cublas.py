@@ -1,0 +1,163 @@
+"""cuBLAS, timed as CUDA graphs: the device's time without the host's delays.
+
+Single precision is computed in single precision: the default mode of cuBLAS uses no TF32. Half is
+multiplied by tensor cores and summed up in single precision, as in mltune's kernels.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from typing import Any
+
+import numpy as np
+
+from mltune.bench.contestant import CannotComputeError, NotPresentError
+from mltune.bench.cuda import HINT, Cuda
+from mltune.bench.shared_library import load_library
+from mltune.bench.task import Array, Task
+from mltune.device_info import DeviceInfo
+
+_TRANSPOSE = {"N": 0, "T": 1, "C": 2}
+_WORKSPACE_BYTES = 32 << 20  # what NVIDIA's documentation advises for Hopper
+_COMPUTE_32F, _COMPUTE_64F = 68, 70
+_TYPES: dict[str, tuple[int, int, str]] = {  # data type, compute type, type of alpha and beta
+    "float16": (2, _COMPUTE_32F, "float32"),
+    "float32": (0, _COMPUTE_32F, "float32"),
+    "float64": (1, _COMPUTE_64F, "float64"),
+    "complex64": (4, _COMPUTE_32F, "complex64"),
+    "complex128": (5, _COMPUTE_64F, "complex128"),
+}
+_DEFAULT_ALGORITHM = -1
+
+
+class CuBLAS:
+    """The library on the CUDA device that an OpenCL device is."""
+
+    name = "cublas"
+
+    def __init__(self, device: DeviceInfo) -> None:
+        """Load it, and open the same device.
+
+        Raises:
+            NotPresentError: when there is no cuBLAS, or the device is not NVIDIA's.
+        """
+        if not device.uuid.startswith("pci-"):
+            raise NotPresentError(f"{device.name} is no NVIDIA device")
+        self._cuda = Cuda(device.uuid.removeprefix("pci-") + ".0")
+        load_library("cublasLt", hint=HINT)  # where pip puts it no loader finds it by itself
+        self._library, _ = load_library("cublas", hint=HINT)
+        self._handle = ctypes.c_void_p()
+        version = ctypes.c_int()
+        self._do("cublasCreate_v2", ctypes.byref(self._handle))
+        self._do("cublasGetVersion_v2", self._handle, ctypes.byref(version))
+        self._do("cublasSetStream_v2", self._handle, self._cuda.stream)
+        self._workspace = self._cuda.allocate(_WORKSPACE_BYTES)
+        self._do(
+            "cublasSetWorkspace_v2", self._handle, self._workspace,
+            ctypes.c_size_t(_WORKSPACE_BYTES),
+        )  # fmt: skip
+        self._version = version.value
+        self._device = device.name
+
+    @property
+    def description(self) -> str:
+        """Version and device."""
+        version = f"{self._version // 10000}.{self._version // 100 % 100}.{self._version % 100}"
+        return f"cuBLAS {version} on {self._device} (single precision without TF32)"
+
+    def prepare(self, task: Task) -> CuBLASProduct:
+        """Copy the numbers to the device.
+
+        Raises:
+            CannotComputeError: when cuBLAS refuses.
+        """
+        return CuBLASProduct(self._cuda, self._library, self._handle, task)
+
+    def close(self) -> None:
+        """Free what cuBLAS holds."""
+        self._do("cublasDestroy_v2", self._handle)
+        self._cuda.free(self._workspace)
+
+    def _do(self, name: str, *arguments: Any) -> None:
+        status = getattr(self._library, name)(*arguments)
+        if status != 0:
+            raise NotPresentError(f"cuBLAS does not start: {name} gave status {status}")
+
+
+class CuBLASProduct:
+    """One product, by `cublasGemmEx` or its strided batched form."""
+
+    kernel = ""
+
+    def __init__(
+        self, cuda: Cuda, library: ctypes.CDLL, handle: ctypes.c_void_p, task: Task
+    ) -> None:
+        self._cuda = cuda
+        self._out = np.full(task.c_shape, np.nan, task.dtype)
+        self._a, self._b, self._c = (cuda.upload(array) for array in (task.a, task.b, self._out))
+        data, compute, scalar = _TYPES[task.dtype.name]
+        self._scalars = np.array([1, 0], scalar)  # the library reads them at every call
+        one, zero = (ctypes.c_void_p(self._scalars[i:].ctypes.data) for i in (0, 1))
+        integer, long = ctypes.c_int, ctypes.c_longlong
+        batched = task.batch > 1
+        self._function = library.cublasGemmStridedBatchedEx if batched else library.cublasGemmEx
+
+        def matrix(pointer: ctypes.c_void_p, leading: int, elements: int) -> list[Any]:
+            stride = [long(elements)] if batched else []
+            return [pointer, integer(data), integer(leading), *stride]
+
+        self._arguments = [
+            handle,
+            integer(_TRANSPOSE[task.trans_a]),
+            integer(_TRANSPOSE[task.trans_b]),
+            *(integer(extent) for extent in (task.m, task.n, task.k)),
+            one,
+            *matrix(self._a, task.lda, task.m * task.k),
+            *matrix(self._b, task.ldb, task.n * task.k),
+            zero,
+            *matrix(self._c, task.ldc, task.m * task.n),
+            *([integer(task.batch)] if batched else []),
+            integer(compute),
+            integer(_DEFAULT_ALGORITHM),
+        ]
+        self._graphs: dict[int, ctypes.c_void_p] = {}
+        self._call()  # makes cuBLAS load its kernel, which it cannot do during a capture
+        cuda.wait()
+
+    def compute(self) -> Array:
+        """Multiply, and copy C back."""
+        self._call()
+        self._cuda.download(self._c, self._out)
+        return self._out.copy()
+
+    def kernel_seconds(self, count: int) -> float:
+        """Time a graph of `count` calls, about 1 us of gap each included."""
+        if count not in self._graphs:
+            self._graphs[count] = self._cuda.graph(lambda: self._calls(count))
+            self._cuda.graph_seconds(self._graphs[count])
+        return self._cuda.graph_seconds(self._graphs[count]) / count
+
+    def call_seconds(self, count: int) -> float:
+        """Time the calls."""
+        self._cuda.wait()
+        start = time.perf_counter()
+        self._calls(count)
+        self._cuda.wait()
+        return (time.perf_counter() - start) / count
+
+    def close(self) -> None:
+        """Free the device's memory."""
+        for graph in self._graphs.values():
+            self._cuda.drop_graph(graph)
+        for pointer in (self._a, self._b, self._c):
+            self._cuda.free(pointer)
+
+    def _calls(self, count: int) -> None:
+        for _ in range(count):
+            self._call()
+
+    def _call(self) -> None:
+        status = self._function(*self._arguments)
+        if status != 0:
+            raise CannotComputeError(f"cuBLAS refused with status {status}")

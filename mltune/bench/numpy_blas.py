@@ -1,0 +1,76 @@
+"""numpy, that is the BLAS it is linked with (OpenBLAS in pip's wheels), on the host's cores."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from threadpoolctl import threadpool_info
+
+from mltune.bench.contestant import CannotComputeError
+from mltune.bench.task import Array, Task
+
+
+class NumpyBlas:
+    """`numpy.matmul` into a given result."""
+
+    name = "numpy"
+
+    @property
+    def description(self) -> str:
+        """Version, BLAS and number of threads."""
+        blas = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+        if not blas:
+            return f"numpy {np.__version__}"
+        pool = blas[0]
+        library = f"{pool['internal_api']} {pool['version']}"
+        return f"numpy {np.__version__} ({library}, {pool['num_threads']} threads)"
+
+    def prepare(self, task: Task) -> NumpyProduct:
+        """Bind the numbers.
+
+        Raises:
+            CannotComputeError: for half precision, which no BLAS of numpy's has.
+        """
+        if task.dtype == np.float16:
+            raise CannotComputeError("numpy has no BLAS for half precision")
+        a, b = task.operands()
+        # The transposed product, whose result is row-major: what BLAS writes without a copy.
+        return NumpyProduct(b.swapaxes(1, 2), a.swapaxes(1, 2), np.empty(task.c_shape, task.dtype))
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NumpyProduct:
+    """One product of numpy arrays."""
+
+    left: Array
+    right: Array
+    out: Array
+    kernel = ""
+
+    def compute(self) -> Array:
+        """Multiply."""
+        self.out.fill(np.nan)
+        self._multiply()
+        return self.out.copy()
+
+    def kernel_seconds(self, count: int) -> None:
+        """A host has no device clock."""
+
+    def call_seconds(self, count: int) -> float:
+        """Time the calls."""
+        start = time.perf_counter()
+        for _ in range(count):
+            self._multiply()
+        return (time.perf_counter() - start) / count
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _multiply(self) -> None:
+        for left, right, out in zip(self.left, self.right, self.out, strict=True):
+            np.matmul(left, right, out=out)

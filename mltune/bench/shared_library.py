@@ -1,0 +1,44 @@
+"""Find a vendor's shared library: where the loader looks, in CUDA's folder, in pip's wheels."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from mltune.bench.contestant import NotPresentError
+
+
+def load_library(stem: str, *, hint: str) -> tuple[ctypes.CDLL, str]:
+    """Load `lib<stem>.so`.
+
+    Args:
+        stem: the library's name, such as `cublas`.
+        hint: how one gets it, for the error.
+
+    Returns:
+        The library, and the file's name.
+
+    Raises:
+        NotPresentError: when there is none that can be loaded.
+    """
+    reasons = []
+    for path in _places(stem):
+        try:
+            return ctypes.CDLL(path), Path(path).name
+        except OSError as error:
+            reasons.append(str(error))
+    why = reasons[0] if reasons else f"no lib{stem}.so found"
+    raise NotPresentError(f"not installed: {why} ({hint})")
+
+
+def _places(stem: str) -> Iterator[str]:
+    found = ctypes.util.find_library(stem)
+    if found:
+        yield found
+    folders = [*Path("/usr/local").glob("cuda*/lib64")]
+    folders += [folder for entry in sys.path for folder in Path(entry).glob("nvidia/*/lib")]
+    for folder in folders:
+        yield from sorted(map(str, folder.glob(f"lib{stem}.so*")), reverse=True)

@@ -1,0 +1,129 @@
+"""One product to compute: BLAS's words for it, and the numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mltune.problem import Problem
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_CHECKED_ROWS = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """A packed GEMM problem with alpha = 1 and beta = 0, and fresh numbers for it.
+
+    A, B and C are those of the canonical problem, whose C is column-major: a row-major problem
+    is the transposed one with A and B exchanged, as BLAS libraries have it, too.
+
+    Attributes:
+        problem: as the user named it.
+        a: (batch, columns, rows) as they lie in memory; likewise b.
+    """
+
+    problem: Problem
+    a: Array
+    b: Array
+
+    @classmethod
+    def draw(cls, problem: Problem, seed: int) -> Task:
+        """Draw standard normal numbers; the same for the same seed and size."""
+        rng = np.random.default_rng([seed, *problem.sizes])
+        canonical = problem.canonical()
+
+        def numbers(extents: tuple[int, ...]) -> Array:
+            shape = (problem.batch, *extents[1::-1])
+            dtype = np.dtype(problem.contraction.precision.dtype)
+            wide = np.float64 if dtype in (np.float64, np.complex128) else np.float32
+            drawn: Array = rng.standard_normal(shape, wide)
+            if dtype.kind == "c":
+                drawn = drawn + 1j * rng.standard_normal(shape, wide)
+            return drawn.astype(dtype)
+
+        return cls(problem, numbers(canonical.extents("a")), numbers(canonical.extents("b")))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of an element."""
+        return self.a.dtype
+
+    @property
+    def m(self) -> int:
+        """Rows of the column-major C."""
+        return self.problem.canonical().m
+
+    @property
+    def n(self) -> int:
+        """Columns of the column-major C."""
+        return self.problem.canonical().n
+
+    @property
+    def k(self) -> int:
+        """Terms of each sum."""
+        return self.problem.k
+
+    @property
+    def batch(self) -> int:
+        """Products."""
+        return self.problem.batch
+
+    @property
+    def trans_a(self) -> str:
+        """What BLAS does to A: `N`, `T` or `C`."""
+        contraction = self.problem.contraction.canonical()
+        plain = contraction.index_assignments_a[0] == contraction.free_indices_a[0]
+        return "N" if plain else "C" if contraction.conjugate_a else "T"
+
+    @property
+    def trans_b(self) -> str:
+        """What BLAS does to B."""
+        contraction = self.problem.contraction.canonical()
+        plain = contraction.index_assignments_b[0] == contraction.summation_indices[0]
+        return "N" if plain else "C" if contraction.conjugate_b else "T"
+
+    @property
+    def lda(self) -> int:
+        """Elements from one column of A to the next."""
+        return int(self.a.shape[2])
+
+    @property
+    def ldb(self) -> int:
+        """Elements from one column of B to the next."""
+        return int(self.b.shape[2])
+
+    @property
+    def ldc(self) -> int:
+        """Elements from one column of C to the next."""
+        return self.m
+
+    @property
+    def c_shape(self) -> tuple[int, int, int]:
+        """(batch, columns, rows), as C lies in memory."""
+        return (self.batch, self.n, self.m)
+
+    def operands(self) -> tuple[Array, Array]:
+        """Return views of op(A), (batch, m, k), and op(B), (batch, k, n)."""
+        a = self.a.swapaxes(1, 2) if self.trans_a == "N" else self.a
+        b = self.b.swapaxes(1, 2) if self.trans_b == "N" else self.b
+        return (
+            a.conj() if self.trans_a == "C" else a,
+            b.conj() if self.trans_b == "C" else b,
+        )
+
+    def relative_error(self, c: Array) -> float:
+        """Compare with float64: Frobenius norm of the difference, relative to the result's.
+
+        At most 64 rows of C, drawn at random, are computed in float64; they stand for the rest.
+        """
+        rng = np.random.default_rng(self.m)
+        rows = np.sort(rng.permutation(self.m)[:_CHECKED_ROWS])
+        wide = np.complex128 if self.dtype.kind == "c" else np.float64
+        a, b = self.operands()
+        right = a[:, rows, :].astype(wide) @ b.astype(wide)
+        computed = c[:, :, rows].swapaxes(1, 2).astype(wide)
+        return float(np.linalg.norm(computed - right) / np.linalg.norm(right))

@@ -1,0 +1,117 @@
+"""The tuned library itself, through the calls that its users make."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cl_array
+
+from mltune.bench.contestant import CannotComputeError
+from mltune.bench.opencl_queues import Queues
+from mltune.bench.task import Array, Task
+from mltune.errors import MltuneError
+from mltune.problem.layout import memory_orders
+from mltune.runtime import TunedGemm
+
+
+class Tuned:
+    """A selector with its kernels on an OpenCL device."""
+
+    name = "mltune"
+
+    def __init__(self, gemm: TunedGemm, queues: Queues) -> None:
+        self._gemm = gemm
+        self._queues = queues
+
+    @property
+    def description(self) -> str:
+        """How many kernels, and where they run."""
+        return f"mltune, {len(self._gemm.selector.portfolio)} kernels on {self._queues.device}"
+
+    def prepare(self, task: Task) -> TunedProduct:
+        """Copy the numbers to the device.
+
+        Raises:
+            CannotComputeError: when the device has no room for them.
+        """
+        try:
+            return TunedProduct(self._gemm, self._queues, task)
+        except cl.Error as error:
+            raise CannotComputeError(f"mltune: the device refused the arrays: {error}") from error
+
+    def close(self) -> None:
+        """Forget the built kernels."""
+        self._gemm.release()
+
+
+class TunedProduct:
+    """One product by the kernel that the selector chooses for its size."""
+
+    def __init__(self, gemm: TunedGemm, queues: Queues, task: Task) -> None:
+        self._gemm = gemm
+        self._queues = queues
+        self._task = task
+        contraction = task.problem.contraction
+        a, b = (task.b, task.a) if contraction.swaps_operands else (task.a, task.b)
+        self._batched = bool(contraction.batch_indices)
+        stored = [
+            cl_array.to_device(queues.calls, storage if self._batched else storage[0])
+            for storage in (a, b, np.full(task.c_shape, np.nan, task.dtype))
+        ]
+        self._stored_c = stored[2]
+        self._a, self._b, self._c = map(self._matrix, stored, memory_orders(contraction))
+
+    @property
+    def kernel(self) -> str:
+        """The name of the kernel."""
+        return self._gemm.select(*self._task.problem.size).kernel.name
+
+    def compute(self) -> Array:
+        """Multiply, and copy C back.
+
+        Raises:
+            CannotComputeError: when the kernel cannot be built or started.
+        """
+        try:
+            self._call(self._queues.calls).wait()
+        except (MltuneError, cl.Error) as error:
+            raise CannotComputeError(f"mltune: {error}") from error
+        c: Array = self._stored_c.get().reshape(self._task.c_shape)
+        return c
+
+    def kernel_seconds(self, count: int) -> float:
+        """Sum the kernels' own times, by the events."""
+        events = [self._call(self._queues.profiled) for _ in range(count)]
+        self._queues.profiled.finish()
+        return math.fsum(e.profile.end - e.profile.start for e in events) * 1e-9 / count
+
+    def call_seconds(self, count: int) -> float:
+        """Time the calls from Python, which take some microseconds more than those from C."""
+        self._queues.calls.finish()
+        start = time.perf_counter()
+        for _ in range(count):
+            self._call(self._queues.calls)
+        self._queues.calls.finish()
+        return (time.perf_counter() - start) / count
+
+    def close(self) -> None:
+        """Free the device's memory."""
+        self._queues.calls.finish()
+        for array in (self._a, self._b, self._c):
+            if isinstance(array.base_data, cl.Buffer):
+                array.base_data.release()
+
+    def _matrix(self, stored: cl_array.Array, order: str) -> cl_array.Array:
+        if order == "C":
+            return stored
+        axes = (0, 2, 1) if self._batched else (1, 0)
+        turned: cl_array.Array = stored.transpose(axes)  # type: ignore[no-untyped-call]
+        return turned
+
+    def _call(self, queue: cl.CommandQueue) -> cl.Event:
+        self._c.events.clear()  # the queue is in order: nothing must be waited for
+        _, event = self._gemm.gemm(queue, self._a, self._b, self._c)
+        return event

@@ -1,0 +1,121 @@
+"""`mltune bench`: the tuned library beside its peers."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mltune.cli.output import Cell, ProgressBar, print_json, print_table
+from mltune.cli.parser import positive, whole
+
+if TYPE_CHECKING:
+    from mltune.bench.comparison import SizeResult
+    from mltune.workflow.bench import BenchResult
+
+EXAMPLE = "mltune bench models/nvidia-h200/sgemm_nn --against cublas,clblast --sizes deepbench-nn"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's options."""
+    add = parser.add_argument
+    add(
+        "selector",
+        nargs="?",
+        type=Path,
+        metavar="SELECTOR",
+        help="what mltune distil wrote; without one only the others are compared",
+    )
+    add(
+        "--against",
+        default="clblast,cublas,numpy",
+        metavar="NAMES",
+        help="libraries, those not present are named and left out (default: clblast,cublas,numpy)",
+    )
+    add(
+        "--sizes",
+        metavar="S",
+        help="as of search (default: up to 40 of those the selector was tuned for)",
+    )
+    add("--problem", metavar="P", help="problem type (default: the selector's, or sgemm_nn)")
+    add("--device", metavar="D", help="OpenCL device, as of search (default: auto)")
+    add(
+        "--rounds",
+        type=positive,
+        default=9,
+        metavar="N",
+        help="samples of each library, taken in turns (default: 9)",
+    )
+    add("--seed", type=whole, default=0, metavar="N", help="of the numbers (default: 0)")
+    add("--figure", type=Path, metavar="FILE", help="an .svg file: ratios by size, and a roofline")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare, and print the tables."""
+    from mltune.workflow.bench import BenchOptions, bench
+
+    with ProgressBar(quiet=args.quiet > 0) as bar:
+        result = bench(
+            BenchOptions(
+                selector=args.selector,
+                against=tuple(name.strip() for name in args.against.split(",")),
+                sizes=args.sizes,
+                problem=args.problem,
+                device=args.device,
+                rounds=args.rounds,
+                seed=args.seed,
+                figure=args.figure,
+            ),
+            bar.show,
+        )
+    if args.json:
+        print_json(result.to_json())
+        return 0
+    _print(result)
+    return 0
+
+
+def _print(result: BenchResult) -> None:
+    print(f"{result.problem_type}, {result.date}, medians of {result.rounds} rounds in turns")
+    for name, description in result.contestants:
+        print(f"  {name}: {description}")
+    for name, reason in result.absent:
+        print(f"  {name}: left out, {reason}")
+    names = [name for name, _ in result.contestants]
+    print("\nGFLOP/s by kernel time (the device's clock), by call time (the host's), and error:")
+    header = ["size"]
+    for name in names:
+        header += [f"{name} kernel", "call", "error"]
+    print_table(header, [_row(one, names) for one in result.comparison.results])
+    for reason in sorted({r for one in result.comparison.results for r in one.refusals.values()}):
+        print(f"-: {reason}")
+    if result.ratios:
+        print(f"\nspeed of {names[0]} / speed of the other:")
+        print_table(
+            ("against", "clock", "sizes", "geomean", "worst", "best"),
+            [
+                (r.against, r.clock, len(r.by_size), r.geomean, r.worst, r.best)
+                for r in result.ratios
+            ],
+        )
+    print(
+        "\nerror: Frobenius norm relative to the result's, against float64, standard normal data"
+    )
+    if result.figure:
+        print(f"figure: {result.figure}")
+
+
+def _row(one: SizeResult, names: list[str]) -> list[Cell]:
+    row: list[Cell] = [one.problem.label]
+    for name in names:
+        timing = one.timings.get(name)
+        if timing is None:
+            row += [None, None, None]
+            continue
+        kernel = timing.kernel_median
+        row += [
+            one.problem.flops / kernel / 1e9 if kernel else None,
+            one.problem.flops / timing.call_median / 1e9,
+            timing.error,
+        ]
+    return row

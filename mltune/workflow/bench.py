@@ -1,0 +1,217 @@
+"""`mltune bench`: the tuned library beside its peers, same sizes, same clocks, one run."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from mltune.bench import PEERS, Comparison, Contestant, compare
+from mltune.bench.comparison import Ratio, SizeResult, Timing
+from mltune.bench.contestant import NotPresentError
+from mltune.bench.figure import draw
+from mltune.bench.opencl_queues import Queues
+from mltune.bench.tuned import Tuned
+from mltune.device.catalogue import DeviceEntry, choose
+from mltune.errors import UsageError
+from mltune.problem import Contraction, Problem, parse_problem_type, problem_of_size
+from mltune.problem.gemm import problem_type_name
+from mltune.problem.sizes import parse_sizes
+from mltune.runtime import TunedGemm, load
+from mltune.workflow.options import DEFAULT_PROBLEM
+from mltune.workflow.progress import Progress
+
+_MOST_SECONDS = 10.0
+_MOST_DEFAULT_SIZES = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchOptions:
+    """The options of `mltune bench`; None stands for an option that was not given."""
+
+    selector: Path | None
+    against: tuple[str, ...]
+    sizes: str | None
+    problem: str | None
+    device: str | None
+    rounds: int
+    seed: int
+    figure: Path | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchResult:
+    """The comparison, with the conditions it was made under."""
+
+    problem_type: str
+    device: str
+    date: str
+    rounds: int
+    contestants: tuple[tuple[str, str], ...]
+    absent: tuple[tuple[str, str], ...]
+    comparison: Comparison
+    figure: Path | None
+
+    @property
+    def ratios(self) -> tuple[Ratio, ...]:
+        """The first contestant against each other one."""
+        (first, _), *others = self.contestants
+        return tuple(ratio for name, _ in others for ratio in self.comparison.ratios(first, name))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document that `--json` prints."""
+        return {
+            "problem": self.problem_type,
+            "device": self.device,
+            "date": self.date,
+            "rounds": self.rounds,
+            "contestants": dict(self.contestants),
+            "absent": dict(self.absent),
+            "sizes": [_size_json(result) for result in self.comparison.results],
+            "ratios": [
+                {
+                    "name": ratio.name,
+                    "against": ratio.against,
+                    "clock": ratio.clock,
+                    "sizes": len(ratio.by_size),
+                    "geomean": ratio.geomean,
+                    "worst": ratio.worst,
+                    "best": ratio.best,
+                }
+                for ratio in self.ratios
+            ],
+            "figure": str(self.figure) if self.figure else None,
+        }
+
+
+def bench(options: BenchOptions, show: Callable[[Progress], None]) -> BenchResult:
+    """Compare a selector's kernels with other libraries, or only those.
+
+    Args:
+        options: what was asked.
+        show: is told how far it is.
+
+    Raises:
+        UsageError: when an option is wrong, or nobody is left to be compared.
+        NoDeviceError: when there is no such device.
+    """
+    for name in options.against:
+        if name not in PEERS:
+            raise UsageError(f"against: unknown '{name}' (known: {', '.join(PEERS)})")
+    if options.figure is not None and options.figure.suffix != ".svg":
+        raise UsageError(f"figure: must be an .svg file, got '{options.figure}'")
+    gemm = load(options.selector) if options.selector else None
+    contraction = _contraction(options, gemm)
+    entry = choose(options.device or "auto")
+    problems = [problem_of_size(contraction, size) for size in _sizes(options, gemm, entry)]
+    queues = Queues.open(entry)
+    with _open(options.against, gemm, entry, queues) as (contestants, absent):
+        if not contestants:
+            reasons = "; ".join(f"{name}: {why}" for name, why in absent)
+            raise UsageError(f"bench: nobody to compare ({reasons or 'name a selector'})")
+        results = []
+        begin = time.monotonic()
+        for done, problem in enumerate(problems, start=1):
+            results.append(
+                compare(
+                    contestants,
+                    problem,
+                    rounds=options.rounds,
+                    seed=options.seed,
+                    most_seconds=_MOST_SECONDS,
+                )
+            )
+            left = (time.monotonic() - begin) / done * (len(problems) - done)
+            show(Progress(phase="bench", done=done, total=len(problems), seconds_left=left))
+        result = BenchResult(
+            problem_type=problem_type_name(contraction),
+            device=queues.device,
+            date=datetime.now(UTC).strftime("%Y-%m-%d"),
+            rounds=options.rounds,
+            contestants=tuple((one.name, one.description) for one in contestants),
+            absent=tuple(absent),
+            comparison=Comparison(tuple(results)),
+            figure=options.figure,
+        )
+    if options.figure:
+        names = [name for name, _ in result.contestants]
+        title = f"{result.problem_type} on {result.device}, {result.date}"
+        options.figure.write_text(draw(result.comparison, names, title), encoding="utf-8")
+    return result
+
+
+def _contraction(options: BenchOptions, gemm: TunedGemm | None) -> Contraction:
+    asked = parse_problem_type(options.problem) if options.problem else None
+    if gemm is None:
+        contraction = asked or parse_problem_type(DEFAULT_PROBLEM)
+    else:
+        contraction = gemm.selector.contraction
+        if asked not in (None, contraction):
+            raise UsageError(
+                f"problem: the selector is for {problem_type_name(contraction)}, "
+                f"got {options.problem}"
+            )
+    if not contraction.is_gemm:
+        raise UsageError(f"problem: bench compares GEMMs, got {problem_type_name(contraction)}")
+    return contraction
+
+
+def _sizes(
+    options: BenchOptions, gemm: TunedGemm | None, entry: DeviceEntry
+) -> list[tuple[int, ...]]:
+    if options.sizes is None and gemm is not None and gemm.selector.exact:
+        batched = bool(gemm.selector.contraction.batch_indices)
+        tuned = [size[: 4 if batched else 3] for size, _ in gemm.selector.exact]
+        return tuned[:: math.ceil(len(tuned) / _MOST_DEFAULT_SIZES)]
+    default = "cpu" if entry.info.kind == "cpu" else "gpu"
+    return [size.extents for size in parse_sizes(options.sizes or default)]
+
+
+@contextmanager
+def _open(
+    against: Sequence[str], gemm: TunedGemm | None, entry: DeviceEntry, queues: Queues
+) -> Iterator[tuple[list[Contestant], list[tuple[str, str]]]]:
+    """Open the contestants that are there; name those that are not."""
+    with ExitStack() as stack:
+        contestants: list[Contestant] = []
+        absent: list[tuple[str, str]] = []
+        if gemm is not None:
+            contestants.append(Tuned(gemm, queues))
+            stack.callback(contestants[0].close)
+        for name in dict.fromkeys(against):
+            try:
+                contestants.append(PEERS[name](entry.info, queues))
+            except NotPresentError as error:
+                absent.append((name, str(error)))
+            else:
+                stack.callback(contestants[-1].close)
+        yield contestants, absent
+
+
+def _size_json(result: SizeResult) -> dict[str, Any]:
+    return {
+        "size": list(result.problem.size),
+        "contestants": {
+            name: _timing_json(timing, result.problem) for name, timing in result.timings.items()
+        },
+        "refused": result.refusals,
+    }
+
+
+def _timing_json(timing: Timing, problem: Problem) -> dict[str, Any]:
+    kernel = timing.kernel_median
+    return {
+        "kernel_seconds": kernel,
+        "kernel_gflops": problem.flops / kernel / 1e9 if kernel else None,
+        "kernel_samples": list(timing.kernel_seconds),
+        "call_seconds": timing.call_median,
+        "call_gflops": problem.flops / timing.call_median / 1e9,
+        "call_samples": list(timing.call_seconds),
+        "relative_error": timing.error,
+        "kernel": timing.kernel,
+    }

@@ -1,0 +1,71 @@
+"""`mltune bench` as a user types it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Command
+
+SIZES = "16x16x16,33x17x9"
+
+
+def test_the_tuned_kernels_beside_numpy(
+    mltune: Command, selector: Path, device_spec: str, tmp_path: Path
+) -> None:
+    figure = tmp_path / "bench.svg"
+
+    done = mltune(
+        "bench", selector, "--against", "numpy,cublas", "--sizes", SIZES, "--device", device_spec,
+        "--rounds", "3", "--figure", figure, "--json", "--quiet",
+    )  # fmt: skip
+    document = done.json
+
+    assert done.code == 0
+    assert list(document["contestants"]) == ["mltune", "numpy"]
+    assert "is no NVIDIA device" in document["absent"]["cublas"]
+    assert [size["size"] for size in document["sizes"]] == [[16, 16, 16], [33, 17, 9]]
+    for size in document["sizes"]:
+        ours, theirs = size["contestants"]["mltune"], size["contestants"]["numpy"]
+        assert ours["kernel"].startswith("Cij_Aik_Bkj_SB_MT")
+        assert ours["relative_error"] < 1e-5
+        assert len(ours["kernel_samples"]) == len(theirs["call_samples"]) == 3
+        assert theirs["kernel_seconds"] is None
+    assert [(r["against"], r["clock"], r["sizes"]) for r in document["ratios"]] == [
+        ("numpy", "call", 2)
+    ]
+    assert figure.read_text(encoding="utf-8").startswith("<svg ")
+
+
+def test_the_table_names_who_was_left_out_and_why(mltune: Command, device_spec: str) -> None:
+    shown = mltune(
+        "bench", "--against", "numpy,cublas", "--sizes", SIZES, "--device", device_spec,
+        "--problem", "dgemm_tn", "--rounds", "3", "--quiet",
+    )  # fmt: skip
+
+    assert shown.code == 0
+    assert shown.err == ""
+    assert "cublas: left out, " in shown.out
+    assert "33x17x9" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("--against", "mkl"), "against: unknown 'mkl' (known: clblast, cublas, numpy)"),
+        (("--figure", "x.png"), "figure: must be an .svg file, got 'x.png'"),
+        (("--problem", "s:abc,cd->abd"), "problem: bench compares GEMMs"),
+        (("--against", "cublas", "--device", "{device}"), "bench: nobody to compare (cublas: "),
+    ],
+)
+def test_a_mistake_is_one_line(
+    mltune: Command, device_spec: str, arguments: tuple[str, ...], line: str
+) -> None:
+    done = mltune("bench", *(text.format(device=device_spec) for text in arguments))
+
+    assert done.code == 2
+    assert done.err.startswith(f"mltune: {line}")
+    assert done.err.count("\n") == 1
