@@ -47,7 +47,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="samples of each library, taken in turns (default: 9)",
     )
     add("--seed", type=whole, default=0, metavar="N", help="of the numbers (default: 0)")
-    add("--figure", type=Path, metavar="FILE", help="an .svg file: ratios by size, and a roofline")
+    add(
+        "--figure",
+        type=Path,
+        metavar="FILE",
+        help="an .svg file: ratios by size, and a roofline (default: none)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
