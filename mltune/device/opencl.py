@@ -128,8 +128,8 @@ class OpenCLDevice:
         self._check_limits(program, launch)
         scalar = np.dtype(problem.contraction.precision.dtype).type
         try:
-            sizes = [np.uint32(size) for size in launch.integers[:3]]
-            layout = [np.uint64(number) for number in launch.integers[3:]]
+            sizes = [np.uint32(size) for size in launch.sizes]
+            layout = [np.uint64(number) for number in launch.layout]
             program.function.set_args(
                 c, a, b, scalar(problem.alpha), scalar(problem.beta), *sizes, *layout
             )

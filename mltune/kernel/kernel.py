@@ -11,12 +11,21 @@ worker, the runtime and the exported C code launch them with one piece of code e
     offset_b, ld_b, batch_stride_b
 
 They are those of the *canonical* problem (`Problem.canonical`): C's index i has the shortest
-stride and belongs to A, so C is column-major with i running down a column.
+stride and belongs to A, so C is column-major with i running down a column. Half alpha and beta
+are passed as their 16 bits.
+
+A kernel for another contraction takes instead of the integers
+
+    extents                               uint: of every index, by index number
+    offset_c, strides of C's indices      ulong, in elements, in the order of C's index numbers
+    offset_a, strides of A's indices      in the order of A's index assignments
+    offset_b, strides of B's indices
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -31,12 +40,19 @@ class Launch:
 
     Attributes:
         global_size: work-items along the three dimensions; a multiple of `local_size`.
-        integers: the kernel's arguments after alpha and beta, in order.
+        sizes: the kernel's arguments after alpha and beta, of 32 bits.
+        layout: the arguments after those, of 64 bits.
     """
 
     global_size: tuple[int, int, int]
     local_size: tuple[int, int, int]
-    integers: tuple[int, ...]
+    sizes: tuple[int, ...]
+    layout: tuple[int, ...]
+
+    @property
+    def integers(self) -> tuple[int, ...]:
+        """All arguments after alpha and beta, in order."""
+        return self.sizes + self.layout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,26 +97,48 @@ class Kernel:
                 f"kernel {self.name} computes {self.contraction.name}, "
                 f"the problem is {canonical.contraction.name}"
             )
-        layout: list[int] = []
-        for tensor in "cab":
-            strides: tuple[int, ...] = getattr(canonical, f"strides_{tensor}")
-            if strides[0] != 1:
-                raise UsageError(f"kernel {self.name} needs unit stride along {tensor.upper()}")
-            batch_stride = strides[2] if len(strides) > 2 else 0
-            layout += [getattr(canonical, f"offset_{tensor}"), strides[1], batch_stride]
-        sizes = (canonical.m, canonical.n, canonical.k)
+        if self.contraction.is_gemm:
+            sizes, layout = self._gemm_integers(canonical)
+        else:
+            sizes, layout = _all_integers(canonical)
+        tiled = (self.contraction.d0, self.contraction.d1)
         groups = tuple(
-            -(-size // tile) for size, tile in zip(sizes[:2], self.macro_tile, strict=True)
+            -(-(1 if index is None else canonical.sizes[index]) // tile)
+            for index, tile in zip(tiled, self.macro_tile, strict=True)
+        )
+        others = math.prod(
+            canonical.sizes[index]
+            for index in range(self.contraction.num_indices_c)
+            if index not in tiled
         )
         return Launch(
             global_size=(
                 groups[0] * self.work_group[0],
                 groups[1] * self.work_group[1],
-                canonical.batch * self.work_group[2],
+                others * self.work_group[2],
             ),
             local_size=self.work_group,
-            integers=(*sizes, *layout),
+            sizes=sizes,
+            layout=layout,
         )
+
+    def _gemm_integers(self, problem: Problem) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        layout: list[int] = []
+        for tensor in "cab":
+            strides: tuple[int, ...] = getattr(problem, f"strides_{tensor}")
+            if strides[0] != 1:
+                raise UsageError(f"kernel {self.name} needs unit stride along {tensor.upper()}")
+            batch_stride = strides[2] if len(strides) > 2 else 0
+            layout += [getattr(problem, f"offset_{tensor}"), strides[1], batch_stride]
+        return (problem.m, problem.n, problem.k), tuple(layout)
+
+
+def _all_integers(problem: Problem) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    layout: list[int] = []
+    for tensor in "cab":
+        layout.append(getattr(problem, f"offset_{tensor}"))
+        layout += getattr(problem, f"strides_{tensor}")
+    return problem.sizes, tuple(layout)
 
 
 class KernelFamily(Protocol):

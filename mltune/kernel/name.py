@@ -1,7 +1,8 @@
 """Canonical kernel names: contraction and config in Tensile's abbreviations, readable back.
 
 `Cij_Aik_Bkj_SB_MT64x32x16_LU4_PGR1_..._TT4x4_VW4_WG16x8x1_WGM8`: the problem type, the macro
-tile with depth_u, then the parameters in alphabetical order of their abbreviations.
+tile with depth_u, then the parameters in alphabetical order of their abbreviations. A parameter
+that the config leaves to its default is not in the name.
 """
 
 from __future__ import annotations
@@ -13,17 +14,29 @@ from mltune.problem import Contraction
 from mltune.space.config import Config, Value
 
 ABBREVIATIONS: dict[str, str] = {
+    "global_read_vector_width": "GRVW",
+    "global_to_local": "GTL",
+    "local_buffers": "LB",
     "local_pad": "LP",
+    "local_pad_b": "LPB",
+    "local_split_u": "LSU",
     "loop_unroll": "LU",
+    "max_registers": "MR",
     "multiply_add": "MA",
     "prefetch_global_read": "PGR",
+    "prefetch_local_read": "PLR",
     "vector_access": "VA",
     "vector_width": "VW",
+    "vector_width_b": "VWB",
     "work_group_mapping": "WGM",
 }
 """Parameters whose value stands behind an abbreviation of its own."""
 
-_SHAPES = ("work_group_0", "work_group_1", "thread_tile_0", "thread_tile_1", "depth_u")
+PAIRS: dict[str, str] = {"thread_tile": "TT", "wave_lanes": "WL", "work_group": "WG"}
+"""Parameters that end in _0 and _1; their two numbers stand together."""
+
+_DEPTH = "depth_u"
+_REQUIRED = ("work_group_0", "work_group_1", "thread_tile_0", "thread_tile_1", _DEPTH)
 
 
 def kernel_name(contraction: Contraction, config: Config) -> str:
@@ -32,16 +45,22 @@ def kernel_name(contraction: Contraction, config: Config) -> str:
     Raises:
         UsageError: when a parameter has no place in the name.
     """
-    group = (config.int("work_group_0"), config.int("work_group_1"))
-    tile = (config.int("thread_tile_0"), config.int("thread_tile_1"))
-    words = {"TT": f"TT{tile[0]}x{tile[1]}", "WG": f"WG{group[0]}x{group[1]}x1"}
+    words: dict[str, str] = {}
     for parameter, value in config.items():
-        if parameter in _SHAPES:
+        stem = parameter[:-2]
+        if parameter == _DEPTH:
             continue
-        if parameter not in ABBREVIATIONS:
+        if stem in PAIRS and parameter.endswith(("_0", "_1")):
+            words[PAIRS[stem]] = (
+                f"{PAIRS[stem]}{config.int(f'{stem}_0')}x{config.int(f'{stem}_1')}"
+            )
+        elif parameter in ABBREVIATIONS:
+            words[ABBREVIATIONS[parameter]] = f"{ABBREVIATIONS[parameter]}{value}"
+        else:
             raise UsageError(f"kernel name: parameter '{parameter}' has no abbreviation")
-        words[ABBREVIATIONS[parameter]] = f"{ABBREVIATIONS[parameter]}{value}"
-    macro = f"MT{group[0] * tile[0]}x{group[1] * tile[1]}x{config.int('depth_u')}"
+    words["WG"] += f"x{config.int('local_split_u') if 'local_split_u' in config else 1}"
+    tile = [config.int(f"work_group_{axis}") * config.int(f"thread_tile_{axis}") for axis in (0, 1)]
+    macro = f"MT{tile[0]}x{tile[1]}x{config.int(_DEPTH)}"
     return "_".join((contraction.canonical().name, macro, *(words[key] for key in sorted(words))))
 
 
@@ -56,17 +75,16 @@ def parse_kernel_name(name: str) -> tuple[Contraction, Config]:
         raise UsageError(f"kernel name: '{name}' lacks _MT<rows>x<columns>x<depth>")
     contraction = Contraction.from_name(head)
     by_abbreviation = {abbreviation: name for name, abbreviation in ABBREVIATIONS.items()}
+    stems = {abbreviation: stem for stem, abbreviation in PAIRS.items()}
     values: dict[str, Value] = {}
     for word in ("MT" + tail).split("_"):
-        shape = re.fullmatch(r"(MT|TT|WG)(\d+)x(\d+)(?:x(\d+))?", word)
+        pair = re.fullmatch(r"([A-Z]+)(\d+)x(\d+)(?:x(\d+))?", word)
         single = re.fullmatch(r"([A-Z]+)(\d+|[a-z]+)", word)
-        if shape is not None:
-            kind, first, second, third = shape.groups()
-            if kind == "MT":
-                values["depth_u"] = int(third or 0)
-            else:
-                parameter = "thread_tile" if kind == "TT" else "work_group"
-                values[f"{parameter}_0"], values[f"{parameter}_1"] = int(first), int(second)
+        if pair is not None and pair[1] == "MT":
+            values[_DEPTH] = int(pair[4] or 0)
+        elif pair is not None and pair[1] in stems:
+            stem = stems[pair[1]]
+            values[f"{stem}_0"], values[f"{stem}_1"] = int(pair[2]), int(pair[3])
         elif single is not None and single[1] in by_abbreviation:
             text = single[2]
             values[by_abbreviation[single[1]]] = int(text) if text.isdigit() else text
@@ -74,7 +92,7 @@ def parse_kernel_name(name: str) -> tuple[Contraction, Config]:
             raise UsageError(f"kernel name: cannot read '{word}' in '{name}'")
     config = Config.of(values)
     if (
-        any(parameter not in config for parameter in _SHAPES)
+        any(parameter not in config for parameter in _REQUIRED)
         or kernel_name(contraction, config) != name
     ):
         raise UsageError(f"kernel name: '{name}' is not canonical")

@@ -42,4 +42,4 @@ def _strides(extents: list[int]) -> tuple[int, ...]:
     strides = [1]
     for extent in extents[:-1]:
         strides.append(strides[-1] * extent + _GAP)
-    return tuple(strides)
+    return tuple(strides[: len(extents)])

@@ -6,37 +6,26 @@ import math
 from pathlib import Path
 from string import Template
 
-from mltune.errors import UnsupportedError, UsageError
+from mltune.errors import UnsupportedError
+from mltune.kernel.arithmetic import VECTOR_WIDTHS, Arithmetic
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.name import kernel_name
-from mltune.problem import Contraction, Precision
+from mltune.kernel.rules import Settings
+from mltune.kernel.signature import Signature
+from mltune.kernel.tiled.parameters import read_settings
+from mltune.problem import Contraction
 from mltune.space.config import Config
 
-PARAMETERS = (
-    "work_group_0",
-    "work_group_1",
-    "thread_tile_0",
-    "thread_tile_1",
-    "depth_u",
-    "vector_width",
-    "prefetch_global_read",
-    "local_pad",
-    "loop_unroll",
-    "work_group_mapping",
-    "multiply_add",
-    "vector_access",
-)
-_TYPES = {Precision.SINGLE: "float", Precision.DOUBLE: "double"}
-_VECTOR_WIDTHS = (1, 2, 4, 8, 16)
-_MULTIPLY_ADD = {"expr": "(x) * (y) + (z)", "fma": "fma(x, y, z)", "mad": "mad(x, y, z)"}
-_VECTOR_ACCESS = ("cast", "vload")
 _FOLDER = Path(__file__).parent
+_ASYNC_BYTES = (4, 8, 16)  # what one cp.async can move
+
+Definition = tuple[str, int | str]
 
 
 class TiledFamily:
-    """GEMM with local-memory tiles, register tiles, vector access and prefetch.
+    """Local-memory tiles, register tiles, vector access and prefetch, for any contraction.
 
-    Writes single and double precision, all transposes, with or without one batch index.
+    Writes all precisions; half is stored as such and computed in single.
     """
 
     @property
@@ -47,190 +36,217 @@ class TiledFamily:
     def generate(self, contraction: Contraction, config: Config) -> Kernel:
         """Write the kernel of one config; see `KernelFamily.generate`."""
         canonical = contraction.canonical()
-        _check(canonical, config)
+        settings = read_settings(config)
+        arithmetic = Arithmetic(canonical.precision)
+        signature = Signature(canonical)
         name = kernel_name(canonical, config)
-        definitions = _definitions(name, canonical, config)
-        operand = Template((_FOLDER / "operand.cl").read_text(encoding="utf-8"))
-        source = "\n".join(
-            (
-                f"/* {name} */",
-                *(f"#define {key} {value}" for key, value in definitions),
-                "#define ELEMENT(vector, e) (((TYPE *)&(vector))[e])",
-                "",
-                operand.substitute(X="A", x="a"),
-                operand.substitute(X="B", x="b"),
-                (_FOLDER / "tiled.cl").read_text(encoding="utf-8"),
-            )
+        operands = (
+            _operand("A", settings, arithmetic, signature),
+            _operand("B", settings, arithmetic, signature),
         )
-        if canonical.precision is Precision.DOUBLE:
-            source = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" + source
-        work_group = (config.int("work_group_0"), config.int("work_group_1"), 1)
+        definitions = (*_definitions(name, settings, arithmetic), *operands[0], *operands[1])
+        group, tile = settings.pair("work_group"), settings.pair("thread_tile")
+        registers = settings.int("max_registers")
+        limit = (f"-cl-nv-maxrregcount={registers}",) if registers else ()
         return Kernel(
             name=name,
             family=self.name,
             contraction=canonical,
             config=config,
-            source=source,
-            build_options=("-cl-std=CL1.2",),
-            work_group=work_group,
-            macro_tile=(
-                work_group[0] * config.int("thread_tile_0"),
-                work_group[1] * config.int("thread_tile_1"),
+            source=arithmetic.pragmas
+            + "\n".join(
+                (
+                    f"/* {name} */",
+                    *(f"#define {key} {value}" for key, value in definitions),
+                    "",
+                    *_templates(settings, arithmetic, signature, operands),
+                )
             ),
+            build_options=("-cl-std=CL1.2", *limit),
+            work_group=(*group, settings.int("local_split_u")),
+            macro_tile=(group[0] * tile[0], group[1] * tile[1]),
         )
 
 
-def _check(contraction: Contraction, config: Config) -> None:
-    if contraction.precision not in _TYPES:
-        raise UnsupportedError(
-            "kernel family tiled writes single and double, got "
-            + contraction.precision.name.lower().replace("_", " ")
+def _templates(
+    settings: Settings,
+    arithmetic: Arithmetic,
+    signature: Signature,
+    operands: tuple[tuple[Definition, ...], ...],
+) -> tuple[str, ...]:
+    """The source after the macros."""
+    is_async = settings.word("global_to_local") == "async"
+    parts = [_text("operand.cl", X="A", x="a"), _text("operand.cl", X="B", x="b")]
+    if is_async:
+        for x, definitions in zip("ab", operands, strict=True):
+            nbytes = dict(definitions)[f"{x.upper()}_WIDTH"] * arithmetic.bytes
+            if nbytes not in _ASYNC_BYTES:
+                raise UnsupportedError(
+                    f"kernel family tiled: global_to_local async moves 4, 8 or 16 bytes at a "
+                    f"time, not the {nbytes} of {x.upper()}"
+                )
+            cache = "cg" if nbytes == max(_ASYNC_BYTES) else "ca"
+            parts.append(_text("async.cl", X=x.upper(), x=x, cache=cache, bytes=nbytes))
+        if arithmetic.precision.is_complex or arithmetic.stored == "half":
+            raise UnsupportedError(
+                "kernel family tiled: global_to_local async copies single and double, "
+                f"got {arithmetic.precision.name}"
+            )
+    pipeline = "pipeline_async.cl" if is_async else "pipeline_registers.cl"
+    parts.append(
+        _text(
+            "tiled.cl",
+            arguments=signature.arguments,
+            position=signature.position,
+            outer_loop=signature.outer_loop,
+            places_a=signature.places("a"),
+            places_b=signature.places("b"),
+            places_c=signature.places("c"),
+            pipeline=_text(pipeline, multiply=_text("multiply.cl").rstrip("\n")).rstrip("\n"),
+            reduction=_text("reduction.cl").rstrip("\n")
+            if settings.int("local_split_u") > 1
+            else "",
         )
-    if not contraction.is_gemm:
-        raise UnsupportedError(
-            "kernel family tiled writes GEMM (one free index each, one summation, at most one "
-            f"batch index last), got {contraction.name}"
-        )
-    if unknown := sorted(set(config) - set(PARAMETERS)):
-        raise UsageError(
-            f"kernel family tiled: unknown parameter '{unknown[0]}' "
-            f"(known: {', '.join(PARAMETERS)})"
-        )
-    for parameter in (*PARAMETERS[:5], "loop_unroll", "work_group_mapping"):
-        _require(config.int(parameter) >= 1, parameter, "at least 1", config)
-    width = config.int("vector_width")
-    _require(width in _VECTOR_WIDTHS, "vector_width", "1, 2, 4, 8 or 16", config)
-    _require(
-        config.int("prefetch_global_read") in (0, 1), "prefetch_global_read", "0 or 1", config
     )
-    _require(config.int("local_pad") >= 0, "local_pad", "at least 0", config)
-    _require(
-        config.word("multiply_add") in _MULTIPLY_ADD,
-        "multiply_add",
-        " or ".join(_MULTIPLY_ADD),
-        config,
-    )
-    _require(
-        config.word("vector_access") in _VECTOR_ACCESS,
-        "vector_access",
-        " or ".join(_VECTOR_ACCESS),
-        config,
-    )
-    tile = config.int("thread_tile_0")
-    _require(tile % width == 0, "thread_tile_0", f"a multiple of vector_width ({width})", config)
+    return tuple(parts)
 
 
-def _require(condition: bool, parameter: str, right: str, config: Config) -> None:
-    if not condition:
-        raise UsageError(
-            f"kernel family tiled: {parameter} must be {right}, got {config[parameter]!r}"
-        )
+def _text(file: str, **names: str | int) -> str:
+    return Template((_FOLDER / file).read_text(encoding="utf-8")).substitute(names)
 
 
 def _definitions(
-    name: str, contraction: Contraction, config: Config
-) -> tuple[tuple[str, int | str], ...]:
-    """The macros that the templates are written in, in the order of their dependence."""
-    precision = contraction.precision
-    type_name = _TYPES[precision]
-    work_group = (config.int("work_group_0"), config.int("work_group_1"))
-    thread_tile = (config.int("thread_tile_0"), config.int("thread_tile_1"))
-    macro_tile = (work_group[0] * thread_tile[0], work_group[1] * thread_tile[1])
-    threads = work_group[0] * work_group[1]
-    depth_u, width, pad = (config.int(p) for p in ("depth_u", "vector_width", "local_pad"))
-    width_b = _largest_width(width, thread_tile[1])
-    access = config.word("vector_access")
-    prefetch = config.int("prefetch_global_read")
-    free_is_contiguous = {
-        "A": contraction.index_assignments_a[0] in contraction.free_indices_a,
-        "B": contraction.index_assignments_b[0] in contraction.free_indices_b,
-    }
-    definitions: list[tuple[str, int | str]] = [
+    name: str, settings: Settings, arithmetic: Arithmetic
+) -> tuple[Definition, ...]:
+    """The macros that do not belong to one operand, in the order of their dependence."""
+    group, tile = settings.pair("work_group"), settings.pair("thread_tile")
+    lanes = settings.pair("wave_lanes")
+    width = _width_c(settings, arithmetic)
+    width_b = _width_b(settings, arithmetic)
+    split, buffers = settings.int("local_split_u"), settings.int("local_buffers")
+    casts = settings.word("vector_access") == "cast"
+    definitions: list[Definition] = [
         ("KERNEL_NAME", name),
-        ("TYPE", type_name),
-        ("WG0", work_group[0]),
-        ("WG1", work_group[1]),
-        ("THREADS", threads),
-        ("TT0", thread_tile[0]),
-        ("TT1", thread_tile[1]),
-        ("MT0", macro_tile[0]),
-        ("MT1", macro_tile[1]),
-        ("DU", depth_u),
-        ("LU", config.int("loop_unroll")),
-        ("WGM", config.int("work_group_mapping")),
-        ("PGR", prefetch),
-        ("CASTS", int(access == "cast")),
-        ("MULTIPLY_ADD(x, y, z)", _MULTIPLY_ADD[config.word("multiply_add")]),
+        *arithmetic.definitions(settings.word("multiply_add"), width),
+        ("WG0", group[0]),
+        ("WG1", group[1]),
+        ("LSU", split),
+        ("THREADS", group[0] * group[1] * split),
+        ("WL0", lanes[0] or group[0]),
+        ("WL1", lanes[1] or 1),
+        ("TT0", tile[0]),
+        ("TT1", tile[1]),
+        ("MT0", group[0] * tile[0]),
+        ("MT1", group[1] * tile[1]),
+        ("DU", settings.int("depth_u")),
+        ("LU", settings.int("loop_unroll")),
+        ("WGM", settings.int("work_group_mapping")),
+        ("PGR", settings.int("prefetch_global_read")),
+        ("PLR", settings.int("prefetch_local_read")),
+        ("BUFFERS", buffers),
         ("VW", width),
-        ("VECTOR", _vector(type_name, width)),
-        ("EDGE_UNROLL", width if width <= 4 else 1),
-        ("READ_C(p)", _read("__global", type_name, width, access)),
-        ("WRITE_C(v, p)", _write("__global", type_name, width, access)),
+        ("EDGE_UNROLL", _edge_unroll(width)),
+        ("C_ALIGNED", int(casts)),
+        ("READ_C(p)", arithmetic.read(width, casts)),
+        ("WRITE_C(v, p)", arithmetic.write(width, casts)),
         ("VWB", width_b),
-        ("VECTOR_B", _vector(type_name, width_b)),
+        ("VECTOR_B", arithmetic.vector(width_b)),
     ]
-    for operand, extent, read_width in (
-        ("A", macro_tile[0], width),
-        ("B", macro_tile[1], width_b),
-    ):
-        contiguous = extent if free_is_contiguous[operand] else depth_u
-        # Wide enough to be fast, narrow enough that every work-item has a vector to load.
-        share = max(1, extent * depth_u // threads)
-        load_width = min(_largest_width(width, contiguous), _largest_width(16, share))
-        vectors = extent * depth_u // load_width
-        loads = -(-vectors // threads)
-        # Prefetched vectors are registers only if their loop is unrolled altogether; a copy
-        # through no registers needs just enough loads in flight, and compiles sooner.
-        unroll = loads if prefetch else min(loads, 8)
-        pitch = extent + pad
-        # A cast needs local rows that begin where a vector may begin.
-        row_access = "elements" if access == "cast" and pitch % read_width else access
-        write_access = "elements" if access == "cast" and pitch % load_width else access
+    if settings.word("global_to_local") == "async":
+        wait = f"cp.async.wait_group {buffers - 2};"
         definitions += [
-            (f"{operand}_FREE", extent),
-            (f"{operand}_FREE_IS_CONTIGUOUS", int(free_is_contiguous[operand])),
-            (f"{operand}_WIDTH", load_width),
-            (f"{operand}_VECTOR", _vector(type_name, load_width)),
-            (f"{operand}_RUN", contiguous // load_width),
-            (f"{operand}_VECTORS", vectors),
-            (f"{operand}_LOADS", loads),
-            (f"{operand}_UNROLL", f'_Pragma("unroll {unroll}")'),
-            (f"{operand}_PITCH", pitch),
-            (f"{operand}_READ(p)", _read("const __global", type_name, load_width, access)),
-            (f"{operand}_WRITE(v, p)", _write("__local", type_name, load_width, write_access)),
-            (
-                f"READ_TILE_{operand}(p)",
-                _read("const __local", type_name, read_width, row_access),
-            ),
+            ("COMMIT()", 'asm volatile("cp.async.commit_group;" ::: "memory")'),
+            ("WAIT()", f'asm volatile("{wait}" ::: "memory")'),
         ]
     return tuple(definitions)
 
 
+def _operand(
+    operand: str, settings: Settings, arithmetic: Arithmetic, signature: Signature
+) -> tuple[Definition, ...]:
+    """The macros about how A or B gets into local memory and out of it again."""
+    axis = "AB".index(operand)
+    extent = settings.pair("work_group")[axis] * settings.pair("thread_tile")[axis]
+    threads = math.prod(settings.pair("work_group")) * settings.int("local_split_u")
+    depth_u = settings.int("depth_u")
+    casts = settings.word("vector_access") == "cast"
+    is_async = settings.word("global_to_local") == "async"
+    free_is_contiguous = signature.free_is_contiguous(operand.lower())
+    read_width = (_width_c, _width_b)[axis](settings, arithmetic)
+    pad = settings.int("local_pad")
+    if axis == 1 and settings.int("local_pad_b") >= 0:
+        pad = settings.int("local_pad_b")
+    limit = settings.int("global_read_vector_width")
+    if limit == 0:
+        # Wide enough to be fast, narrow enough that every work-item has a vector to load.
+        share = max(1, extent * depth_u // threads)
+        limit = min(settings.int("vector_width"), _largest_width(16, share))
+        limit = min(limit, read_width) if axis == 1 else limit
+    if is_async and not free_is_contiguous:
+        limit = 1  # neighbours go to different rows
+    width = _largest_width(
+        min(limit, arithmetic.widest), extent if free_is_contiguous else depth_u
+    )
+    vectors = extent * depth_u // width
+    loads = -(-vectors // threads)
+    # Prefetched vectors are registers only if their loop is unrolled altogether; a copy
+    # through no registers needs just enough loads in flight, and compiles sooner.
+    in_registers = settings.int("prefetch_global_read") and not is_async
+    pitch = extent + pad
+    # A local row must begin where a vector may begin, unless vload reads it.
+    row_casts = casts and pitch % read_width == 0
+    if is_async:
+        casts = True
+        if free_is_contiguous and pitch % width:
+            settings.require(False, "local_pad", f"a multiple of {width} with async copies")
+    return (
+        (f"{operand}_FREE", extent),
+        (f"{operand}_FREE_IS_CONTIGUOUS", int(free_is_contiguous)),
+        (f"{operand}_WIDTH", width),
+        (f"{operand}_ALIGNED", int(casts)),
+        (f"{operand}_VECTOR", arithmetic.vector(width)),
+        (f"{operand}_RUN", (extent if free_is_contiguous else depth_u) // width),
+        (f"{operand}_VECTORS", vectors),
+        (f"{operand}_LOADS", loads),
+        (f"{operand}_UNROLL", f'_Pragma("unroll {loads if in_registers else min(loads, 8)}")'),
+        (f"{operand}_EDGE_LOOP", '_Pragma("unroll 1")'),
+        (f"{operand}_EDGE_UNROLL", _edge_unroll(width)),
+        (f"{operand}_PITCH", pitch),
+        (f"{operand}_TILE", -(-depth_u * pitch // 32) * 32),
+        (f"{operand}_READ(p)", arithmetic.read(width, casts)),
+        (
+            f"{operand}_WRITE(v, p)",
+            arithmetic.write(width, casts and pitch % width == 0, "__local"),
+        ),
+        (
+            f"{operand}_CONJUGATE(v)",
+            arithmetic.conjugate(
+                width, getattr(signature.contraction, f"conjugate_{operand.lower()}")
+            ),
+        ),
+        (
+            f"READ_TILE_{operand}(p)",
+            arithmetic.read(read_width, row_casts, "const __local"),
+        ),
+    )
+
+
+def _width_c(settings: Settings, arithmetic: Arithmetic) -> int:
+    """Elements in a vector along d0, which A's rows are read and C is written with."""
+    return _largest_width(
+        min(settings.int("vector_width"), arithmetic.widest), settings.int("thread_tile_0")
+    )
+
+
+def _width_b(settings: Settings, arithmetic: Arithmetic) -> int:
+    limit = settings.int("vector_width_b") or settings.int("vector_width")
+    return _largest_width(min(limit, arithmetic.widest), settings.int("thread_tile_1"))
+
+
 def _largest_width(limit: int, extent: int) -> int:
     """The widest OpenCL vector, at most `limit` wide, that divides `extent`."""
-    return max(w for w in _VECTOR_WIDTHS if w <= limit and math.gcd(w, extent) == w)
+    return max(w for w in VECTOR_WIDTHS if w <= limit and math.gcd(w, extent) == w)
 
 
-def _vector(type_name: str, width: int) -> str:
-    return type_name if width == 1 else f"{type_name}{width}"
-
-
-def _read(space: str, type_name: str, width: int, access: str) -> str:
-    if width == 1:
-        return "(*(p))"
-    if access == "cast":
-        return f"(*({space} {type_name}{width} *)(p))"
-    if access == "vload":
-        return f"vload{width}(0, p)"
-    elements = ", ".join(f"(p)[{e}]" for e in range(width))
-    return f"(({type_name}{width})({elements}))"
-
-
-def _write(space: str, type_name: str, width: int, access: str) -> str:
-    if width == 1:
-        return "(*(p) = (v))"
-    if access == "cast":
-        return f"(*({space} {type_name}{width} *)(p) = (v))"
-    if access == "vload":
-        return f"vstore{width}(v, 0, p)"
-    return "(" + ", ".join(f"(p)[{e}] = (v).s{e:x}" for e in range(width)) + ")"
+def _edge_unroll(width: int) -> int:
+    return width if width <= 4 else 1

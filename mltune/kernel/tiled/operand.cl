@@ -18,38 +18,42 @@
 #define ${X}_MINE(n) (${X}_VECTORS % THREADS == 0 || item + (n) * THREADS < ${X}_VECTORS)
 
 /* Read vector n of this work-item's share. */
-static inline ${X}_VECTOR fetch_$x(const __global TYPE *$x, const ulong ld_$x, const uint item,
+static inline ${X}_VECTOR fetch_$x(const __global STORED *$x, const ulong ld_$x, const uint item,
                                   const int n)
 {
     return ${X}_READ($x + ${X}_ALONG(n) + ${X}_ACROSS(n) * ld_$x);
+}
+
+/* The same at the rim of the matrix: what lies outside is zero and is not read. */
+static inline ${X}_VECTOR fetch_edge_$x(const __global STORED *$x, const ulong step_$x,
+                                       const ulong ld_$x, const uint item, const int n,
+                                       const uint free_left, const uint terms_left,
+                                       const bool vectors)
+{
+    ${X}_VECTOR vector = (${X}_VECTOR)(0);
+    const uint along = ${X}_ALONG(n), across = ${X}_ACROSS(n);
+    const uint along_left = ${X}_FREE_IS_CONTIGUOUS ? free_left : terms_left;
+    if (across < (${X}_FREE_IS_CONTIGUOUS ? terms_left : free_left)) {
+        if (vectors && along + ${X}_WIDTH <= along_left)
+            return ${X}_READ($x + along + across * ld_$x);
+#pragma unroll ${X}_EDGE_UNROLL
+        for (uint e = 0; e < ${X}_WIDTH; ++e)
+            if (along + e < along_left)
+                ELEMENT(vector, e) = READ_ONE($x + (along + e) * step_$x + across * ld_$x);
+    }
+    return vector;
 }
 
 /* Write it into the local tile, turned if the summed index is the contiguous one. */
 static inline void deposit_$x(__local TYPE *tile, ${X}_VECTOR vector, const uint item, const int n)
 {
     const uint along = ${X}_ALONG(n), across = ${X}_ACROSS(n);
+    const ${X}_VECTOR value = ${X}_CONJUGATE(vector);
 #if ${X}_FREE_IS_CONTIGUOUS
-    ${X}_WRITE(vector, tile + across * ${X}_PITCH + along);
+    ${X}_WRITE(value, tile + across * ${X}_PITCH + along);
 #else
 #pragma unroll
     for (int e = 0; e < ${X}_WIDTH; ++e)
-        tile[(along + e) * ${X}_PITCH + across] = ELEMENT(vector, e);
+        tile[(along + e) * ${X}_PITCH + across] = ELEMENT(value, e);
 #endif
-}
-
-/* Fill the local tile element by element, with zeros for what lies outside the matrix. */
-static inline void copy_edge_$x(__local TYPE *tile, const __global TYPE *$x, const ulong ld_$x,
-                                const uint item, const uint free_left, const uint terms_left)
-{
-    for (uint n = item; n < ${X}_FREE * DU; n += THREADS) {
-#if ${X}_FREE_IS_CONTIGUOUS
-        const uint free = n % ${X}_FREE, term = n / ${X}_FREE;
-        const size_t place = free + term * ld_$x;
-#else
-        const uint free = n / DU, term = n % DU;
-        const size_t place = term + free * ld_$x;
-#endif
-        tile[term * ${X}_PITCH + free] =
-            free < free_left && term < terms_left ? $x[place] : (TYPE)0;
-    }
 }

@@ -1,0 +1,133 @@
+"""Numbers in OpenCL C: how a precision is stored, read, written and multiplied.
+
+Half is a storage format here: the core language converts it when it is read and written, and
+all arithmetic is single. A complex number is a vector of two, a vector of complex numbers has
+them one after another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mltune.problem import Precision
+
+VECTOR_WIDTHS = (1, 2, 4, 8, 16)
+MULTIPLY_ADD = {"expr": "(x) * (y) + (z)", "fma": "fma(x, y, z)", "mad": "mad(x, y, z)"}
+
+_REAL_TYPES = {
+    Precision.HALF: "float",
+    Precision.SINGLE: "float",
+    Precision.DOUBLE: "double",
+    Precision.COMPLEX_SINGLE: "float",
+    Precision.COMPLEX_DOUBLE: "double",
+}
+_PAIRWISE_SWAP = {2: "s10", 4: "s1032", 8: "s10325476", 16: "s1032547698badcfe"}
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """The OpenCL C of one precision."""
+
+    precision: Precision
+
+    @property
+    def real(self) -> str:
+        """The scalar type that is computed with."""
+        return _REAL_TYPES[self.precision]
+
+    @property
+    def parts(self) -> int:
+        """Scalars per element."""
+        return 2 if self.precision.is_complex else 1
+
+    @property
+    def stored(self) -> str:
+        """The type that pointers into global memory have."""
+        return "half" if self.precision is Precision.HALF else self.vector(1)
+
+    @property
+    def widest(self) -> int:
+        """The most elements in a vector."""
+        return VECTOR_WIDTHS[-1] // self.parts
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of an element in registers and local memory."""
+        return self.parts * (8 if self.real == "double" else 4)
+
+    def vector(self, width: int) -> str:
+        """The type of `width` elements in registers and local memory."""
+        scalars = width * self.parts
+        return self.real if scalars == 1 else f"{self.real}{scalars}"
+
+    def read(self, width: int, casts: bool, space: str = "const __global") -> str:
+        """The expression for the vector at `p`."""
+        if self.precision is Precision.HALF and "__global" in space:
+            suffix = "" if width == 1 else str(width)
+            return f"vload{'a' if casts and width > 1 else ''}_half{suffix}(0, p)"
+        if width == 1:
+            return "(*(p))"
+        if casts:
+            return f"(*({space} {self.vector(width)} *)(p))"
+        return f"vload{width * self.parts}(0, (({space} {self.real} *)(p)))"
+
+    def write(self, width: int, casts: bool, space: str = "__global") -> str:
+        """The expression that puts the vector `v` to `p`."""
+        if self.precision is Precision.HALF and space == "__global":
+            suffix = "" if width == 1 else str(width)
+            return f"vstore{'a' if casts and width > 1 else ''}_half{suffix}(v, 0, p)"
+        if width == 1:
+            return "(*(p) = (v))"
+        if casts:
+            return f"(*({space} {self.vector(width)} *)(p) = (v))"
+        return f"vstore{width * self.parts}(v, 0, (({space} {self.real} *)(p)))"
+
+    def conjugate(self, width: int, conjugates: bool) -> str:
+        """The expression for the conjugate of the vector `v`, or for itself."""
+        if not conjugates:
+            return "(v)"
+        signs = ", ".join(["1", "-1"] * width)
+        return f"((v) * ({self.vector(width)})({signs}))"
+
+    def definitions(self, multiply_add: str, width: int) -> tuple[tuple[str, str | int], ...]:
+        """The macros for numbers that every family's template uses.
+
+        Args:
+            multiply_add: a key of `MULTIPLY_ADD`.
+            width: elements in `VECTOR`.
+        """
+        if self.precision.is_complex:
+            swap = _PAIRWISE_SWAP[width * 2]
+            signs = ", ".join(["-(y).s1, (y).s1"] * width)
+            reals = ", ".join(["(y).s0, (y).s0"] * width)
+            scale = (
+                f"MULTIPLY_ADD((x).{swap}, (VECTOR)({signs}), "
+                f"MULTIPLY_ADD(x, (VECTOR)({reals}), z))"
+            )
+        else:
+            scale = "MULTIPLY_ADD(x, (VECTOR)(y), z)"
+        half = self.precision is Precision.HALF
+        return (
+            ("TYPE", self.vector(1)),
+            ("STORED", self.stored),
+            # Half numbers may not be passed by value without half arithmetic: their bits may.
+            ("FACTOR", "ushort" if half else self.vector(1)),
+            (
+                "FACTOR_VALUE(x)",
+                "vload_half(0, (const __private half *)&(x))" if half else "(x)",
+            ),
+            ("IS_ZERO(x)", "((x).s0 == 0 && (x).s1 == 0)" if self.parts == 2 else "((x) == 0)"),
+            ("VECTOR", self.vector(width)),
+            ("ELEMENT(vector, e)", "(((TYPE *)&(vector))[e])"),
+            ("MULTIPLY_ADD(x, y, z)", MULTIPLY_ADD[multiply_add]),
+            ("MULTIPLY_ADD_ELEMENT(x, y, z)", scale),
+            ("READ_ONE(p)", self.read(1, casts=False)),
+            ("WRITE_ONE(v, p)", self.write(1, casts=False)),
+        )
+
+    @property
+    def pragmas(self) -> str:
+        """Lines that must come first in the source."""
+        if self.real == "double":
+            return "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
+        return ""

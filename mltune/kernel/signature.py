@@ -1,0 +1,153 @@
+"""A kernel's arguments, and how a work-group finds its part of the tensors.
+
+A GEMM has the arguments that `kernel.py` lists. Any other contraction takes the extent of every
+index, and for C, A and B the offset and the stride of every index. There, dimension 2 of the grid
+counts through all indices of C but d0 and d1, and a loop goes through all summations but dU.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mltune.problem import Contraction
+
+_LETTERS = "ijklmnopqrstuvwxyzabcdefgh"
+_INDENT = "    "
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The parts of a kernel's text that depend on the contraction's indices.
+
+    Attributes:
+        contraction: canonical.
+        split: work-groups that share one sum, next to each other in dimension 2 of the grid.
+    """
+
+    contraction: Contraction
+    split: int = 1
+
+    @property
+    def arguments(self) -> str:
+        """The arguments after alpha and beta."""
+        if self.contraction.is_gemm:
+            lines = ["const uint size_i, const uint size_j, const uint size_l"]
+            lines += [
+                f"const ulong offset_{t}, const ulong ld_{t}, const ulong batch_stride_{t}"
+                for t in "cab"
+            ]
+        else:
+            lines = [", ".join(f"const uint extent_{_letter(i)}" for i in self._all)]
+            for tensor in "cab":
+                names = [f"offset_{tensor}"]
+                names += [self._stride(tensor, i) for i in self._indices(tensor)]
+                lines.append(", ".join(f"const ulong {name}" for name in names))
+        return (",\n" + _INDENT * 2).join(lines)
+
+    @property
+    def position(self) -> str:
+        """Statements: sizes, steps, and where the work-group's C, A and B start."""
+        number = "get_group_id(2)" if self.split == 1 else f"(get_group_id(2) / {self.split})"
+        if self.contraction.is_gemm:
+            lines = ["const ulong step_a = 1, step_b = 1, step_c = 1;"]
+            lines.append(f"const size_t batch = {number};")
+            lines += [
+                f"const size_t start_{t} = offset_{t} + batch * batch_stride_{t};" for t in "cab"
+            ]
+        else:
+            lines = self._general_position(number)
+        return _INDENT + f"\n{_INDENT}".join(lines)
+
+    @property
+    def outer_loop(self) -> str:
+        """The head of the loop over the summations that are not unrolled; a block for a GEMM."""
+        lines = [
+            "{",
+            f"{_INDENT}const __global STORED *next_a = a, *next_b = b;",
+        ]
+        outer = self._outer
+        if outer:
+            count = " * ".join(f"extent_{_letter(i)}" for i in outer)
+            lines[0] = f"for (uint outer = 0; outer < {count}; ++outer) {{"
+            lines.append(f"{_INDENT}uint in_outer = outer;")
+            for index in outer:
+                letter = _letter(index)
+                lines += [
+                    f"{_INDENT}next_a += in_outer % extent_{letter} * {self._stride('a', index)};",
+                    f"{_INDENT}next_b += in_outer % extent_{letter} * {self._stride('b', index)};",
+                    f"{_INDENT}in_outer /= extent_{letter};",
+                ]
+        return _INDENT + f"\n{_INDENT}".join(lines)
+
+    def places(self, tensor: str) -> str:
+        """Every number of elements that a vector of a tensor may start at, or'ed together."""
+        names = [f"start_{tensor}", f"ld_{tensor}"]
+        if tensor != "c":
+            names += [self._stride(tensor, index) for index in self._outer]
+        return " | ".join(names)
+
+    def free_is_contiguous(self, tensor: str) -> bool:
+        """Whether the free index of A's or B's tile has the shorter stride of its two."""
+        return self._fast(tensor) != self.contraction.du or self.contraction.du is None
+
+    @property
+    def _all(self) -> range:
+        return range(self.contraction.num_indices)
+
+    @property
+    def _outer(self) -> tuple[int, ...]:
+        return self.contraction.summation_indices[:-1]
+
+    def _indices(self, tensor: str) -> tuple[int, ...]:
+        if tensor == "c":
+            return tuple(range(self.contraction.num_indices_c))
+        assigned: tuple[int, ...] = getattr(self.contraction, f"index_assignments_{tensor}")
+        return assigned
+
+    def _stride(self, tensor: str, index: int | None, otherwise: str = "0") -> str:
+        if index is None:
+            return otherwise
+        return f"stride_{tensor}_{_letter(index)}"
+
+    def _tiled(self, tensor: str) -> tuple[int, ...]:
+        """The two indices of a tensor's tile, in the order of the tensor's strides."""
+        contraction = self.contraction
+        pair = {
+            "a": (contraction.d0, contraction.du),
+            "b": (contraction.d1, contraction.du),
+            "c": (contraction.d0, contraction.d1),
+        }[tensor]
+        return tuple(index for index in self._indices(tensor) if index in pair)
+
+    def _fast(self, tensor: str) -> int | None:
+        return next(iter(self._tiled(tensor)), None)
+
+    def _general_position(self, number: str) -> list[str]:
+        contraction = self.contraction
+        lines = []
+        for name, index in (("i", contraction.d0), ("j", contraction.d1), ("l", contraction.du)):
+            extent = "1" if index is None else f"extent_{_letter(index)}"
+            lines.append(f"const uint size_{name} = {extent};")
+        for tensor in "ab":
+            fast, slow = (*self._tiled(tensor), None, None)[:2]
+            lines.append(f"const ulong step_{tensor} = {self._stride(tensor, fast, '1')};")
+            lines.append(f"const ulong ld_{tensor} = {self._stride(tensor, slow)};")
+        lines.append(f"const ulong step_c = {self._stride('c', contraction.d0, '1')};")
+        lines.append(f"const ulong ld_c = {self._stride('c', contraction.d1)};")
+        lines.append("size_t start_c = offset_c, start_a = offset_a, start_b = offset_b;")
+        lines.append(f"uint in_grid = {number};")
+        for index in range(contraction.num_indices_c):
+            if index in (contraction.d0, contraction.d1):
+                continue
+            for tensor in "cab":
+                if index in self._indices(tensor):
+                    stride = self._stride(tensor, index)
+                    lines.append(
+                        f"start_{tensor} += in_grid % extent_{_letter(index)} * {stride};"
+                    )
+            lines.append(f"in_grid /= extent_{_letter(index)};")
+        return lines
+
+
+def _letter(index: int) -> str:
+    return _LETTERS[index]

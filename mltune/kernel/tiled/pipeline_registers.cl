@@ -1,0 +1,40 @@
+#if PGR
+        A_VECTOR share_a[A_LOADS];
+        B_VECTOR share_b[B_LOADS];
+        FETCH_SHARES();
+#if BUFFERS == 2
+        DEPOSIT_SHARES(0);
+        barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+#endif
+        uint buffer = 0;
+        for (uint done = 0; done < terms; done += DU) {
+#if BUFFERS == 1
+#if PGR
+            DEPOSIT_SHARES(0);
+#else
+            COPY_SHARES(0);
+#endif
+            barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+            const bool more = terms - done > DU;
+#if PGR
+            /* The next tiles travel from global memory while the present ones are multiplied. */
+            if (more) {
+                ADVANCE();
+                FETCH_SHARES();
+            }
+#else
+            if (more)
+                ADVANCE();
+#endif
+            const __local TYPE *now_a = tile_a + buffer * A_TILE;
+            const __local TYPE *now_b = tile_b + buffer * B_TILE;
+${multiply}
+#if BUFFERS == 2
+            buffer ^= 1;
+            if (more)
+                DEPOSIT_SHARES(buffer);
+#endif
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
