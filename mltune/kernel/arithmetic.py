@@ -60,26 +60,31 @@ class Arithmetic:
         scalars = width * self.parts
         return self.real if scalars == 1 else f"{self.real}{scalars}"
 
-    def read(self, width: int, casts: bool, space: str = "const __global") -> str:
-        """The expression for the vector at `p`."""
+    def read(self, width: int, access: str, space: str = "const __global") -> str:
+        """The expression for the vector at `p`; access is `cast`, `vload` or `elements`."""
         if self.precision is Precision.HALF and "__global" in space:
             suffix = "" if width == 1 else str(width)
-            return f"vload{'a' if casts and width > 1 else ''}_half{suffix}(0, p)"
+            return f"vload{'a' if access == 'cast' and width > 1 else ''}_half{suffix}(0, p)"
         if width == 1:
             return "(*(p))"
-        if casts:
+        if access == "cast":
             return f"(*({space} {self.vector(width)} *)(p))"
+        if access == "elements":
+            elements = ", ".join(f"(p)[{e}]" for e in range(width))
+            return f"(({self.vector(width)})({elements}))"
         return f"vload{width * self.parts}(0, (({space} {self.real} *)(p)))"
 
-    def write(self, width: int, casts: bool, space: str = "__global") -> str:
+    def write(self, width: int, access: str, space: str = "__global") -> str:
         """The expression that puts the vector `v` to `p`."""
         if self.precision is Precision.HALF and space == "__global":
             suffix = "" if width == 1 else str(width)
-            return f"vstore{'a' if casts and width > 1 else ''}_half{suffix}(v, 0, p)"
+            return f"vstore{'a' if access == 'cast' and width > 1 else ''}_half{suffix}(v, 0, p)"
         if width == 1:
             return "(*(p) = (v))"
-        if casts:
+        if access == "cast":
             return f"(*({space} {self.vector(width)} *)(p) = (v))"
+        if access == "elements":
+            return "(" + ", ".join(f"(p)[{e}] = ELEMENT(v, {e})" for e in range(width)) + ")"
         return f"vstore{width * self.parts}(v, 0, (({space} {self.real} *)(p)))"
 
     def conjugate(self, width: int, conjugates: bool) -> str:
@@ -121,8 +126,8 @@ class Arithmetic:
             ("ELEMENT(vector, e)", "(((TYPE *)&(vector))[e])"),
             ("MULTIPLY_ADD(x, y, z)", MULTIPLY_ADD[multiply_add]),
             ("MULTIPLY_ADD_ELEMENT(x, y, z)", scale),
-            ("READ_ONE(p)", self.read(1, casts=False)),
-            ("WRITE_ONE(v, p)", self.write(1, casts=False)),
+            ("READ_ONE(p)", self.read(1, access="cast")),
+            ("WRITE_ONE(v, p)", self.write(1, access="cast")),
         )
 
     @property

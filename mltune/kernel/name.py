@@ -59,7 +59,9 @@ def kernel_name(contraction: Contraction, config: Config) -> str:
         else:
             raise UsageError(f"kernel name: parameter '{parameter}' has no abbreviation")
     words["WG"] += f"x{config.int('local_split_u') if 'local_split_u' in config else 1}"
-    tile = [config.int(f"work_group_{axis}") * config.int(f"thread_tile_{axis}") for axis in (0, 1)]
+    tile = [
+        config.int(f"work_group_{axis}") * config.int(f"thread_tile_{axis}") for axis in (0, 1)
+    ]
     macro = f"MT{tile[0]}x{tile[1]}x{config.int(_DEPTH)}"
     return "_".join((contraction.canonical().name, macro, *(words[key] for key in sorted(words))))
 

@@ -81,17 +81,17 @@ class Settings:
                 )
         return cls(family, Config.of(values))
 
-    def int(self, name: str) -> int:
+    def pair(self, name: str) -> tuple[int, int]:
+        """The numbers of a parameter along d0 and d1."""
+        return self.number(f"{name}_0"), self.number(f"{name}_1")
+
+    def number(self, name: str) -> int:
         """A parameter's whole number."""
         return self.values.int(name)
 
     def word(self, name: str) -> str:
         """A parameter's word."""
         return self.values.word(name)
-
-    def pair(self, name: str) -> tuple[int, int]:
-        """The numbers of a parameter along d0 and d1."""
-        return self.int(f"{name}_0"), self.int(f"{name}_1")
 
     def require(self, condition: bool, name: str, wanted: str) -> None:
         """Refuse a parameter's value, which does not fit the others, with what would.

@@ -46,7 +46,7 @@ class TiledFamily:
         )
         definitions = (*_definitions(name, settings, arithmetic), *operands[0], *operands[1])
         group, tile = settings.pair("work_group"), settings.pair("thread_tile")
-        registers = settings.int("max_registers")
+        registers = settings.number("max_registers")
         limit = (f"-cl-nv-maxrregcount={registers}",) if registers else ()
         return Kernel(
             name=name,
@@ -63,7 +63,7 @@ class TiledFamily:
                 )
             ),
             build_options=("-cl-std=CL1.2", *limit),
-            work_group=(*group, settings.int("local_split_u")),
+            work_group=(*group, settings.number("local_split_u")),
             macro_tile=(group[0] * tile[0], group[1] * tile[1]),
         )
 
@@ -104,7 +104,7 @@ def _templates(
             places_c=signature.places("c"),
             pipeline=_text(pipeline, multiply=_text("multiply.cl").rstrip("\n")).rstrip("\n"),
             reduction=_text("reduction.cl").rstrip("\n")
-            if settings.int("local_split_u") > 1
+            if settings.number("local_split_u") > 1
             else "",
         )
     )
@@ -115,16 +115,14 @@ def _text(file: str, **names: str | int) -> str:
     return Template((_FOLDER / file).read_text(encoding="utf-8")).substitute(names)
 
 
-def _definitions(
-    name: str, settings: Settings, arithmetic: Arithmetic
-) -> tuple[Definition, ...]:
+def _definitions(name: str, settings: Settings, arithmetic: Arithmetic) -> tuple[Definition, ...]:
     """The macros that do not belong to one operand, in the order of their dependence."""
     group, tile = settings.pair("work_group"), settings.pair("thread_tile")
     lanes = settings.pair("wave_lanes")
     width = _width_c(settings, arithmetic)
     width_b = _width_b(settings, arithmetic)
-    split, buffers = settings.int("local_split_u"), settings.int("local_buffers")
-    casts = settings.word("vector_access") == "cast"
+    split, buffers = settings.number("local_split_u"), settings.number("local_buffers")
+    access = settings.word("vector_access")
     definitions: list[Definition] = [
         ("KERNEL_NAME", name),
         *arithmetic.definitions(settings.word("multiply_add"), width),
@@ -138,17 +136,17 @@ def _definitions(
         ("TT1", tile[1]),
         ("MT0", group[0] * tile[0]),
         ("MT1", group[1] * tile[1]),
-        ("DU", settings.int("depth_u")),
-        ("LU", settings.int("loop_unroll")),
-        ("WGM", settings.int("work_group_mapping")),
-        ("PGR", settings.int("prefetch_global_read")),
-        ("PLR", settings.int("prefetch_local_read")),
+        ("DU", settings.number("depth_u")),
+        ("LU", settings.number("loop_unroll")),
+        ("WGM", settings.number("work_group_mapping")),
+        ("PGR", settings.number("prefetch_global_read")),
+        ("PLR", settings.number("prefetch_local_read")),
         ("BUFFERS", buffers),
         ("VW", width),
         ("EDGE_UNROLL", _edge_unroll(width)),
-        ("C_ALIGNED", int(casts)),
-        ("READ_C(p)", arithmetic.read(width, casts)),
-        ("WRITE_C(v, p)", arithmetic.write(width, casts)),
+        ("C_ALIGNED", int(access == "cast")),
+        ("READ_C(p)", arithmetic.read(width, access)),
+        ("WRITE_C(v, p)", arithmetic.write(width, access)),
         ("VWB", width_b),
         ("VECTOR_B", arithmetic.vector(width_b)),
     ]
@@ -167,20 +165,20 @@ def _operand(
     """The macros about how A or B gets into local memory and out of it again."""
     axis = "AB".index(operand)
     extent = settings.pair("work_group")[axis] * settings.pair("thread_tile")[axis]
-    threads = math.prod(settings.pair("work_group")) * settings.int("local_split_u")
-    depth_u = settings.int("depth_u")
-    casts = settings.word("vector_access") == "cast"
+    threads = math.prod(settings.pair("work_group")) * settings.number("local_split_u")
+    depth_u = settings.number("depth_u")
+    access = settings.word("vector_access")
     is_async = settings.word("global_to_local") == "async"
     free_is_contiguous = signature.free_is_contiguous(operand.lower())
     read_width = (_width_c, _width_b)[axis](settings, arithmetic)
-    pad = settings.int("local_pad")
-    if axis == 1 and settings.int("local_pad_b") >= 0:
-        pad = settings.int("local_pad_b")
-    limit = settings.int("global_read_vector_width")
+    pad = settings.number("local_pad")
+    if axis == 1 and settings.number("local_pad_b") >= 0:
+        pad = settings.number("local_pad_b")
+    limit = settings.number("global_read_vector_width")
     if limit == 0:
         # Wide enough to be fast, narrow enough that every work-item has a vector to load.
         share = max(1, extent * depth_u // threads)
-        limit = min(settings.int("vector_width"), _largest_width(16, share))
+        limit = min(settings.number("vector_width"), _largest_width(16, share))
         limit = min(limit, read_width) if axis == 1 else limit
     if is_async and not free_is_contiguous:
         limit = 1  # neighbours go to different rows
@@ -191,19 +189,20 @@ def _operand(
     loads = -(-vectors // threads)
     # Prefetched vectors are registers only if their loop is unrolled altogether; a copy
     # through no registers needs just enough loads in flight, and compiles sooner.
-    in_registers = settings.int("prefetch_global_read") and not is_async
+    in_registers = settings.number("prefetch_global_read") and not is_async
     pitch = extent + pad
-    # A local row must begin where a vector may begin, unless vload reads it.
-    row_casts = casts and pitch % read_width == 0
+    # A cast needs local rows that begin where a vector may begin.
+    row_access = "elements" if access == "cast" and pitch % read_width else access
     if is_async:
-        casts = True
+        access = "cast"
         if free_is_contiguous and pitch % width:
             settings.require(False, "local_pad", f"a multiple of {width} with async copies")
+    write_access = "elements" if access == "cast" and pitch % width else access
     return (
         (f"{operand}_FREE", extent),
         (f"{operand}_FREE_IS_CONTIGUOUS", int(free_is_contiguous)),
         (f"{operand}_WIDTH", width),
-        (f"{operand}_ALIGNED", int(casts)),
+        (f"{operand}_ALIGNED", int(access == "cast")),
         (f"{operand}_VECTOR", arithmetic.vector(width)),
         (f"{operand}_RUN", (extent if free_is_contiguous else depth_u) // width),
         (f"{operand}_VECTORS", vectors),
@@ -213,10 +212,10 @@ def _operand(
         (f"{operand}_EDGE_UNROLL", _edge_unroll(width)),
         (f"{operand}_PITCH", pitch),
         (f"{operand}_TILE", -(-depth_u * pitch // 32) * 32),
-        (f"{operand}_READ(p)", arithmetic.read(width, casts)),
+        (f"{operand}_READ(p)", arithmetic.read(width, access)),
         (
             f"{operand}_WRITE(v, p)",
-            arithmetic.write(width, casts and pitch % width == 0, "__local"),
+            arithmetic.write(width, write_access, "__local"),
         ),
         (
             f"{operand}_CONJUGATE(v)",
@@ -226,7 +225,7 @@ def _operand(
         ),
         (
             f"READ_TILE_{operand}(p)",
-            arithmetic.read(read_width, row_casts, "const __local"),
+            arithmetic.read(read_width, row_access, "const __local"),
         ),
     )
 
@@ -234,13 +233,13 @@ def _operand(
 def _width_c(settings: Settings, arithmetic: Arithmetic) -> int:
     """Elements in a vector along d0, which A's rows are read and C is written with."""
     return _largest_width(
-        min(settings.int("vector_width"), arithmetic.widest), settings.int("thread_tile_0")
+        min(settings.number("vector_width"), arithmetic.widest), settings.number("thread_tile_0")
     )
 
 
 def _width_b(settings: Settings, arithmetic: Arithmetic) -> int:
-    limit = settings.int("vector_width_b") or settings.int("vector_width")
-    return _largest_width(min(limit, arithmetic.widest), settings.int("thread_tile_1"))
+    limit = settings.number("vector_width_b") or settings.number("vector_width")
+    return _largest_width(min(limit, arithmetic.widest), settings.number("thread_tile_1"))
 
 
 def _largest_width(limit: int, extent: int) -> int:

@@ -42,28 +42,30 @@ def read_settings(config: Config) -> Settings:
     settings = Settings.read("tiled", RULES, config)
     tile = settings.pair("thread_tile")
     group = settings.pair("work_group")
-    width, width_b = settings.int("vector_width"), settings.int("vector_width_b")
-    settings.require(tile[0] % width == 0, "thread_tile_0", f"a multiple of vector_width ({width})")
+    width, width_b = settings.number("vector_width"), settings.number("vector_width_b")
+    settings.require(
+        tile[0] % width == 0, "thread_tile_0", f"a multiple of vector_width ({width})"
+    )
     settings.require(
         width_b == 0 or tile[1] % width_b == 0, "vector_width_b", f"a divisor of {tile[1]}"
     )
-    split = settings.int("local_split_u")
+    split = settings.number("local_split_u")
     settings.require(
-        settings.int("depth_u") % split == 0, "local_split_u", "a divisor of depth_u"
+        settings.number("depth_u") % split == 0, "local_split_u", "a divisor of depth_u"
     )
     lanes = settings.pair("wave_lanes")
     settings.require((lanes[0] == 0) == (lanes[1] == 0), "wave_lanes_1", "0 if wave_lanes_0 is")
     for axis in (0, 1):
         fits = lanes[axis] == 0 or group[axis] % lanes[axis] == 0
         settings.require(fits, f"wave_lanes_{axis}", f"a divisor of work_group_{axis}")
-    buffers = settings.int("local_buffers")
+    buffers = settings.number("local_buffers")
     if settings.word("global_to_local") == "async":
         settings.require(buffers >= 2, "local_buffers", "at least 2 with global_to_local async")
     else:
         settings.require(buffers <= 2, "local_buffers", "1 or 2 with global_to_local registers")
-        fits = buffers == 1 or settings.int("prefetch_global_read") == 1
+        fits = buffers == 1 or settings.number("prefetch_global_read") == 1
         settings.require(fits, "local_buffers", "1 without prefetch_global_read")
-    if settings.int("prefetch_local_read"):
-        unroll = settings.int("loop_unroll")
+    if settings.number("prefetch_local_read"):
+        unroll = settings.number("loop_unroll")
         settings.require(unroll % 2 == 0, "loop_unroll", "even with prefetch_local_read")
     return settings

@@ -8,7 +8,10 @@
 #endif
 #endif
         uint buffer = 0;
-        for (uint done = 0; done < terms; done += DU) {
+        /* Entered even without terms, on tiles of zeros: where a loop with barriers is skipped,
+           PoCL 3.0 runs the first work-item's part of what follows twice. */
+        uint done = 0;
+        do {
 #if BUFFERS == 1
 #if PGR
             DEPOSIT_SHARES(0);
@@ -37,4 +40,5 @@ ${multiply}
                 DEPOSIT_SHARES(buffer);
 #endif
             barrier(CLK_LOCAL_MEM_FENCE);
-        }
+            done += DU;
+        } while (done < terms);
