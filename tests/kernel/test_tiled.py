@@ -4,7 +4,7 @@ import pytest
 
 from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel.families import FAMILIES
-from mltune.problem import Contraction, Precision, gemm, gemm_problem
+from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
 from mltune.space import Config
 
 TILED = FAMILIES["tiled"]
@@ -93,18 +93,31 @@ def test_a_kernel_refuses_another_problem_type() -> None:
         kernel.launch(gemm_problem(gemm(Precision.DOUBLE), 1, 1, 1))
 
 
-@pytest.mark.parametrize(
-    "contraction",
-    [
-        gemm(Precision.HALF),
-        gemm(Precision.COMPLEX_SINGLE),
-        Contraction.from_einsum(Precision.SINGLE, "mkl,kln->mn"),
-        Contraction.from_einsum(Precision.SINGLE, "m,n->mn"),
-    ],
-)
-def test_what_it_cannot_write_is_said_clearly(contraction: Contraction) -> None:
-    with pytest.raises(UnsupportedError, match="kernel family tiled writes"):
-        TILED.generate(contraction, _config())
+def test_async_copies_are_refused_where_they_cannot_be_written() -> None:
+    config = _config(global_to_local="async", local_buffers=2)
+
+    with pytest.raises(UnsupportedError, match="async"):
+        TILED.generate(gemm(Precision.COMPLEX_SINGLE), config)
+
+
+@pytest.mark.parametrize("precision", list(Precision))
+def test_every_precision_and_contraction_is_written(precision: Precision) -> None:
+    contraction = Contraction.from_einsum(precision, "bmkl,bkln->bmn")
+
+    kernel = TILED.generate(contraction, _config())
+
+    assert "for (uint outer = 0; outer < extent_" in kernel.source
+
+
+def test_a_general_contraction_is_launched_with_all_extents_and_strides() -> None:
+    contraction = Contraction.from_einsum(Precision.SINGLE, "bmkl,bkln->bmn")
+    kernel = TILED.generate(contraction, _config())
+
+    launch = kernel.launch(Problem(contraction=contraction, sizes=(5, 40, 3, 6, 7)))
+
+    assert launch.sizes == (5, 40, 3, 6, 7)
+    assert launch.global_size == (8, 2 * 4, 3)
+    assert len(launch.layout) == 3 + 3 + 4 + 4
 
 
 @pytest.mark.parametrize(
@@ -117,6 +130,9 @@ def test_what_it_cannot_write_is_said_clearly(contraction: Contraction) -> None:
         ({"local_pad": -1}, "local_pad must be at least 0, got -1"),
         ({"multiply_add": "mul"}, "multiply_add must be expr or fma or mad, got 'mul'"),
         ({"vector_access": "dma"}, "vector_access must be cast or vload, got 'dma'"),
+        ({"wave_lanes_0": 3, "wave_lanes_1": 2}, "wave_lanes_0 must be a divisor of work_group_0"),
+        ({"local_buffers": 3}, "local_buffers must be 1 or 2 with global_to_local registers"),
+        ({"local_split_u": 3}, "local_split_u must be a divisor of depth_u, got 3"),
         ({"depth_u": "deep"}, "'depth_u' must be a whole number, got 'deep'"),
         ({"stagger_u": 32}, "unknown parameter 'stagger_u'"),
     ],
