@@ -7,15 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mltune.device_info import limit_names
 from mltune.errors import UsageError
 from mltune.space.constraint import Constraint, Derived
 from mltune.space.domain import Numbers, unknown
+from mltune.space.names import OUTSIDE_NAMES
 from mltune.space.parameter import Parameter
 from mltune.space.space import Space, write_out
 from mltune.space.yaml_document import Item, parse_document, read_text
 
-_LIMITS = limit_names() | {"bytes"}
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REQUIRED = ("name", "family", "parameters")
 _OPTIONAL = ("about", "derived", "constraints")
@@ -40,7 +39,7 @@ class SpaceFile:
         """Return the space on one device, for one precision.
 
         Args:
-            names: the device's limits (`DeviceInfo.limits()`) and `bytes`, those of an element.
+            names: what `outside_names` gives.
 
         Raises:
             UsageError: when no config satisfies all constraints there.
@@ -101,7 +100,7 @@ def parse_space(text: str, name: str) -> SpaceFile:
     if not loaded.parameters:
         raise UsageError(f"{entries['parameters'].where}: 'parameters' must not be empty")
     # Limits are known when a device is; until then they are any positive numbers.
-    limits = dict.fromkeys(_LIMITS, Numbers(1, 2**62))
+    limits = dict.fromkeys(OUTSIDE_NAMES, Numbers(1, 2**62))
     write_out(loaded.parameters, loaded.derived, loaded.constraints, limits)
     return loaded
 

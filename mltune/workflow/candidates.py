@@ -14,6 +14,7 @@ from mltune.record import Status
 from mltune.record.files import write_atomically
 from mltune.space import Config
 from mltune.space.load import parse_space
+from mltune.space.names import outside_names
 from mltune.space.space import Space
 from mltune.workflow.recorded import Recorded
 
@@ -56,7 +57,7 @@ class Candidates:
         Raises:
             UsageError: when its text is wrong, or it is empty on this device.
         """
-        names = {**device.limits(), "bytes": self.contraction.precision.bytes}
+        names = outside_names(device, self.contraction.precision)
         return parse_space(self.space_text, self.space).bind(names)
 
     def write(self, folder: Path) -> None:

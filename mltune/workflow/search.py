@@ -22,6 +22,7 @@ from mltune.record.run_info import RunInfo
 from mltune.runner.live import WorkerRunner
 from mltune.search import SEARCHERS
 from mltune.space.load import load_space, parse_space
+from mltune.space.names import outside_names
 from mltune.space.space import Space
 from mltune.workflow.finale import SIDELINED, Choice, choose
 from mltune.workflow.options import (
@@ -266,7 +267,7 @@ def _runner_options(options: SearchOptions) -> dict[str, Any]:
 
 
 def _space(info: RunInfo) -> Space:
-    names = {**info.device.limits(), "bytes": info.contraction.precision.bytes}
+    names = outside_names(info.device, info.contraction.precision)
     return parse_space(info.space_text, info.space).bind(names)
 
 

@@ -35,6 +35,7 @@ from mltune.resources import data_folder
 from mltune.runner import WorkerRunner
 from mltune.space import Config
 from mltune.space.load import load_space
+from mltune.space.names import outside_names
 from mltune.workflow.finale import Choice, choose
 from mltune.workflow.session import Session
 
@@ -175,7 +176,7 @@ def healthy_configs(count: int, device: DeviceInfo, seed: int) -> tuple[Config, 
     """Draw tiled kernels."""
     kind = "cpu" if device.kind == "cpu" else "gpu"
     space = load_space(data_folder("spaces") / f"tiled-{kind}.yaml").bind(
-        {**device.limits(), "bytes": 4}
+        outside_names(device, Precision.SINGLE)
     )
     # Wide vectors take PoCL tens of seconds to compile: they have no place in a short test.
     drawn = space.sample(np.random.default_rng(seed), 8 * count)

@@ -1,9 +1,11 @@
 """What every kernel family must do: compute the right result, or refuse in one line.
 
-The random battery runs 10 problems on each of a few random configs. For the long form:
-`MLTUNE_BATTERY_CONFIGS=200 pytest tests/contract/test_kernel_family.py`.
+The random battery runs 10 problems on each of a few random configs, and a few contractions with
+several batch, free and summation indices. For the long form:
+`MLTUNE_BATTERY_CONFIGS=200 MLTUNE_BATTERY_CONTRACTIONS=300 pytest -k random` on this file.
 """
 
+import math
 import os
 import random
 
@@ -20,10 +22,13 @@ CONFIGS = int(os.environ.get("MLTUNE_BATTERY_CONFIGS", "12"))
 PROBLEMS_PER_CONFIG = 10
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 31, 61, 67, 127, 131, 251, 257, 293)
 SCALARS = (0.0, 1.0, -0.75, 2.5)
+CONTRACTIONS = int(os.environ.get("MLTUNE_BATTERY_CONTRACTIONS", "12"))
+_WIDTHS = ("vector_width", "vector_width_b", "global_read_vector_width")
 
 
 def _tiled_config(rng: random.Random, precision: Precision) -> Config:
     """Any config that `tiled` accepts and the device can hold, odd tiles included."""
+    bytes_each = max(precision.bytes, 4)  # in registers
     while True:
         width = rng.choice((1, 2, 4, 8))
         values: dict[str, int | str] = {
@@ -40,12 +45,30 @@ def _tiled_config(rng: random.Random, precision: Precision) -> Config:
             "multiply_add": rng.choice(("expr", "fma", "mad")),
             "vector_access": rng.choice(("cast", "vload")),
         }
-        vectors = int(values["thread_tile_0"]) // width * int(values["thread_tile_1"])
+        optional: dict[str, int | str] = {
+            "vector_width_b": rng.choice((0, 1, 2, 4)),
+            "global_read_vector_width": rng.choice((0, 1, 2, 4, 8)),
+            "local_pad_b": rng.choice((0, 1, 3)),
+            "local_buffers": rng.choice((1, 2)),
+            "local_split_u": rng.choice((1, 2, 4)),
+            "prefetch_local_read": rng.choice((0, 1)),
+            "wave_lanes_0": rng.choice((0, 1, 2, 4)),
+            "wave_lanes_1": rng.choice((0, 1, 2)),
+        }
+        values |= {name: value for name, value in optional.items() if rng.random() < 0.5}
+        widest = max(int(values.get(name, 0)) for name in _WIDTHS)
         builtins = values["multiply_add"] != "expr" or values["vector_access"] == "vload"
-        if builtins and width * precision.bytes > 32:
+        if (builtins or precision is Precision.HALF) and widest * bytes_each > 32:
             continue  # broken in pip's PoCL without AVX-512: see spaces/tiled-cpu.yaml
-        if vectors * int(values["loop_unroll"]) <= 32:  # PoCL compiles longer bodies for a minute
-            return Config.of(values)
+        vectors = int(values["thread_tile_0"]) // width * int(values["thread_tile_1"])
+        parts = 2 if precision.is_complex else 1
+        if vectors * int(values["loop_unroll"]) * parts > 32:
+            continue  # PoCL compiles longer bodies for a minute
+        try:
+            FAMILIES["tiled"].generate(gemm(precision), Config.of(values))
+        except UsageError:
+            continue
+        return Config.of(values)
 
 
 RANDOM_CONFIGS = {"tiled": _tiled_config}
@@ -68,7 +91,8 @@ def _extent(rng: random.Random, multiple: int) -> int:
 def _twins(precision: Precision, trans: str, batched: bool) -> tuple[Contraction, ...]:
     """The problem types, column- and row-major, that one kernel computes."""
     column = gemm(precision, trans[0], trans[1], "column", batched)
-    rows = (gemm(precision, a, b, "row", batched) for a in "nt" for b in "nt")
+    letters = "ntc" if precision.is_complex else "nt"
+    rows = (gemm(precision, a, b, "row", batched) for a in letters for b in letters)
     return (column, *(row for row in rows if row.canonical() == column))
 
 
@@ -102,8 +126,10 @@ def test_random_problems_come_out_right(
     pocl_runner: WorkerRunner, family: str, number: int
 ) -> None:
     rng = random.Random(f"{family} {number}")
-    precision = rng.choice((Precision.SINGLE, Precision.DOUBLE))
-    types = _twins(precision, rng.choice(("nn", "nt", "tn", "tt")), rng.random() < 0.2)
+    precision = list(Precision)[number % len(Precision)]
+    letters = "ntc" if precision.is_complex else "nt"
+    trans = rng.choice(letters) + rng.choice(letters)
+    types = _twins(precision, trans, rng.random() < 0.2)
     config = RANDOM_CONFIGS[family](rng, precision)
     kernel = FAMILIES[family].generate(types[0], config)
     tile = (*kernel.macro_tile, config.int("depth_u"))
@@ -116,6 +142,73 @@ def test_random_problems_come_out_right(
         assert measurement.max_error is not None
         assert measurement.error_bound is not None
         assert measurement.max_error <= measurement.error_bound
+
+
+def _contraction(rng: random.Random, precision: Precision) -> Contraction:
+    """Up to three batch indices, three free ones of each side and three sums, in any order."""
+    batch, free_a, free_b, summed = (rng.randint(low, 3) for low in (0, 1, 1, 1))
+    in_c = [*("batch" for _ in range(batch)), *("a" for _ in range(free_a))]
+    in_c += ["b" for _ in range(free_b)]
+    rng.shuffle(in_c)
+    sums = range(len(in_c), len(in_c) + summed)
+
+    def assigned(side: str) -> tuple[int, ...]:
+        indices = [i for i, kind in enumerate(in_c) if kind in ("batch", side)] + list(sums)
+        rng.shuffle(indices)
+        return tuple(indices)
+
+    return Contraction(
+        precision=precision,
+        index_assignments_a=assigned("a"),
+        index_assignments_b=assigned("b"),
+        num_indices_c=len(in_c),
+        conjugate_a=precision.is_complex and rng.random() < 0.3,
+        conjugate_b=precision.is_complex and rng.random() < 0.3,
+    )
+
+
+def _few(rng: random.Random, count: int) -> tuple[int, ...]:
+    """Extents whose product PoCL computes in a moment."""
+    while True:
+        sizes = tuple(rng.choice((1, 1, 2, 3, 4, 5, 7, 9)) for _ in range(count))
+        if math.prod(sizes) <= 20_000:
+            return sizes
+
+
+def _loose(rng: random.Random, extents: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides of a tensor with a gap after some of its dimensions."""
+    strides, step = [], rng.choice((1, 1, 1, 2))
+    for extent in extents:
+        strides.append(step)
+        step *= extent + rng.choice((0, 0, 1, 3))
+    return tuple(strides)
+
+
+@pytest.mark.parametrize("family", list(FAMILIES))
+@pytest.mark.parametrize("number", range(CONTRACTIONS))
+def test_random_contractions_come_out_right(
+    pocl_runner: WorkerRunner, family: str, number: int
+) -> None:
+    rng = random.Random(f"{family} contraction {number}")
+    precision = list(Precision)[number % len(Precision)]
+    contraction = _contraction(rng, precision)
+    kernel = FAMILIES[family].generate(contraction, RANDOM_CONFIGS[family](rng, precision))
+    sizes = _few(rng, contraction.num_indices)
+    packed = Problem(contraction=contraction, sizes=sizes)
+    problem = Problem(
+        contraction=contraction,
+        sizes=sizes,
+        strides_a=_loose(rng, packed.extents("a")),
+        strides_b=_loose(rng, packed.extents("b")),
+        strides_c=_loose(rng, packed.extents("c")),
+        offset_a=rng.choice((0, 5)),
+        alpha=rng.choice(SCALARS),
+        beta=rng.choice(SCALARS),
+    )
+
+    measurement = pocl_runner.run_kernel(problem, kernel)
+
+    assert measurement.status is Status.OK, f"{kernel.name} {problem}: {measurement.message}"
 
 
 @pytest.mark.parametrize("family", list(FAMILIES))

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from mltune.errors import UsageError
+from mltune.problem import Precision
 from mltune.resources import data_folder
 from mltune.space.load import load_space, parse_space
+from mltune.space.names import precision_names
 
 GOOD = """\
 name: small
@@ -173,10 +175,10 @@ def shipped() -> list[str]:
 
 
 @pytest.mark.parametrize("name", shipped())
-@pytest.mark.parametrize("element_bytes", [4, 8])
-def test_shipped_spaces_bind(name: str, element_bytes: int, gpu_names: dict[str, int]) -> None:
+@pytest.mark.parametrize("precision", list(Precision))
+def test_shipped_spaces_bind(name: str, precision: Precision, gpu_names: dict[str, int]) -> None:
     loaded = load_space(data_folder("spaces") / f"{name}.yaml")
-    space = loaded.bind({**gpu_names, "bytes": element_bytes})
+    space = loaded.bind({**gpu_names, **precision_names(precision)})
 
     assert loaded.name == name
     assert space.size > 10_000
