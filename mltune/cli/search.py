@@ -20,6 +20,7 @@ _LIVE_ONLY = (
     "device",
     "problem",
     "sizes",
+    "cross_sizes",
     "space",
     "alpha",
     "beta",
@@ -63,6 +64,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="MxNxK[xB] separated by commas, ranges start:stop[:step|*factor], a CSV or YAML "
         "file, or a suite (default: the suite 'cpu' or 'gpu', after the device)",
+    )
+    add(
+        "--cross-sizes",
+        metavar="S",
+        help="further sizes, on which only the leaders are measured at the end: hundreds of them "
+        "teach the decision tree (default: none)",
     )
     add(
         "--space",
@@ -140,6 +147,7 @@ def run(args: argparse.Namespace) -> int:
         device=args.device,
         problem=args.problem,
         sizes=args.sizes,
+        cross_sizes=args.cross_sizes,
         space=args.space,
         sampler=args.sampler,
         seed=args.seed,
@@ -215,17 +223,20 @@ def _print_result(result: SearchResult) -> None:
         f"{result.problem} on {device.name} ({device.platform} {device.driver_version}), "
         f"{result.info.created[:10]}: {result.trials} trials{failed}, {result.seconds:.0f} s"
     )
-    names, shared = short_names([best.kernel for best in result.best])
+    shown = result.best[: len(result.info.sizes)]
+    names, shared = short_names([best.kernel for best in shown])
     print_table(
         ("size", "kernel ms", "GFLOP/s", "id", "kernel"),
         [
             (best.problem.label, median * 1e3, best.gflops, best.id, name)
-            for best, name in zip(result.best, names, strict=True)
+            for best, name in zip(shown, names, strict=True)
             if (median := best.median) is not None
         ],
     )
     if shared:
         print(f"every kernel: {' '.join(shared)}")
+    if len(result.best) > len(shown):
+        print(f"and on {len(result.best) - len(shown)} cross sizes: mltune report {result.run}")
     ties = sum(len(choice.equals) > 1 for choice in result.choices)
     if ties:
         print(f"on {ties} of {len(result.choices)} sizes other configs cannot be told apart")

@@ -101,6 +101,7 @@ class RunInfo:
         space: the space's name.
         space_text: the whole text of the space's file, so that it is known if the file changes.
         budget: how many trials were asked for.
+        cross_sizes: further sizes of the leaders' cross-benchmark, not searched on.
         observers: names of what else was looked at.
         objective: what the search made small: `time`, or `energy` of one launch.
         storage: the URL of the database without its password; empty for the folder's `run.db`.
@@ -124,16 +125,22 @@ class RunInfo:
     created: str = field(default_factory=_now)
     id: str = field(default_factory=_new_id)
     storage: str = ""
+    cross_sizes: tuple[Size, ...] = ()
     observers: tuple[str, ...] = ()
     objective: str = "time"
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """The problems, one a size."""
-        return tuple(
-            problem_of_size(self.contraction, size.extents, self.alpha, self.beta)
-            for size in self.sizes
-        )
+        """The problems that are searched on, one a size."""
+        return tuple(map(self._problem, self.sizes))
+
+    @property
+    def cross_problems(self) -> tuple[Problem, ...]:
+        """The problems of the leaders' cross-benchmark: those searched on, then the others."""
+        return tuple(dict.fromkeys(map(self._problem, (*self.sizes, *self.cross_sizes))))
+
+    def _problem(self, size: Size) -> Problem:
+        return problem_of_size(self.contraction, size.extents, self.alpha, self.beta)
 
     @property
     def space_hash(self) -> str:
@@ -164,6 +171,7 @@ class RunInfo:
             "timing": asdict(self.timing),
             "host": asdict(self.host),
             "storage": self.storage,
+            "cross_sizes": [size.to_json() for size in self.cross_sizes],
             "observers": list(self.observers),
             "objective": self.objective,
         }
@@ -202,6 +210,9 @@ class RunInfo:
             timing=Timing.from_json(read.get("timing")),
             host=Host.from_json(read.get("host")),
             storage=read.text("storage"),
+            cross_sizes=tuple(Size.from_json(size) for size in read.items("cross_sizes"))
+            if "cross_sizes" in read
+            else (),
             observers=read.texts("observers") if "observers" in read else (),
             objective=read.text("objective") if "objective" in read else "time",
         )

@@ -99,7 +99,7 @@ def _headline(content: Content) -> Markup:
     fastest = max((row.gflops or 0.0 for row in content.best), default=None)
     tiles = (
         (number(fastest), "GFLOP/s, the fastest size"),
-        (str(len(info.sizes)), "sizes"),
+        (str(len(info.cross_problems)), "sizes"),
         (str(len(trials)), f"trials of {info.budget} asked for"),
         (str(failed), "trials failed"),
         (str(len(content.measurements)), "measurements"),

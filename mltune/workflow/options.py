@@ -45,6 +45,7 @@ class SearchOptions:
     device: str | None = None
     problem: str | None = None
     sizes: str | None = None
+    cross_sizes: str | None = None
     space: str | None = None
     sampler: str | None = None
     seed: int | None = None
@@ -78,8 +79,9 @@ def check_options(options: SearchOptions) -> None:
         parse_problem_type(options.problem)
     if options.storage is not None:
         read_url(options.storage)
-    if options.sizes is not None:
-        parse_sizes(options.sizes)
+    for sizes in (options.sizes, options.cross_sizes):
+        if sizes is not None:
+            parse_sizes(sizes)
     for option, value, known in (
         ("cache", options.cache, (WARM, COLD)),
         ("objective", options.objective, (TIME, ENERGY)),
@@ -109,6 +111,7 @@ def new_run_info(options: SearchOptions, device: DeviceInfo, family: str) -> Run
         alpha=_given(options.alpha, 1.0),
         beta=_given(options.beta, 0.0),
         sizes=parse_sizes(options.sizes or kind),
+        cross_sizes=parse_sizes(options.cross_sizes) if options.cross_sizes else (),
         space=str(space) if options.space else space.name,
         space_text=read_text(space),
         family=family,
@@ -126,7 +129,7 @@ def new_run_info(options: SearchOptions, device: DeviceInfo, family: str) -> Run
         observers=options.observers or (),
         objective=options.objective or TIME,
     )
-    for size in info.sizes:
+    for size in (*info.sizes, *info.cross_sizes):
         problem_of_size(contraction, size.extents, info.alpha, info.beta)
     return info
 
@@ -164,9 +167,12 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
     if options.problem is not None:
         name = problem_type_name(parse_problem_type(options.problem))
         asked.append(("--problem", name, problem_type_name(info.contraction)))
-    if options.sizes is not None:
-        sizes = parse_sizes(options.sizes)
-        asked.append(("--sizes", _labels(sizes), _labels(info.sizes)))
+    for option, text, known in (
+        ("--sizes", options.sizes, info.sizes),
+        ("--cross-sizes", options.cross_sizes, info.cross_sizes),
+    ):
+        if text is not None:
+            asked.append((option, _labels(parse_sizes(text)), _labels(known)))
     if options.space is not None and read_text(Path(options.space)) != info.space_text:
         raise UsageError(f"{folder}: was begun with another text of the space {info.space}")
     for option, given, recorded in asked:

@@ -18,7 +18,7 @@ from mltune.distil.fit import Settings, folds
 from mltune.distil.portfolio import cover
 from mltune.distil.rules import RULES
 from mltune.errors import MltuneError, UsageError
-from mltune.problem import Problem, problem_of_size
+from mltune.problem import Problem
 from mltune.record import Measurement, Status
 from mltune.record.files import write_atomically
 from mltune.record.run import Run
@@ -75,11 +75,7 @@ def _content(folder: Path, info: RunInfo, measurements: tuple[Measurement, ...])
     # What something else slowed down is shown in the table, and taught to nobody.
     sound = tuple(row for row in measurements if row.phase != SIDELINED)
     found = best_by_problem(sound)
-    problems = (
-        problem_of_size(info.contraction, size.extents, info.alpha, info.beta)
-        for size in info.sizes
-    )
-    best = tuple(found[problem] for problem in problems if problem in found)
+    best = tuple(found[problem] for problem in info.cross_problems if problem in found)
     selection = _selection(info, sound)
     return Content(
         name=folder.resolve().name,

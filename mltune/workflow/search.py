@@ -170,7 +170,7 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
             trials=len(trials),
             failed=sum(trial.failure is not None for trial in trials),
             seconds=time.monotonic() - started,
-            choices=tuple(chosen[p] for p in run.info.problems if p in chosen),
+            choices=tuple(chosen[p] for p in run.info.cross_problems if p in chosen),
             interrupted=interrupted,
             stopped=stopped,
             disturbed=sum(m.phase == SIDELINED for m in measurements),

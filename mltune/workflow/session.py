@@ -48,6 +48,7 @@ class Session:
         self._runner = runner
         self._searcher = searcher
         self._problems = run.info.problems
+        self._cross_problems = run.info.cross_problems
         self._budget = budget
         self._show = show
         before = run.store.measurements()
@@ -89,28 +90,31 @@ class Session:
         rows: dict[tuple[Problem, Config], list[Measurement]] = defaultdict(list)
         for measurement in self._run.store.measurements(FINAL):
             rows[measurement.problem, measurement.config].append(measurement)
-        total = len(chosen) * len(self._problems)
+        total = len(chosen) * len(self._cross_problems)
         started = time.monotonic()
-        for position, problem in enumerate(self._problems):
+        measured = sum(bool(found) for found in rows.values())
+        for problem in self._cross_problems:
             pause = _FIRST_PAUSE_SECONDS
             for number in range(_MOST_ROUNDS):
                 lacking = [t for t in chosen if self._lacks(problem, t, chosen, rows)]
                 if not lacking:
                     break
                 is_last = number == _MOST_ROUNDS - 1
+                began = time.monotonic()
                 disturbed = 0
                 for trial in lacking:
                     row = self._measure_final(problem, trial, rows, keep=is_last)
                     if row.phase == FINAL:
+                        measured += not rows[problem, trial.config]
                         rows[problem, trial.config].append(row)
                     disturbed += row.phase == SIDELINED
-                    done = sum(bool(rows[p, t.config]) for p in self._problems for t in chosen)
-                    self._show(self._leaders_progress(min(done, total - 1), total, started))
-                if disturbed:
-                    time.sleep(pause)  # whatever it is may be over soon
+                    self._show(self._leaders_progress(min(measured, total - 1), total, started))
+                if 2 * disturbed > len(lacking):
+                    # Whatever it is may be over soon; on a device that is never quiet, waiting
+                    # must not take longer than measuring. A single one is just made again.
+                    time.sleep(min(pause, time.monotonic() - began))
                     pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
-            done = (position + 1) * len(chosen)
-            self._show(self._leaders_progress(done, total, started))
+        self._show(self._leaders_progress(total, total, started))
 
     def _ask(self) -> None:
         """Ask for a config, and for as many more as the runner can prepare meanwhile."""
@@ -143,7 +147,10 @@ class Session:
         keep: bool,
     ) -> Measurement:
         earlier = bool(rows[problem, trial.config])
-        row = self._runner.run(problem, trial.config, checked=earlier)
+        row = self._runner.run(
+            problem, trial.config, to_beat=self._fastest.get(problem), checked=earlier
+        )
+        self._note_speed(row)
         self._steady.note(row)
         is_quiet = self._steady.slowdown(row) == 1
         # The last round counts for want of better; its anchor stays in the record.

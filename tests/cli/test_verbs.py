@@ -74,6 +74,21 @@ def test_progress_goes_to_stderr_and_a_used_up_space_ends_the_search(
     assert "next: mltune train" in done.err
 
 
+def test_cross_sizes_are_measured_at_the_end_by_the_leaders_only(
+    mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
+) -> None:
+    few = ("--sizes", "8x8x8,16x8x8", "--cross-sizes", "24x8x8,8x8x8,8x24x8", "--budget", "3")
+
+    done = mltune(*quick_search, *few, "--run", tmp_path / "run", "--json", "--quiet")
+
+    assert [best["sizes"][:3] for best in done.json["best"]] == [
+        [8, 8, 8], [16, 8, 8], [24, 8, 8], [8, 24, 8],
+    ]  # fmt: skip
+    with Run.open(tmp_path / "run") as run:
+        assert len({row.problem for row in run.store.measurements("search")}) == 2
+        assert len({row.problem for row in run.store.measurements("final")}) == 4
+
+
 def test_a_larger_budget_makes_a_finished_run_longer(
     mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
 ) -> None:

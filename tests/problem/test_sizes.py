@@ -131,12 +131,14 @@ def test_the_suites_have_the_sizes_that_their_readme_states() -> None:
 
     assert counts == {
         "cpu": 12,
+        "deepbench": 96,
         "deepbench-nn": 99,
         "deepbench-nt": 4,
         "deepbench-tn": 41,
         "gpu": 16,
         "remainders": 16,
         "skinny": 16,
+        "spread": 270,
         "square": 13,
         "tiny": 8,
     }

@@ -8,6 +8,7 @@ import pytest
 
 from mltune.errors import UsageError
 from mltune.problem import Precision, gemm, parse_problem_type
+from mltune.problem.sizes import parse_sizes
 from mltune.record.run_info import Host, RunInfo
 
 
@@ -22,6 +23,15 @@ def test_any_problem_type_reads_back(info: RunInfo, problem: str) -> None:
     assert RunInfo.from_json(other.to_json()) == other
 
 
+def test_cross_sizes_follow_the_searched_ones_and_none_stands_twice(info: RunInfo) -> None:
+    sizes, others = parse_sizes("8x8x8,16x8x8"), parse_sizes("32x8x8,8x8x8")
+    other = replace(info, sizes=sizes, cross_sizes=others)
+
+    assert RunInfo.from_json(other.to_json()) == other
+    assert [problem.label for problem in other.problems] == ["8x8x8", "16x8x8"]
+    assert [p.label for p in other.cross_problems] == ["8x8x8", "16x8x8", "32x8x8"]
+
+
 def test_complex_factors_read_back(info: RunInfo) -> None:
     other = replace(info, contraction=gemm(Precision.COMPLEX_SINGLE), alpha=1 - 2j)
 
@@ -32,7 +42,8 @@ def test_every_field_is_written(info: RunInfo) -> None:
     assert set(info.to_json()) == {
         "schema", "id", "mltune_version", "created", "command", "problem", "contraction",
         "alpha", "beta", "sizes", "space", "space_hash", "space_text", "family", "device", "seed",
-        "budget", "sampler", "timing", "host", "storage", "observers", "objective",
+        "budget", "sampler", "timing", "host", "storage", "cross_sizes", "observers",
+        "objective",
     }  # fmt: skip
     assert info.to_json()["problem"] == "sgemm_nt"
 
@@ -76,7 +87,7 @@ def test_json_of_the_wrong_form_is_one_exact_line(
     assert str(refused.value) == message
 
 
-LATER = ("observers", "objective")
+LATER = ("cross_sizes", "observers", "objective")
 
 
 def test_a_run_from_before_observers_is_read(info: RunInfo) -> None:

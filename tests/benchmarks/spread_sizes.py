@@ -1,0 +1,98 @@
+"""Write the suite `spread`: sizes by design, of which a decision tree can learn.
+
+    python tests/benchmarks/spread_sizes.py > spaces/sizes/spread.csv
+
+Six families, each drawn with its own share of the seed's numbers: log-uniform sides, squares,
+skinny shapes, long sums, remainders, and multiples of 64 with their neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+SEED = 2026
+MOST_FLOPS = 1.4e11  # 4096 cubed
+MOST_ELEMENTS = 5e7  # of the three matrices together
+
+Size = tuple[int, int, int]
+
+
+def log_uniform(rng: np.random.Generator, low: float, high: float) -> int:
+    return round(float(np.exp(rng.uniform(np.log(low), np.log(high)))))
+
+
+def random_shapes(rng: np.random.Generator) -> Size:
+    return log_uniform(rng, 8, 4096), log_uniform(rng, 8, 4096), log_uniform(rng, 8, 4096)
+
+
+def squares(rng: np.random.Generator) -> Size:
+    side = log_uniform(rng, 32, 4096)
+    side = side if rng.random() < 0.5 else max(32, side // 32 * 32)
+    return side, side, side
+
+
+def skinny(rng: np.random.Generator) -> Size:
+    short, long, terms = (
+        log_uniform(rng, 1, 64),
+        log_uniform(rng, 256, 8192),
+        log_uniform(rng, 64, 4096),
+    )
+    return (short, long, terms) if rng.random() < 0.5 else (long, short, terms)
+
+
+def long_sums(rng: np.random.Generator) -> Size:
+    return log_uniform(rng, 8, 512), log_uniform(rng, 8, 512), log_uniform(rng, 2048, 65536)
+
+
+def remainders(rng: np.random.Generator) -> Size:
+    sides = [int(rng.integers(1, 32)) * 64 + int(rng.integers(1, 64)) for _ in range(2)]
+    return sides[0], sides[1], log_uniform(rng, 32, 2048)
+
+
+def multiples(rng: np.random.Generator) -> Size:
+    m, n, k = (
+        max(1, int(2 ** rng.integers(0, 6)) * 64 + int(rng.choice((-1, 0, 0, 1))))
+        for _ in range(3)
+    )
+    return m, n, k
+
+
+FAMILIES = (
+    (random_shapes, 90),
+    (squares, 30),
+    (skinny, 50),
+    (long_sums, 30),
+    (remainders, 30),
+    (multiples, 40),
+)
+
+
+def suite() -> Iterator[tuple[str, list[Size]]]:
+    """Give each family's name and its sizes; none stands twice."""
+    seen: set[Size] = set()
+    for number, (family, count) in enumerate(FAMILIES):
+        rng = np.random.default_rng([SEED, number])
+        drawn: list[Size] = []
+        while len(drawn) < count:
+            m, n, k = size = family(rng)
+            fits = 2.0 * m * n * k <= MOST_FLOPS and m * n + m * k + n * k <= MOST_ELEMENTS
+            if fits and size not in seen:
+                seen.add(size)
+                drawn.append(size)
+        yield family.__name__.replace("_", " "), sorted(drawn)
+
+
+def main() -> None:
+    """Print the file."""
+    print("# 270 sizes by design, written by tests/benchmarks/spread_sizes.py.")
+    print("m,n,k")
+    for name, sizes in suite():
+        print(f"# {name}")
+        for size in sizes:
+            print(",".join(map(str, size)))
+
+
+if __name__ == "__main__":
+    main()
