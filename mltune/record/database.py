@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from sqlalchemy import URL, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool, StaticPool
 
 from mltune.errors import MltuneError, UsageError
@@ -27,8 +28,24 @@ _REASONS: tuple[tuple[str, type[MltuneError], str], ...] = (
     ("unable to open", UsageError, "cannot be opened (read-only, or no such folder)"),
     ("disk is full", MltuneError, "cannot grow (the disk is full); nothing was written"),
     ("database is locked", MltuneError, f"locked by another process for {BUSY_SECONDS} seconds"),
+    ("password authentication failed", UsageError, "password or user is wrong"),
+    ("no password supplied", UsageError, "needs a password, in the URL or in ~/.pgpass"),
+    ("Connection refused", UsageError, "no server answers there"),
+    ("could not translate host name", UsageError, "there is no such host"),
+    ("timeout expired", UsageError, "no server answers there"),
 )
-"""Parts of SQLite's messages, and what to say instead."""
+"""Parts of the messages of SQLite and PostgreSQL, and what to say instead."""
+
+_MISSING_DATABASE = re.compile(r'database "(.+)" does not exist')
+
+_SERVER_SECONDS = {
+    "connect_timeout": 10,
+    # A peer that vanished without a word is noticed; by default that takes two hours.
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+}
+"""How psycopg is to wait for a server."""
 
 
 def read_url(url: str | URL) -> URL:
@@ -79,6 +96,13 @@ def one_line_errors(where: str) -> Iterator[None]:
     except (SQLAlchemyError, sqlite3.Error) as error:
         cause = getattr(error, "orig", None) or error
         text = (str(cause).strip() or type(cause).__name__).splitlines()[0]
+        if (missing := _MISSING_DATABASE.search(text)) is not None:
+            name = missing[1]
+            raise UsageError(
+                f"{where}: there is no such database; make it with: createdb {name}"
+            ) from error
+        if isinstance(error, DBAPIError) and error.connection_invalidated:
+            raise MltuneError(f"{where}: the server was lost") from error
         for part, kind, reason in _REASONS:
             if part in text:
                 raise kind(f"{where}: {reason}") from error
@@ -102,8 +126,10 @@ def open_engine(url: URL, *, read_only: bool, create: bool) -> Engine:
         raise UsageError(f"storage: cannot use '{url.drivername}' ({error})") from error
     path = sqlite_file(url)
     if path is None:
-        memory = url.get_backend_name() == "sqlite"
-        return create_engine(url, poolclass=StaticPool) if memory else create_engine(url)
+        if url.get_backend_name() == "sqlite":
+            return create_engine(url, poolclass=StaticPool)
+        waits = _SERVER_SECONDS if url.get_driver_name() == "psycopg" else {}
+        return create_engine(url, connect_args=waits)
     where = describe(url)
     if not path.parent.is_dir():
         raise UsageError(f"{where}: there is no folder {path.parent}")

@@ -67,6 +67,7 @@ _TYPES: dict[Kind, TypeEngine[Any]] = {
     Kind.NUMBER: _Real(),
     Kind.TEXT: Text(),
 }
+_CREATION = 0x6D6C74756E65  # "mltune": the lock of those who make the tables
 _TABLE = "mltune_measurements"
 _MEASUREMENTS = Table(
     _TABLE,
@@ -229,6 +230,9 @@ class Store:
 
     def _create_schema(self) -> int | None:
         with self._engine.begin() as connection:
+            if connection.dialect.name == "postgresql":
+                # There IF NOT EXISTS fails for the second of two that make a table at once.
+                connection.execute(select(func.pg_advisory_xact_lock(_CREATION)))
             for table in (_SCHEMA, _MEASUREMENTS):
                 connection.execute(CreateTable(table, if_not_exists=True))
         try:

@@ -1,0 +1,104 @@
+"""A PostgreSQL server of the tests' own: Debian's programs, a temporary folder, a free port."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import URL
+
+PASSWORD = "right-password"
+_START_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running server with one empty database."""
+
+    url: URL
+    pid: int
+
+
+def programs() -> Path | None:
+    """The folder of PostgreSQL's programs, the newest of Debian's; None if there is none."""
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda p: int(p.parent.name))
+    if folders:
+        return folders[-1]
+    found = shutil.which("initdb")
+    return Path(found).parent if found else None
+
+
+@contextmanager
+def server(bin_folder: Path) -> Iterator[Server]:
+    """Start a server, and end it with all that it wrote; never as root, which it refuses."""
+    user = "nobody" if os.geteuid() == 0 else None
+    with tempfile.TemporaryDirectory(prefix="mltune-postgres-") as name:
+        folder = Path(name)
+        (folder / "password").write_text(PASSWORD)
+        if user is not None:
+            owner = pwd.getpwnam(user).pw_uid
+            os.chown(folder, owner, -1)
+            os.chown(folder / "password", owner, -1)
+        subprocess.run(
+            [
+                *(bin_folder / "initdb", "-D", folder / "data", "-U", "mltune", "--no-sync"),
+                *("--auth=scram-sha-256", "--encoding=UTF8", "--locale=C"),
+                f"--pwfile={folder / 'password'}",
+            ],
+            check=True,
+            capture_output=True,
+            user=user,
+            cwd=folder,
+        )
+        port = _free_port()
+        with (folder / "log").open("wb") as log:
+            process = subprocess.Popen(
+                [
+                    *(bin_folder / "postgres", "-D", folder / "data", "-k", folder),
+                    *("-h", "127.0.0.1", "-p", str(port), "-c", "fsync=off"),
+                    *("-c", "max_connections=300"),
+                ],
+                stdout=log,
+                stderr=log,
+                user=user,
+                cwd=folder,
+            )
+        try:
+            _wait(port, process)
+            url = URL.create(
+                "postgresql+psycopg", "mltune", PASSWORD, "127.0.0.1", port, "postgres"
+            )
+            yield Server(url, process.pid)
+        finally:
+            process.send_signal(signal.SIGCONT)
+            process.send_signal(signal.SIGINT)  # a fast end: without waiting for connections
+            process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait(port: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+        else:
+            return
