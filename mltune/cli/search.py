@@ -35,6 +35,7 @@ _LIVE_ONLY = (
     "observe",
     "objective",
     "storage",
+    "time_limit",
 )
 
 
@@ -80,7 +81,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "--sampler",
         metavar="NAME",
-        help="guided, tpe, evolution, random or exhaustive (default: tpe, with --replay guided)",
+        help="guided, tpe, evolution, random or exhaustive (default: guided)",
     )
     add("--seed", type=whole, metavar="N", help="of sampler and data (default: 0)")
     add("--alpha", type=number, metavar="X", help="factor of the product (default: 1)")
@@ -128,7 +129,14 @@ def declare(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="with --replay: other records to learn from first, of any device or size",
+        help="other records to learn from first, of any device or size: files as of --replay, or "
+        "run folders",
+    )
+    add(
+        "--time-limit",
+        type=seconds,
+        metavar="SECONDS",
+        help="begin no trial after this time; the leaders' last rounds follow (default: none)",
     )
 
 
@@ -136,8 +144,6 @@ def run(args: argparse.Namespace) -> int:
     """Search, and print the best kernel of every size."""
     if args.replay is not None:
         return _run_replay(args)
-    if args.prior:
-        raise UsageError("--prior: goes with --replay only")
     from mltune.workflow.options import SearchOptions
     from mltune.workflow.search import search
 
@@ -164,6 +170,8 @@ def run(args: argparse.Namespace) -> int:
         rest_seconds=args.rest,
         observers=None if args.observe is None else tuple(args.observe.split(",")),
         objective=args.objective,
+        priors=tuple(args.prior),
+        time_limit_seconds=args.time_limit,
     )
     with ProgressBar(args.quiet > 0) as bar:
         result = search(options, bar.show, bar.note)

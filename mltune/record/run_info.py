@@ -102,6 +102,7 @@ class RunInfo:
         space_text: the whole text of the space's file, so that it is known if the file changes.
         budget: how many trials were asked for.
         cross_sizes: further sizes of the leaders' cross-benchmark, not searched on.
+        priors: paths of the records that the searcher learned from first.
         observers: names of what else was looked at.
         objective: what the search made small: `time`, or `energy` of one launch.
         storage: the URL of the database without its password; empty for the folder's `run.db`.
@@ -126,6 +127,7 @@ class RunInfo:
     id: str = field(default_factory=_new_id)
     storage: str = ""
     cross_sizes: tuple[Size, ...] = ()
+    priors: tuple[str, ...] = ()
     observers: tuple[str, ...] = ()
     objective: str = "time"
 
@@ -172,6 +174,7 @@ class RunInfo:
             "host": asdict(self.host),
             "storage": self.storage,
             "cross_sizes": [size.to_json() for size in self.cross_sizes],
+            "priors": list(self.priors),
             "observers": list(self.observers),
             "objective": self.objective,
         }
@@ -213,6 +216,7 @@ class RunInfo:
             cross_sizes=tuple(Size.from_json(size) for size in read.items("cross_sizes"))
             if "cross_sizes" in read
             else (),
+            priors=read.texts("priors") if "priors" in read else (),
             observers=read.texts("observers") if "observers" in read else (),
             objective=read.text("objective") if "objective" in read else "time",
         )

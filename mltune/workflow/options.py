@@ -31,7 +31,7 @@ from mltune.space.yaml_document import read_text
 
 DEFAULT_BUDGET = 500
 DEFAULT_PROBLEM = "sgemm_nn"
-DEFAULT_SAMPLER = "tpe"
+DEFAULT_SAMPLER = "guided"
 RUNS = Path("runs")
 WARM, COLD = "warm", "cold"
 TIME, ENERGY = "time", "energy"
@@ -62,6 +62,8 @@ class SearchOptions:
     rest_seconds: float | None = None
     observers: tuple[str, ...] | None = None
     objective: str | None = None
+    priors: tuple[Path, ...] = ()
+    time_limit_seconds: float | None = None
     command: tuple[str, ...] = ()
 
 
@@ -75,6 +77,13 @@ def check_options(options: SearchOptions) -> None:
         raise UsageError(
             f"sampler: unknown '{options.sampler}' (known: {', '.join(sorted(SEARCHERS))})"
         )
+    if options.priors and options.sampler not in (None, "guided"):
+        raise UsageError(
+            f"--prior: only the sampler 'guided' learns from records, got '{options.sampler}'"
+        )
+    for path in options.priors:
+        if not path.exists():
+            raise UsageError(f"--prior: {path}: there is no such file or folder")
     if options.problem is not None:
         parse_problem_type(options.problem)
     if options.storage is not None:
@@ -128,6 +137,7 @@ def new_run_info(options: SearchOptions, device: DeviceInfo, family: str) -> Run
         ),
         observers=options.observers or (),
         objective=options.objective or TIME,
+        priors=tuple(str(path.absolute()) for path in options.priors),
     )
     for size in (*info.sizes, *info.cross_sizes):
         problem_of_size(contraction, size.extents, info.alpha, info.beta)
@@ -152,7 +162,9 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
     Raises:
         UsageError: with the first contradiction.
     """
+    priors = tuple(str(path.absolute()) for path in options.priors) or None
     asked: list[tuple[str, Any, Any]] = [
+        ("--prior", priors, info.priors),
         ("--sampler", options.sampler, info.sampler),
         ("--seed", options.seed, info.seed),
         ("--alpha", options.alpha, info.alpha),

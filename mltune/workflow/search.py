@@ -11,7 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from mltune.errors import DeviceGoneError, NoCorrectConfigError, UnsupportedError, UsageError
+from mltune.errors import (
+    DeviceGoneError,
+    MltuneError,
+    NoCorrectConfigError,
+    UnsupportedError,
+    UsageError,
+)
 from mltune.kernel import KernelFamily
 from mltune.kernel.families import FAMILIES
 from mltune.problem import Contraction, problem_type_name
@@ -20,7 +26,7 @@ from mltune.record.database import file_url
 from mltune.record.run import DATABASE_NAME, INFO_NAME, Run
 from mltune.record.run_info import RunInfo
 from mltune.runner.live import WorkerRunner
-from mltune.search import SEARCHERS
+from mltune.search import Searcher
 from mltune.space.load import load_space, parse_space
 from mltune.space.names import outside_names
 from mltune.space.space import Space
@@ -35,6 +41,8 @@ from mltune.workflow.options import (
     new_run_info,
     newest_run,
 )
+from mltune.workflow.recorded_search import new_searcher
+from mltune.workflow.recordings import read_any
 from mltune.workflow.session import Session, Show
 from mltune.workflow.trials import Trial, group_trials
 
@@ -145,9 +153,8 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
                 f"{run.info.device.name}, {space.size:,} configs, {len(run.info.sizes)} sizes"
             )
             budget = run.info.budget if options.budget is None else options.budget
-            searcher = SEARCHERS[run.info.sampler](space, run.info.seed)
-            session = Session(run, runner, searcher, budget, show)
-            session.search()
+            session = Session(run, runner, _searcher(run.info, space, note), budget, show)
+            session.search(time_limit_seconds=options.time_limit_seconds)
             session.measure_leaders()
         except KeyboardInterrupt:
             interrupted = True
@@ -162,6 +169,11 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
         measurements = run.store.measurements()
         trials = group_trials(m for m in measurements if m.phase == "search")
         chosen = choose(measurements)
+        if not trials and options.time_limit_seconds is not None:
+            raise MltuneError(
+                f"{run.folder}: no trial began within the time limit "
+                f"(go on with: mltune search --resume --run {run.folder})"
+            )
         if not chosen and not interrupted and not stopped:
             raise _nothing_right(trials, run.folder)
         return SearchResult(
@@ -269,6 +281,14 @@ def _runner_options(options: SearchOptions) -> dict[str, Any]:
 def _space(info: RunInfo) -> Space:
     names = outside_names(info.device, info.contraction.precision)
     return parse_space(info.space_text, info.space).bind(names)
+
+
+def _searcher(info: RunInfo, space: Space, note: Note) -> Searcher:
+    priors = [read_any(Path(path)) for path in info.priors]
+    for prior in priors:
+        for line in prior.notes:
+            note(line)
+    return new_searcher(info.sampler, space, info.seed, priors)
 
 
 def _mirror(run: Run, space: Space) -> None:

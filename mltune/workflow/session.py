@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
@@ -61,14 +62,18 @@ class Session:
         self._started = time.monotonic()
         self._new = 0
 
-    def search(self) -> None:
-        """Finish the trial that was cut off, if any, then ask for more."""
+    def search(self, time_limit_seconds: float | None = None) -> None:
+        """Finish the trial that was cut off, if any, then ask for more.
+
+        No trial begins after the time limit.
+        """
         self._show(self._progress())
         for position, trial in enumerate(self._trials):
             if trial.missing(self._problems):
                 self._trials[position] = self._measure(trial)
             self._tell(self._trials[position])
-        while len(self._trials) < self._budget:
+        end = math.inf if time_limit_seconds is None else self._started + time_limit_seconds
+        while len(self._trials) < self._budget and time.monotonic() < end:
             self._ask()
             if not self._ahead:
                 return

@@ -5,7 +5,7 @@
 
 Prints the mean over seeds of optimum / best found after so many distinct evaluations, failures
 included, for each space and over the spaces; writes OUT.csv and OUT.svg. The files are Kernel
-Tuner caches or T4 results; Kernel Tuner is given each as a plain cache file.
+Tuner caches, T4 results or run folders; Kernel Tuner is given each as a plain cache file.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mltune.record.foreign import read_recording
 from mltune.record.measurement import Status
 from mltune.record.recording import Recording
 from mltune.search import SEARCHERS
 from mltune.space.recorded import RecordedSpace
+from mltune.workflow.recordings import read_any
 
 MARKS = (10, 25, 50, 100, 200, 500)
-STRATEGIES = ("adaptive_tabu_greywolf", "hybrid_vndx")
+STRATEGIES = ("adaptive_tabu_greywolf", "hybrid_vndx", "genetic_algorithm")
 WORKER = Path(__file__).with_name("kernel_tuner_replay.py")
 Curve = NDArray[np.float64]
 
 _WIDTH, _HEIGHT = 720, 440
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 200, 20, 50
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#555555", "#e69f00")
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#555555", "#e69f00", "#7a3e9d")
 _LOWEST = 0.6
 _FIRST = 5
 
@@ -117,7 +117,7 @@ def peer_curves(
 
 def task(file: Path, name: str, args: argparse.Namespace) -> Curve:
     """Return the mean curve of one searcher on one space."""
-    recording = read_recording(file)
+    recording = read_any(file)
     if name in SEARCHERS:
         curves = our_curves(recording, name, args.seeds, args.budget)
     else:

@@ -17,6 +17,7 @@ from mltune.record.run import Run
 if TYPE_CHECKING:
     from tests.cli.conftest import Command
 
+SHIPPED_RUN = Path(__file__).parents[2] / "runs" / "2026-11-21-sgemm-nn-nvidia-h200"
 WITHOUT_A_DEFAULT = ("--lang", "-o DIR", "--replay", "--prior")
 
 
@@ -87,6 +88,33 @@ def test_cross_sizes_are_measured_at_the_end_by_the_leaders_only(
     with Run.open(tmp_path / "run") as run:
         assert len({row.problem for row in run.store.measurements("search")}) == 2
         assert len({row.problem for row in run.store.measurements("final")}) == 4
+
+
+def test_an_earlier_run_is_a_prior_and_a_resumed_search_still_knows_it(
+    mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    few = ("--sizes", "24x16x8", "--prior", SHIPPED_RUN, "--run", run)
+
+    begun = mltune(*quick_search, *few, "--budget", "2", "--json", "--quiet")
+    more = mltune("search", "--resume", "--run", run, "--budget", "4", "--json", "--quiet")
+
+    assert (begun.json["trials"], more.json["trials"]) == (2, 4)
+    with Run.open(run) as opened:
+        assert opened.info.priors == (str(SHIPPED_RUN),)
+
+
+def test_no_trial_begins_after_the_time_limit(
+    mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
+) -> None:
+    few = ("--sizes", "8x8x8", "--budget", "9", "--time-limit", "1e-9", "--run", tmp_path / "run")
+
+    stopped = mltune(*quick_search, *few, "--quiet")
+    resumed = mltune("search", "--resume", *few[-2:], "--budget", "2", "--json", "--quiet")
+
+    assert (stopped.code, stopped.err.count("\n")) == (1, 1)
+    assert "time limit" in stopped.err
+    assert resumed.json["trials"] == 2
 
 
 def test_a_larger_budget_makes_a_finished_run_longer(

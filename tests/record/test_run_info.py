@@ -42,7 +42,8 @@ def test_every_field_is_written(info: RunInfo) -> None:
     assert set(info.to_json()) == {
         "schema", "id", "mltune_version", "created", "command", "problem", "contraction",
         "alpha", "beta", "sizes", "space", "space_hash", "space_text", "family", "device", "seed",
-        "budget", "sampler", "timing", "host", "storage", "cross_sizes", "observers",
+        "budget", "sampler", "timing", "host", "storage", "cross_sizes", "priors",
+        "observers",
         "objective",
     }  # fmt: skip
     assert info.to_json()["problem"] == "sgemm_nt"
@@ -87,7 +88,7 @@ def test_json_of_the_wrong_form_is_one_exact_line(
     assert str(refused.value) == message
 
 
-LATER = ("cross_sizes", "observers", "objective")
+LATER = ("cross_sizes", "priors", "observers", "objective")
 
 
 def test_a_run_from_before_observers_is_read(info: RunInfo) -> None:

@@ -25,7 +25,7 @@ from mltune.workflow.options import (
 def test_what_was_not_given_has_the_documented_default(info: RunInfo) -> None:
     made = new_run_info(SearchOptions(), info.device, "tiled")
 
-    assert (made.budget, made.sampler, made.seed) == (500, "tpe", 0)
+    assert (made.budget, made.sampler, made.seed) == (500, "guided", 0)
     assert (made.alpha, made.beta) == (1.0, 0.0)
     assert (made.timing.samples, made.timing.build_timeout_seconds) == (7, 60.0)
     assert made.timing.run_timeout_seconds == 30.0

@@ -74,4 +74,4 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main(["search", "--replay", path, "--budget", "12"]) == 0
     assert "optimum / best" in capsys.readouterr().out
     assert main(["search", "--replay", path, "--device", "cpu"]) == 2
-    assert main(["search", "--prior", path]) == 2
+    assert main(["search", "--prior", path, "--sampler", "tpe"]) == 2
