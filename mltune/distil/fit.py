@@ -25,6 +25,13 @@ sizes such shared labels lost 0 to 2 % less on held-out sizes than weights by re
 PRIOR_SIZES = 3.0
 """A leaf's choice is drawn to its parent's as if by this many sizes: small leaves are luck."""
 
+FEATURE_SETS: tuple[tuple[str, ...], ...] = (("mn",), ("mn", "m", "n", "k"), FEATURES)
+"""What trees may ask for, the fewest first: with all of them a tree finds luck as well as reasons.
+
+On 131 sizes and 36 kernels of an H200 (four folds, two splits) the first lost 2.7 % on held-out
+sizes, the second 3.1 %, all features 3.6 %; where shapes matter more the others win.
+"""
+
 DEPTHS = (0, 1, 2, 3, 4, 6, 8, 12, 16)
 MIN_SIZES = (1, 2, 4, 8)
 
@@ -48,8 +55,9 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How large a tree may grow: questions on a path, and sizes in a leaf."""
+    """How a tree may grow: what it asks for, questions on a path, and sizes in a leaf."""
 
+    asked: tuple[str, ...]
     max_depth: int
     min_sizes: int
 
@@ -67,11 +75,15 @@ class Fitted:
         return np.array(chosen, dtype=np.intp)
 
 
-def fit(table: TimeTable, settings: Settings, asked: Sequence[str] = FEATURES) -> Fitted:
+def fit(
+    table: TimeTable,
+    settings: Settings,
+    feature_sets: Sequence[tuple[str, ...]] = FEATURE_SETS,
+) -> Fitted:
     """Choose a portfolio and fit a tree to it, of the shape that did best in cross-validation."""
     portfolio = cover(table, tolerance=settings.tolerance, max_kernels=settings.max_kernels)
-    shape = _best_shape(table, settings, asked)
-    return Fitted(portfolio, grow(table, portfolio, shape, asked, settings.seed))
+    shape = _best_shape(table, settings, feature_sets)
+    return Fitted(portfolio, grow(table, portfolio, shape, settings.seed))
 
 
 def folds(count: int, parts: int, seed: int) -> Iterator[tuple[list[int], list[int]]]:
@@ -90,7 +102,6 @@ def grow(
     table: TimeTable,
     portfolio: Sequence[int],
     shape: Shape,
-    asked: Sequence[str] = FEATURES,
     seed: int = 0,
 ) -> Tree:
     """Fit one tree.
@@ -100,7 +111,7 @@ def grow(
     the geometric mean of the two values on its sides, rounded down.
     """
     rows = [features(*size) for size in table.sizes]
-    values = [[row[name] for row in rows] for name in asked]
+    values = [[row[name] for row in rows] for name in shape.asked]
     ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in values], axis=1)
     costs = table.log_ratios[:, list(portfolio)]
     costs = costs - costs.min(axis=1, keepdims=True)
@@ -134,24 +145,30 @@ def grow(
             return low
         below = max(values[feature][row] for row in low_rows)
         above = min(values[feature][row] for row in high_rows)
-        return Split(asked[feature], math.isqrt(below * above), low, high)
+        return Split(shape.asked[feature], math.isqrt(below * above), low, high)
 
     return build(0, np.arange(len(rows)), weights @ costs / weights.sum())
 
 
-def _best_shape(table: TimeTable, settings: Settings, asked: Sequence[str]) -> Shape:
+def _best_shape(
+    table: TimeTable, settings: Settings, feature_sets: Sequence[tuple[str, ...]]
+) -> Shape:
     """The shape with the least loss on sizes held out of `table`; the smallest among equals."""
     count = len(table.sizes)
     depths = sorted({min(depth, settings.max_depth) for depth in (*DEPTHS, settings.max_depth)})
     if count < 4:
-        return Shape(depths[-1], 1)
-    shapes = [Shape(*pair) for pair in product(depths, MIN_SIZES) if 2 * pair[1] <= count]
+        return Shape(feature_sets[-1], depths[-1], 1)
+    shapes = [
+        Shape(asked, depth, sizes)
+        for asked, depth, sizes in product(feature_sets, depths, MIN_SIZES)
+        if 2 * sizes <= count
+    ]
     losses = np.zeros(len(shapes))
     for train_rows, test_rows in folds(count, 4, settings.seed):
         train, test = table.take(train_rows), table.take(test_rows)
         portfolio = cover(train, tolerance=settings.tolerance, max_kernels=settings.max_kernels)
         for number, shape in enumerate(shapes):
-            fitted = Fitted(portfolio, grow(train, portfolio, shape, asked, settings.seed))
+            fitted = Fitted(portfolio, grow(train, portfolio, shape, settings.seed))
             chosen = test.log_ratios[np.arange(len(test_rows)), fitted.choose(test)]
             losses[number] += float(test.size_weights @ chosen)
     return shapes[int(np.argmin(losses.round(9)))]

@@ -37,7 +37,7 @@ def _tree(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.f
 
 
 def _thresholds(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:
-    return _of_chosen(test, fit(train, settings, asked=("mn",)).choose(test))
+    return _of_chosen(test, fit(train, settings, feature_sets=(("mn",),)).choose(test))
 
 
 def _nearest_size(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:

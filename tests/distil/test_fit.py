@@ -6,7 +6,16 @@ import pytest
 
 from mltune.distil import Size, TimeTable
 from mltune.distil.fit import Settings, Shape, fit, folds, grow
-from mltune.selector import INT64_MAX, Leaf, PortfolioKernel, Split, depth, features, walk
+from mltune.selector import (
+    FEATURES,
+    INT64_MAX,
+    Leaf,
+    PortfolioKernel,
+    Split,
+    depth,
+    features,
+    walk,
+)
 from mltune.selector.selector import nodes
 from mltune.space.config import Config
 
@@ -27,7 +36,7 @@ def two_sided(small: list[int], large: list[int]) -> TimeTable:
 
 
 def test_a_threshold_is_the_geometric_mean_of_the_neighbours_rounded_down() -> None:
-    tree = grow(two_sided([1, 2, 4, 10], [1000, 2000, 4000]), (0, 1), Shape(1, 1), ("m",))
+    tree = grow(two_sided([1, 2, 4, 10], [1000, 2000, 4000]), (0, 1), Shape(("m",), 1, 1))
 
     assert tree == Split("m", math.isqrt(10 * 1000), Leaf(0), Leaf(1))
 
@@ -35,7 +44,7 @@ def test_a_threshold_is_the_geometric_mean_of_the_neighbours_rounded_down() -> N
 @pytest.mark.parametrize("base", [2**24, 2**31 - 10, 2**53, 2**62])
 def test_neighbouring_numbers_that_a_float_cannot_tell_apart_are_split(base: int) -> None:
     table = two_sided([base - 3, base - 2, base - 1, base], [base + 1, base + 2, base + 3])
-    tree = grow(table, (0, 1), Shape(4, 1), ("m",))
+    tree = grow(table, (0, 1), Shape(("m",), 4, 1))
 
     assert tree == Split("m", base, Leaf(0), Leaf(1))
     assert [walk(tree, features(*size)) for size in table.sizes] == [0] * 4 + [1] * 3
@@ -48,7 +57,7 @@ def test_products_that_saturate_still_give_a_legal_threshold() -> None:
         kernels=table.kernels,
         seconds=table.seconds,
     )
-    tree = grow(scaled, (0, 1), Shape(8, 1))
+    tree = grow(scaled, (0, 1), Shape(FEATURES, 8, 1))
 
     assert all(node.threshold < INT64_MAX for node, _ in nodes(tree) if isinstance(node, Split))
 
@@ -58,13 +67,13 @@ def test_a_size_of_zero_on_the_low_side_is_no_special_case() -> None:
     sizes = tuple(Size(8, n, 1, 1) for n in (9, 10, 11, 1, 2, 3))
     table = two_sided([1, 2, 3], [4, 5, 6])
     table = TimeTable(sizes=sizes, kernels=table.kernels, seconds=table.seconds)
-    tree = grow(table, (0, 1), Shape(1, 1), ("m_per_n",))
+    tree = grow(table, (0, 1), Shape(("m_per_n",), 1, 1))
 
     assert tree == Split("m_per_n", 0, Leaf(0), Leaf(1))
 
 
 def test_leaves_that_agree_are_one_leaf(make_table: MakeTable) -> None:
-    tree = grow(make_table(60), tuple(range(6)), Shape(8, 1))
+    tree = grow(make_table(60), tuple(range(6)), Shape(FEATURES, 8, 1))
 
     assert all(
         node.low != node.high or isinstance(node.low, Split)
@@ -89,7 +98,7 @@ def test_the_depth_is_kept(make_table: MakeTable) -> None:
     table = make_table(60)
 
     for limit in (0, 1, 3):
-        assert depth(grow(table, tuple(range(6)), Shape(limit, 1))) <= limit
+        assert depth(grow(table, tuple(range(6)), Shape(FEATURES, limit, 1))) <= limit
         assert depth(fit(table, Settings(max_depth=limit)).tree) <= limit
 
 
@@ -102,7 +111,7 @@ def test_weights_decide_where_a_leaf_cannot_satisfy_everyone() -> None:
         weights=np.array([1.0, 5.0]),
     )
 
-    assert grow(heavy, (0, 1), Shape(0, 1)) == Leaf(1)
+    assert grow(heavy, (0, 1), Shape(FEATURES, 0, 1)) == Leaf(1)
 
 
 def test_the_same_seed_gives_the_same_tree(make_table: MakeTable) -> None:
