@@ -8,18 +8,16 @@ from pathlib import Path
 from mltune.errors import UnsupportedError
 from mltune.export.c import selection
 from mltune.export.c.arguments import arguments, call, prototype
+from mltune.export.c.element import ELEMENTS, Element
 from mltune.export.c.text import comment, literal, literals
 from mltune.export.files import write_files
 from mltune.export.library import Library
 from mltune.export.statement import statement, statement_text
 from mltune.export.template import fill
 from mltune.kernel import Kernel
-from mltune.problem import Precision
 from mltune.selector import Selector
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_SCALARS = {Precision.SINGLE: "float", Precision.DOUBLE: "double"}
-_EPSILONS = {Precision.SINGLE: "FLT_EPSILON", Precision.DOUBLE: "DBL_EPSILON"}
 # Rows, columns (or the other way round) of each matrix, and how an element is found when packed.
 _EXTENTS = {"a": ("m", "k"), "b": ("k", "n"), "c": ("m", "n")}
 _INDICES = {"a": ("i", "l"), "b": ("l", "j"), "c": ("i", "j")}
@@ -37,10 +35,10 @@ class CWriter:
     def write(self, selector: Selector, kernels: Sequence[Kernel], out: Path) -> list[Path]:
         """Write the library into a folder; see `Writer.write`."""
         library = Library.of(selector, kernels)
-        if selector.contraction.precision not in _SCALARS:
+        if selector.contraction.precision not in ELEMENTS:
             raise UnsupportedError(
-                f"export c: {library.problem_type} is not written yet, only single and double "
-                "precision are (python: every precision)"
+                f"export c: {library.problem_type} is not written, as C99 has no half precision "
+                "(python: every precision)"
             )
         values = _values(library)
         files = {
@@ -65,13 +63,14 @@ class CWriter:
 def _values(library: Library) -> dict[str, str]:
     """Everything that the templates name, for the whole library."""
     selector = library.selector
-    scalar = _SCALARS[selector.contraction.precision]
+    contraction = selector.contraction
+    element = ELEMENTS[contraction.precision]
     return {
         "library": library.name,
         "guard": library.name.upper(),
         "formula": library.formula,
         "statement": comment(statement(library)),
-        "element": f"cl_{scalar}",
+        **element.values(contraction.conjugate_a, contraction.conjugate_b),
         "names": "\n".join(
             f'    /* {number} */ "{kernel.name}",'
             for number, kernel in enumerate(selector.portfolio)
@@ -91,8 +90,8 @@ def _values(library: Library) -> dict[str, str]:
             f"{{{', '.join(map(str, kernel.macro_tile))}}}}},"
             for number, kernel in enumerate(library.kernels)
         ),
-        **_launch_values(library, f"cl_{scalar}"),
-        **_example_values(library, scalar),
+        **_launch_values(library, element.opencl),
+        **_example_values(library, element),
     }
 
 
@@ -149,19 +148,18 @@ def _checks(library: Library, names: list[str]) -> list[str]:
     ]
 
 
-def _example_values(library: Library, scalar: str) -> dict[str, str]:
+def _example_values(library: Library, element: Element) -> dict[str, str]:
     """What the example program and the README name."""
     sizes = ["m", "n", "k", *(["batch"] if library.batched else [])]
     passed = ["m", "n", "k", *(["problem->batch"] if library.batched else [])]
     for matrix in "abc":
         length, count = _run(library, matrix)
-        passed += [{"a": "alpha", "c": "beta"}[matrix]] if matrix in "ac" else []
+        factor = {"a": "alpha", "c": "beta"}.get(matrix)
+        passed += [element.passed(factor)] if factor else []
         passed += [matrix, "0", length]
         passed += [f"{length} * {count}"] if library.batched else []
     passed += ["queue", "0", "NULL", "NULL"]
     values = {
-        "scalar": scalar,
-        "epsilon": _EPSILONS[library.selector.contraction.precision],
         "extents": "".join(f"    const int64_t {size} = problem->{size};\n" for size in "mnk"),
         "call": call(library.name, passed).replace("\n", "\n            "),
         "num_sizes": str(len(sizes)),

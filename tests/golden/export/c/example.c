@@ -86,9 +86,9 @@ static cl_device_id find_device(const char *wanted)
     return best;
 }
 
-static element random_element(void)
+static float random_part(void)
 {
-    return (element)rand() / (element)RAND_MAX - (element)0.5;
+    return (float)rand() / (float)RAND_MAX - (float)0.5;
 }
 
 static element *allocate(size_t size)
@@ -107,7 +107,7 @@ static void fill(element *memory, size_t size, const char *file_name)
 
     if (file_name == NULL) {
         for (i = 0; i < size; ++i)
-            memory[i] = random_element();
+            memory[i] = random_part();
         return;
     }
     file = fopen(file_name, "rb");
@@ -186,16 +186,18 @@ static int is_right(const mltune_sgemm_nn_problem *problem, const matrices *data
         for (j = 0; j < n; ++j) {
             for (i = 0; i < m; ++i) {
                 const int64_t place = batch * m * n + i + j * m;
-                double sum = 0, magnitude = 0, expected, bound;
+                double sum = 0, expected;
+                double magnitude = 0, bound;
 
                 for (l = 0; l < k; ++l) {
-                    const double term = (double)a[i + l * m] * (double)b[l + j * k];
+                    const double term = (double)(a[i + l * m]) * (double)(b[l + j * k]);
 
                     sum += term;
                     magnitude += fabs(term);
                 }
-                expected = (double)alpha * sum + (double)beta * (double)data->c[place];
-                bound = fabs((double)alpha) * magnitude + fabs((double)beta * (double)data->c[place]);
+                expected = (double)beta * (double)data->c[place];
+                bound = fabs((double)alpha) * magnitude + fabs(expected);
+                expected += (double)alpha * sum;
                 bound *= (double)(k + 4) * FLT_EPSILON;
                 /* Written so that a NaN is wrong. */
                 if (!(fabs((double)data->result[place] - expected) <= bound))
