@@ -22,7 +22,7 @@ _LONGEST_HINT = 160
 def table(
     header: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[int] = ()
 ) -> Markup:
-    """A table that scrolls by itself where it is too wide.
+    """A table that scrolls by itself where it is too wide or too tall.
 
     Args:
         header: the columns' names.
@@ -37,7 +37,7 @@ def table(
 
     head = tag("thead", tag("tr", cells("th", header)))
     body = tag("tbody", join(*(tag("tr", cells("td", row)) for row in rows)))
-    return tag("div", tag("table", head, body), class_="scroll")
+    return tag("div", tag("table", head, body), class_="scroll tall")
 
 
 def best_table(best: Sequence[Measurement]) -> Markup:
