@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import time
 from typing import Any
 
 import numpy as np
@@ -119,12 +118,7 @@ class CLBlastProduct:
 
     def call_seconds(self, count: int) -> float:
         """Time the calls."""
-        self._queues.calls.finish()
-        start = time.perf_counter()
-        for _ in range(count):
-            self._call(self._queues.calls)
-        self._queues.calls.finish()
-        return (time.perf_counter() - start) / count
+        return self._queues.call_seconds(self._call, count)
 
     def close(self) -> None:
         """Free the device's memory."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pyopencl as cl
@@ -29,3 +31,12 @@ class Queues:
             ),
             calls=cl.CommandQueue(context),
         )
+
+    def call_seconds(self, call: Callable[[cl.CommandQueue], object], count: int) -> float:
+        """Return the host's time of one call: `count` of them between two waits, divided."""
+        self.calls.finish()
+        start = time.perf_counter()
+        for _ in range(count):
+            call(self.calls)
+        self.calls.finish()
+        return (time.perf_counter() - start) / count

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 import pyopencl as cl
@@ -90,12 +89,7 @@ class TunedProduct:
 
     def call_seconds(self, count: int) -> float:
         """Time the calls from Python, which take some microseconds more than those from C."""
-        self._queues.calls.finish()
-        start = time.perf_counter()
-        for _ in range(count):
-            self._call(self._queues.calls)
-        self._queues.calls.finish()
-        return (time.perf_counter() - start) / count
+        return self._queues.call_seconds(self._call, count)
 
     def close(self) -> None:
         """Free the device's memory."""
