@@ -7,6 +7,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, text
@@ -21,12 +22,17 @@ Make = Callable[..., Measurement]
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[postgres.Server]:
-    bin_folder = postgres.programs()
-    if bin_folder is None:
+def bin_folder() -> Path:
+    found = postgres.programs()
+    if found is None:
         if os.environ.get("MLTUNE_REQUIRE_POSTGRES"):
             pytest.fail("MLTUNE_REQUIRE_POSTGRES is set and there is no PostgreSQL")
         pytest.skip("there is no PostgreSQL (Debian: postgresql)")
+    return found
+
+
+@pytest.fixture(scope="module")
+def server(bin_folder: Path) -> Iterator[postgres.Server]:
     with postgres.server(bin_folder) as running:
         yield running
 
@@ -101,10 +107,7 @@ def test_a_server_that_is_not_there_is_one_line(server: postgres.Server) -> None
     assert str(refusal.value) == f"{url.render_as_string()}: no server answers there"
 
 
-def test_a_server_that_is_lost_is_one_line(make: Make) -> None:
-    bin_folder = postgres.programs()
-    if bin_folder is None:
-        pytest.skip("there is no PostgreSQL (Debian: postgresql)")
+def test_a_server_that_is_lost_is_one_line(bin_folder: Path, make: Make) -> None:
     with postgres.server(bin_folder) as lost:
         store = Store(lost.url, run="lost")
         store.add(make())
