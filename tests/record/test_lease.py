@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, create_engine
+from sqlalchemy.pool import NullPool
+
+from mltune.record import lease
+from mltune.record.process_name import has_ended, process_name
+from tests import postgres
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path_factory.mktemp('lease')}/leases.db"
+        return
+    bin_folder = postgres.programs()
+    if bin_folder is None:
+        pytest.skip("there is no PostgreSQL (Debian: postgresql)")
+    with postgres.server(bin_folder) as running:
+        yield running.url.render_as_string(hide_password=False)
+
+
+@pytest.fixture
+def connection(url: str) -> Iterator[Connection]:
+    engine = create_engine(url, poolclass=NullPool)
+    with engine.begin() as connection:
+        lease.LEASES.drop(connection, checkfirst=True)
+        lease.LEASES.create(connection)
+        yield connection
+
+
+def test_only_one_holds_a_lease_until_it_is_given_back(connection: Connection) -> None:
+    assert lease.take(connection, "device", "one", 60)
+    assert not lease.take(connection, "device", "another", 60)
+    assert lease.take(connection, "device", "one", 60)
+    lease.give_back(connection, "one")
+    assert lease.take(connection, "device", "another", 60)
+    assert not lease.keep(connection, "device", "one", 60)
+
+
+def test_a_lease_that_is_not_renewed_runs_out(connection: Connection) -> None:
+    assert lease.take(connection, "device", "one", -1)
+    lease.renew(connection, "one", 60)
+    assert not lease.take(connection, "device", "another", 60)
+    assert lease.keep(connection, "device", "one", -1)
+    assert lease.take(connection, "device", "another", 60)
+
+
+def test_a_process_that_has_ended_holds_nothing(connection: Connection) -> None:
+    assert not has_ended(process_name())
+    assert not has_ended("elsewhere process 1 begun 1")
+    code = "from mltune.record.process_name import process_name; print(process_name())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    ended = done.stdout.strip()
+
+    assert lease.take(connection, "device", ended, 600)
+    assert lease.take(connection, "device", process_name(), 600)
