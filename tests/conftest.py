@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine, text
+from sqlalchemy.pool import NullPool
 
 from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel
@@ -14,6 +16,7 @@ from mltune.problem import Contraction, gemm
 from mltune.problem.precision import Precision
 from mltune.runner import WorkerRunner
 from mltune.space.config import Config
+from tests import postgres
 
 # Before anything loads the driver: PoCL reads it once. Kept between runs, so that those are warm.
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mltune-tests" / "pocl"
@@ -149,3 +152,33 @@ def pocl_runner(device_spec: str, naive_family: NaiveFamily) -> Iterator[WorkerR
 def device_info(pocl_runner: WorkerRunner) -> DeviceInfo:
     """PoCL's own description of itself on this machine."""
     return pocl_runner.device
+
+
+@pytest.fixture(scope="session")
+def postgres_programs() -> Path:
+    """The folder of PostgreSQL's programs; where there are none, a test is skipped or fails."""
+    found = postgres.programs()
+    if found is None:
+        if os.environ.get("MLTUNE_REQUIRE_POSTGRES"):
+            pytest.fail("MLTUNE_REQUIRE_POSTGRES is set and there is no PostgreSQL")
+        pytest.skip("there is no PostgreSQL (Debian: postgresql)")
+    return found
+
+
+@pytest.fixture(scope="session")
+def postgres_server(postgres_programs: Path) -> Iterator[postgres.Server]:
+    """A running server that the session's tests share."""
+    with postgres.server(postgres_programs) as running:
+        yield running
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty database: a file's, then a server's."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/measurements.db"
+    server: postgres.Server = request.getfixturevalue("postgres_server")
+    engine = create_engine(server.url, poolclass=NullPool)
+    with engine.begin() as connection:
+        connection.execute(text("DROP SCHEMA public CASCADE; CREATE SCHEMA public"))
+    return server.url.render_as_string(hide_password=False)

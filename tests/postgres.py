@@ -74,7 +74,7 @@ def server(bin_folder: Path) -> Iterator[Server]:
                 cwd=folder,
             )
         try:
-            _wait(port, process)
+            _wait(bin_folder, port, process)
             url = URL.create(
                 "postgresql+psycopg", "mltune", PASSWORD, "127.0.0.1", port, "postgres"
             )
@@ -91,14 +91,10 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _wait(port: int, process: subprocess.Popen[bytes]) -> None:
+def _wait(bin_folder: Path, port: int, process: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + _START_SECONDS
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
-        else:
-            return
+    asking = [str(bin_folder / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port)]
+    while subprocess.run(asking, check=False).returncode:
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError("PostgreSQL does not start")
+        time.sleep(0.05)

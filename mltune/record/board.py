@@ -8,145 +8,251 @@ that its trial's lease was still held, so a worker that was away too long adds n
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import (
-    Column,
-    Connection,
-    Engine,
-    ForeignKey,
-    Integer,
-    MetaData,
-    Table,
-    Text,
-    UniqueConstraint,
-    insert,
-    select,
-    update,
-)
+from sqlalchemy import Connection, Text, case, cast, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from mltune.errors import MltuneError
 from mltune.record import lease
+from mltune.record.measurement import Measurement, Status
+from mltune.record.process_name import has_ended
+from mltune.record.store import Store
+from mltune.record.tables import LEASES, RUNS, TRIALS
 from mltune.space.config import Config
 
-_METADATA = MetaData()
-RUNS = Table(
-    "mltune_runs",
-    _METADATA,
-    Column("run", Text, primary_key=True),
-    Column("study", Text, nullable=False),
-    # One run for each model of device: times of different ones never mix.
-    Column("model", Text, nullable=False),
-    Column("info", Text, nullable=False),
-    Column("budget", Integer, nullable=False),
-    Column("claimed", Integer, nullable=False),
-    Column("finished", Integer, nullable=False),
-    UniqueConstraint("study", "model"),
-)
-TRIALS = Table(
-    "mltune_trials",
-    _METADATA,
-    Column("run", Text, ForeignKey(RUNS.c.run), primary_key=True),
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("config_id", Text, nullable=False),
-    Column("config", Text, nullable=False),
-    # In the order of finishing: a reader asks for those after the last it knows.
-    Column("finished", Integer),
-    UniqueConstraint("run", "config_id"),
-    UniqueConstraint("run", "finished"),
-)
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a trial did, as all processes are told.
+
+    Attributes:
+        value: what the search makes small; None if it failed, or was not metered.
+    """
+
+    number: int
+    config: Config
+    value: float | None
+    status: Status
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How far a run has come.
+
+    Attributes:
+        claimed: trials that were begun.
+        concluded: whether the leaders are measured again, too.
+    """
+
+    budget: int
+    claimed: int
+    finished: int
+    concluded: bool
 
 
 class Board:
     """Hands the trials of one run out to processes, each of which has a board of its own.
 
     Args:
-        engine: of a database in which the tables are.
+        store: of the run.
         run: whose trials.
         owner: names this process.
+        device: the lease that this process needs in order to measure.
         seconds: how long a lease lasts without being renewed.
     """
 
-    def __init__(self, engine: Engine, run: str, owner: str, seconds: float) -> None:
-        self._engine = engine
+    def __init__(
+        self,
+        store: Store,
+        run: str,
+        owner: str,
+        device: str,
+        seconds: float = lease.LEASE_SECONDS,
+    ) -> None:
+        self._store = store
         self._run = run
         self._owner = owner
+        self._device = f"device {device}"
         self._seconds = seconds
         self._held: set[int] = set()
 
     def claim(self, config: Config) -> int | None:
         """Claim a config; its trial's number, or None when it is taken or the budget used."""
-        try:
-            with self._engine.begin() as connection:
-                number = self._next(connection, "claimed", RUNS.c.claimed < RUNS.c.budget)
-                if number is None:
-                    return None
-                connection.execute(
-                    insert(TRIALS).values(
-                        run=self._run,
-                        number=number,
-                        config_id=config.id,
-                        config=json.dumps(config.to_json()),
-                    )
+
+        def step(connection: Connection) -> int | None:
+            number = self._next(connection, "claimed", RUNS.c.claimed < RUNS.c.budget)
+            if number is None:
+                return None
+            connection.execute(
+                insert(TRIALS).values(
+                    run=self._run,
+                    number=number,
+                    config_id=config.id,
+                    config=json.dumps(config.to_json()),
                 )
-                lease.take(connection, self._resource(number), self._owner, self._seconds)
-        except IntegrityError:
-            return None
-        self._held.add(number)
+            )
+            lease.take(connection, self._resource(number), self._owner, self._seconds)
+            return number
+
+        try:
+            number = self._store.transact(step)
+        except MltuneError as error:
+            if isinstance(error.__cause__, IntegrityError):
+                return None
+            raise
+        if number is not None:
+            self._held.add(number)
         return number
 
     def take_up(self) -> tuple[int, Config] | None:
         """Take an unfinished trial that nobody holds; also one whose claim got no answer."""
-        with self._engine.begin() as connection:
+
+        def step(connection: Connection) -> tuple[int, Config] | None:
             for number in self._orphans(connection):
-                if not lease.take(connection, self._resource(number), self._owner, self._seconds):
+                resource = self._resource(number)
+                if not lease.take(connection, resource, self._owner, self._seconds):
                     continue
                 # Looked at again now: its holder may have finished it a moment ago.
-                config = connection.execute(
-                    select(TRIALS.c.config).where(
-                        TRIALS.c.run == self._run,
-                        TRIALS.c.number == number,
-                        TRIALS.c.finished.is_(None),
-                    )
-                ).scalar()
-                if config is not None:
-                    self._held.add(number)
-                    return number, Config.from_json(json.loads(config))
-                lease.give_back(connection, self._owner, self._resource(number))
-        return None
-
-    def holds(self, connection: Connection, number: int) -> bool:
-        """Whether a trial is still this process's, locked so until the transaction ends."""
-        return lease.keep(connection, self._resource(number), self._owner, self._seconds)
-
-    def finish(self, number: int) -> bool:
-        """Mark a trial as whole and give its lease back; say whether it was still held."""
-        with self._engine.begin() as connection:
-            mine = self.holds(connection, number)
-            if mine:
-                position = self._next(connection, "finished")
-                connection.execute(
-                    update(TRIALS)
-                    .where(TRIALS.c.run == self._run, TRIALS.c.number == number)
-                    .values(finished=position)
+                query = select(TRIALS.c.config).where(
+                    TRIALS.c.run == self._run,
+                    TRIALS.c.number == number,
+                    TRIALS.c.finished.is_(None),
                 )
-                lease.give_back(connection, self._owner, self._resource(number))
+                config = connection.execute(query).scalar()
+                if config is not None:
+                    return number, Config.from_json(json.loads(config))
+                lease.give_back(connection, self._owner, resource)
+            return None
+
+        taken = self._store.transact(step)
+        if taken is not None:
+            self._held.add(taken[0])
+        return taken
+
+    def add(self, measurement: Measurement) -> Measurement | None:
+        """Commit a measurement of a trial; None if the trial or the device is no longer held."""
+        return self._add(measurement, self._resource(measurement.trial))
+
+    def add_final(self, measurement: Measurement) -> Measurement | None:
+        """Commit a measurement of a leader; None if leaders or device are no longer held."""
+        return self._add(measurement, self._leaders)
+
+    def finish(self, number: int, value: float | None, status: Status) -> None:
+        """Mark a trial as whole, if it is still held, and give its lease back."""
+
+        def step(connection: Connection) -> None:
+            if not self._keep(connection, self._resource(number)):
+                return
+            position = self._next(connection, "finished")
+            connection.execute(
+                update(TRIALS)
+                .where(TRIALS.c.run == self._run, TRIALS.c.number == number)
+                .values(finished=position, value=value, status=status.value)
+            )
+            lease.give_back(connection, self._owner, self._resource(number))
+
+        self._store.transact(step)
+        self.drop(number)
+
+    def drop(self, number: int) -> None:
+        """Forget a trial that is no longer held."""
         self._held.discard(number)
-        return mine
 
-    def finished_after(self, position: int) -> list[int]:
+    def finished_after(self, position: int) -> list[Finished]:
         """The trials that were finished after the first so many, in that order."""
-        query = select(TRIALS.c.number).where(
-            TRIALS.c.run == self._run, TRIALS.c.finished >= position
+        query = (
+            select(TRIALS.c.number, TRIALS.c.config, TRIALS.c.value, TRIALS.c.status)
+            .where(TRIALS.c.run == self._run, TRIALS.c.finished >= position)
+            .order_by(TRIALS.c.finished)
         )
-        with self._engine.connect() as connection:
-            return list(connection.execute(query.order_by(TRIALS.c.finished)).scalars())
+        rows = self._store.transact(lambda connection: connection.execute(query).all())
+        return [
+            Finished(number, Config.from_json(json.loads(config)), value, Status(status))
+            for number, config, value, status in rows
+        ]
 
-    def is_done(self) -> bool:
-        """Whether every trial of the budget is finished."""
-        query = select(RUNS.c.budget <= RUNS.c.finished).where(RUNS.c.run == self._run)
-        with self._engine.connect() as connection:
-            return bool(connection.execute(query).scalar_one())
+    def counts(self) -> Counts:
+        """How far the run has come."""
+        query = select(RUNS.c.budget, RUNS.c.claimed, RUNS.c.finished, RUNS.c.concluded).where(
+            RUNS.c.run == self._run
+        )
+        row = self._store.transact(lambda connection: connection.execute(query).one())
+        return Counts(*row)
+
+    def set_budget(self, budget: int) -> None:
+        """Let the run have so many trials, or as many as were begun if that is more."""
+        values = {
+            "budget": case((RUNS.c.claimed > budget, RUNS.c.claimed), else_=budget),
+            "concluded": RUNS.c.concluded & (RUNS.c.claimed >= budget),
+        }
+        self._store.transact(
+            lambda connection: connection.execute(
+                update(RUNS).where(RUNS.c.run == self._run).values(values)
+            )
+        )
+
+    def conclude(self) -> None:
+        """Say that the leaders are measured again, if this process still holds them."""
+
+        def step(connection: Connection) -> None:
+            if self._keep(connection, self._leaders):
+                mine = RUNS.c.run == self._run
+                connection.execute(update(RUNS).where(mine).values(concluded=True))
+                lease.sweep_expired(connection)
+
+        self._store.transact(step)
+
+    def take_device(self) -> str | None:
+        """Take the device, or renew it; None when it is held now, else who has it."""
+        return self._take(self._device)
+
+    def take_leaders(self) -> bool:
+        """Take the measuring of the leaders, which one process does; say whether it is held."""
+        return self._take(self._leaders) is None
+
+    def renew(self) -> None:
+        """Renew all that this process holds."""
+        self._store.transact(
+            lambda connection: lease.renew(connection, self._owner, self._seconds)
+        )
+
+    def give_back(self) -> None:
+        """Give back all that this process holds, and remove what those left who have ended."""
+
+        def step(connection: Connection) -> None:
+            lease.give_back(connection, self._owner)
+            lease.sweep_ended(connection)
+
+        self._store.transact(step)
+        self._held.clear()
+
+    @property
+    def _leaders(self) -> str:
+        return f"leaders {self._run}"
+
+    def _resource(self, number: int) -> str:
+        return f"trial {self._run} {number}"
+
+    def _take(self, resource: str) -> str | None:
+        def step(connection: Connection) -> str | None:
+            if lease.take(connection, resource, self._owner, self._seconds):
+                return None
+            return lease.holder_of(connection, resource) or "another process"
+
+        return self._store.transact(step)
+
+    def _keep(self, connection: Connection, resource: str) -> bool:
+        return lease.keep(connection, resource, self._owner, self._seconds)
+
+    def _add(self, measurement: Measurement, resource: str) -> Measurement | None:
+        return self._store.add_if(
+            measurement,
+            lambda connection: (
+                self._keep(connection, resource) and self._keep(connection, self._device)
+            ),
+        )
 
     def _next(self, connection: Connection, counter: str, *conditions: Any) -> int | None:
         """Count up, which also puts those who do it at the same time in a row."""
@@ -157,14 +263,20 @@ class Board:
         return None if value is None else value - 1
 
     def _orphans(self, connection: Connection) -> list[int]:
-        """The unfinished trials that this process does not know to be its own."""
+        """The unfinished trials that nobody holds, as far as can be seen from here."""
+        resource = "trial " + TRIALS.c.run + " " + cast(TRIALS.c.number, Text)
+        expired = LEASES.c.until < lease.database_now(connection)
         query = (
-            select(TRIALS.c.number)
+            select(TRIALS.c.number, LEASES.c.owner, expired)
+            .outerjoin(LEASES, LEASES.c.resource == resource)
             .where(TRIALS.c.run == self._run, TRIALS.c.finished.is_(None))
             .order_by(TRIALS.c.number)
         )
-        numbers = connection.execute(query).scalars().all()
-        return [number for number in numbers if number not in self._held]
-
-    def _resource(self, number: int) -> str:
-        return f"trial {self._run} {number}"
+        rows = connection.execute(query).all()
+        ended = {owner for _, owner, _ in rows if owner is not None and has_ended(owner)}
+        return [
+            number
+            for number, owner, is_over in rows
+            if number not in self._held
+            and (owner is None or is_over or owner in ended or owner == self._owner)
+        ]

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import sqlite3
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
-from sqlalchemy import URL, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    InterfaceError,
+    OperationalError,
+    SQLAlchemyError,
+)
 from sqlalchemy.pool import NullPool, StaticPool
 
 from mltune.errors import MltuneError, UsageError
+
+T = TypeVar("T")
 
 BUSY_SECONDS = 30
 """How long to wait for another writer before giving up."""
@@ -33,19 +43,34 @@ _REASONS: tuple[tuple[str, type[MltuneError], str], ...] = (
     ("Connection refused", UsageError, "no server answers there"),
     ("could not translate host name", UsageError, "there is no such host"),
     ("timeout expired", UsageError, "no server answers there"),
+    ("connection timeout", UsageError, "no server answers there"),
+    ("No route to host", UsageError, "no server answers there"),
+    ("Network is unreachable", UsageError, "no server answers there"),
+    ("too many clients", MltuneError, "its server has no connection left (max_connections)"),
+    ("starting up", MltuneError, "its server is starting up"),
+    ("shutting down", MltuneError, "the server was lost"),
 )
 """Parts of the messages of SQLite and PostgreSQL, and what to say instead."""
 
 _MISSING_DATABASE = re.compile(r'database "(.+)" does not exist')
 
-_SERVER_SECONDS = {
+_SERVER_WAITS = {
     "connect_timeout": 10,
     # A peer that vanished without a word is noticed; by default that takes two hours.
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 4,
+    "tcp_user_timeout": 30_000,
+    # The server notices it too, and lets go of what a vanished process had locked.
+    "options": "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=4 "
+    "-c tcp_user_timeout=30000 -c idle_in_transaction_session_timeout=20000",
 }
-"""How psycopg is to wait for a server."""
+"""How psycopg is to wait for a server, and the server for psycopg."""
+
+_POOL_SECONDS = 3600  # threads of a process take turns, also while a server is waited for
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 5.0
+
+_log = logging.getLogger(__name__)
 
 
 def read_url(url: str | URL) -> URL:
@@ -109,6 +134,54 @@ def one_line_errors(where: str) -> Iterator[None]:
         raise MltuneError(f"{where}: {text}") from error
 
 
+def transact(
+    engine: Engine,
+    where: str,
+    step: Callable[[Connection], T],
+    *,
+    patience_seconds: float = 0.0,
+) -> T:
+    """Take a step in a transaction of its own.
+
+    Args:
+        engine: of the database.
+        where: names it in errors.
+        step: taken once more after each failure that may pass, also where the failure came
+            after the commit: it has to see by itself that it was taken already.
+        patience_seconds: how long to wait for a database that is away, from the first failure on.
+
+    Raises:
+        MltuneError: one line, when the database cannot be used.
+    """
+    pause = _FIRST_PAUSE_SECONDS
+    lost_since: float | None = None
+    while True:
+        try:
+            with one_line_errors(where), engine.begin() as connection:
+                result = step(connection)
+        except MltuneError as error:
+            now = time.monotonic()
+            if lost_since is None:
+                lost_since = now
+            if not _may_pass(error.__cause__) or now - lost_since >= patience_seconds:
+                raise
+            if lost_since == now:
+                _log.warning("%s; waiting for it up to %g s", error, patience_seconds)
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+        else:
+            if lost_since is not None:
+                _log.warning("%s: there again", where)
+            return result
+
+
+def _may_pass(cause: BaseException | None) -> bool:
+    """Whether trying again may help: a lost or busy server, a cut network."""
+    return isinstance(cause, OperationalError | InterfaceError) or (
+        isinstance(cause, DBAPIError) and cause.connection_invalidated
+    )
+
+
 def open_engine(url: URL, *, read_only: bool, create: bool) -> Engine:
     """Make the engine of a database; SQLite's file is not touched before it is used.
 
@@ -128,8 +201,11 @@ def open_engine(url: URL, *, read_only: bool, create: bool) -> Engine:
     if path is None:
         if url.get_backend_name() == "sqlite":
             return create_engine(url, poolclass=StaticPool)
-        waits = _SERVER_SECONDS if url.get_driver_name() == "psycopg" else {}
-        return create_engine(url, connect_args=waits)
+        waits = _SERVER_WAITS if url.get_driver_name() == "psycopg" else {}
+        # One connection for each process: a server has only so many.
+        return create_engine(
+            url, connect_args=waits, pool_size=1, max_overflow=0, pool_timeout=_POOL_SECONDS
+        )
     where = describe(url)
     if not path.parent.is_dir():
         raise UsageError(f"{where}: there is no folder {path.parent}")

@@ -9,30 +9,30 @@ from __future__ import annotations
 
 import time
 
-from sqlalchemy import Column, Connection, Double, MetaData, Table, Text, delete, func, select
-from sqlalchemy import update as sql_update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Double,
+    cast,
+    delete,
+    func,
+    literal,
+    select,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 
 from mltune.record.process_name import has_ended
+from mltune.record.tables import LEASES
 
 LEASE_SECONDS = 60.0
 """Longer than a network is usually away; a holder renews several times in it."""
 
-LEASES = Table(
-    "mltune_leases",
-    MetaData(),
-    Column("resource", Text, primary_key=True),
-    Column("owner", Text, nullable=False),
-    Column("until", Double, nullable=False),
-)
-
 
 def take(connection: Connection, resource: str, owner: str, seconds: float) -> bool:
     """Take a lease that nobody holds any more, or renew one's own; say whether it is held now."""
-    now = database_seconds(connection)
-    holder = connection.execute(
-        select(LEASES.c.owner).where(LEASES.c.resource == resource)
-    ).scalar()
+    now = database_now(connection)
+    holder = holder_of(connection, resource)
     ended = holder if holder is not None and has_ended(holder) else owner
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     statement = insert(LEASES).values(resource=resource, owner=owner, until=now + seconds)
@@ -47,15 +47,15 @@ def take(connection: Connection, resource: str, owner: str, seconds: float) -> b
 
 def keep(connection: Connection, resource: str, owner: str, seconds: float) -> bool:
     """Renew one lease and lock it until the transaction ends; say whether it was still held."""
-    until = database_seconds(connection) + seconds
-    statement = sql_update(LEASES).where(LEASES.c.resource == resource, LEASES.c.owner == owner)
+    statement = update(LEASES).where(LEASES.c.resource == resource, LEASES.c.owner == owner)
+    until = database_now(connection) + seconds
     return connection.execute(statement.values(until=until)).rowcount == 1
 
 
 def renew(connection: Connection, owner: str, seconds: float) -> None:
     """Renew all leases of an owner: the heartbeat."""
-    until = database_seconds(connection) + seconds
-    connection.execute(sql_update(LEASES).where(LEASES.c.owner == owner).values(until=until))
+    until = database_now(connection) + seconds
+    connection.execute(update(LEASES).where(LEASES.c.owner == owner).values(until=until))
 
 
 def give_back(connection: Connection, owner: str, resource: str | None = None) -> None:
@@ -66,10 +66,25 @@ def give_back(connection: Connection, owner: str, resource: str | None = None) -
     connection.execute(statement)
 
 
-def database_seconds(connection: Connection) -> float:
+def sweep_expired(connection: Connection) -> None:
+    """Remove what nobody has renewed; a holder that was only away loses it for good."""
+    connection.execute(delete(LEASES).where(LEASES.c.until < database_now(connection)))
+
+
+def sweep_ended(connection: Connection) -> None:
+    """Remove what processes held that are known to have ended."""
+    for owner in connection.execute(select(LEASES.c.owner).distinct()).scalars().all():
+        if has_ended(owner):
+            give_back(connection, owner)
+
+
+def holder_of(connection: Connection, resource: str) -> str | None:
+    """The process that took a lease last and has not given it back; None if there is none."""
+    return connection.execute(select(LEASES.c.owner).where(LEASES.c.resource == resource)).scalar()
+
+
+def database_now(connection: Connection) -> ColumnElement[float]:
     """The database's clock; of SQLite this host's, as all its users are on one."""
-    if connection.dialect.name != "postgresql":
-        return time.time()
-    return float(
-        connection.execute(select(func.extract("epoch", func.clock_timestamp()))).scalar_one()
-    )
+    if connection.dialect.name == "postgresql":
+        return cast(func.extract("epoch", func.clock_timestamp()), Double())
+    return literal(time.time(), Double())

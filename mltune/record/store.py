@@ -2,88 +2,30 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from sqlalchemy import (
-    URL,
-    BigInteger,
-    Column,
-    Connection,
-    Dialect,
-    Integer,
-    MetaData,
-    Select,
-    Table,
-    Text,
-    func,
-    insert,
-    inspect,
-    select,
-    text,
-)
-from sqlalchemy.exc import IntegrityError
-from sqlalchemy.schema import CreateColumn, CreateTable
-from sqlalchemy.types import TypeEngine, UserDefinedType
+from sqlalchemy import URL, Connection, Select, func, insert, select, text
 
 from mltune.errors import MltuneError, UsageError
-from mltune.record.database import DAMAGED, describe, one_line_errors, open_engine, read_url
+from mltune.record import schema
+from mltune.record.database import (
+    DAMAGED,
+    describe,
+    one_line_errors,
+    open_engine,
+    read_url,
+    transact,
+)
 from mltune.record.measurement import Measurement
-from mltune.record.row import COLUMNS, LATER_COLUMNS, Kind, from_row, to_row
+from mltune.record.row import from_row, to_row
+from mltune.record.tables import MEASUREMENTS
 
-SCHEMA_VERSION = 1
-"""Raised when a table changes so that an older mltune would misread it."""
+T = TypeVar("T")
 
-
-class _Real(UserDefinedType[float]):
-    """A double that keeps NaN, which SQLite would store as NULL: there it becomes a text."""
-
-    cache_ok = True
-
-    def get_col_spec(self, **_: Any) -> str:
-        return "DOUBLE PRECISION"
-
-    def bind_processor(self, dialect: Dialect) -> Any:
-        if dialect.name != "sqlite":
-            return None
-        return lambda value: "nan" if value is not None and math.isnan(value) else value
-
-    def result_processor(self, dialect: Dialect, coltype: object) -> Any:
-        return lambda value: math.nan if value == "nan" else value
-
-
-_METADATA = MetaData()
-_SCHEMA = Table(
-    "mltune_schema",
-    _METADATA,
-    Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("version", Integer, nullable=False),
-)
-# Whole numbers are 64 bits: sizes of a contraction multiply.
-_TYPES: dict[Kind, TypeEngine[Any]] = {
-    Kind.WHOLE: BigInteger(),
-    Kind.NUMBER: _Real(),
-    Kind.TEXT: Text(),
-}
-_CREATION = 0x6D6C74756E65  # "mltune": the lock of those who make the tables
-_TABLE = "mltune_measurements"
-_MEASUREMENTS = Table(
-    _TABLE,
-    _METADATA,
-    Column("id", Integer, primary_key=True, autoincrement=True),
-    Column("run", Text, nullable=False),
-    *(
-        Column(
-            name,
-            _TYPES[kind],
-            nullable=kind is Kind.NUMBER,
-            server_default=LATER_COLUMNS.get(name),
-        )
-        for name, kind in COLUMNS.items()
-    ),
-)
+_TELLING = ("trial", "phase", "problem", "config", "samples", "status", "timestamp", "uuid")
+"""Columns in which two measurements of a run are never all alike."""
 
 
 class Store:
@@ -95,6 +37,7 @@ class Store:
         create: make the tables where they are missing; without it they must be there.
         run: where several runs share a database, the one that is written and read; empty in a
             run's own file, where every row is read.
+        patience_seconds: how long to wait for a database that was there and is away.
 
     Raises:
         MltuneError: from every method, when the database cannot be read or written; one line
@@ -102,18 +45,27 @@ class Store:
     """
 
     def __init__(
-        self, url: str | URL, *, read_only: bool = False, create: bool = True, run: str = ""
+        self,
+        url: str | URL,
+        *,
+        read_only: bool = False,
+        create: bool = True,
+        run: str = "",
+        patience_seconds: float = 0.0,
     ) -> None:
         self._url = read_url(url)
         self._where = describe(self._url)
         self._read_only = read_only
         self._run = run
+        self._patience_seconds = patience_seconds
         self._lacking: dict[str, str] = {}
         self._is_whole = self._may_have_gaps = False
         self._engine = open_engine(self._url, read_only=read_only, create=create)
         try:
             with one_line_errors(self._where):
-                self._check_schema(create=create and not read_only)
+                self._lacking = schema.prepare(
+                    self._engine, self._where, create=create, read_only=read_only
+                )
         except BaseException:
             self.close()
             raise
@@ -125,7 +77,7 @@ class Store:
         rows = [{"id": one.id, "run": "", **to_row(one)} for one in measurements]
         if rows:
             with store._engine.begin() as connection:
-                connection.execute(insert(_MEASUREMENTS), rows)
+                connection.execute(insert(MEASUREMENTS), rows)
         store._read_only = store._may_have_gaps = True
         return store
 
@@ -140,14 +92,44 @@ class Store:
         Raises:
             UsageError: when the store is read-only.
         """
+        added = self.add_if(measurement, lambda _: True)
+        assert added is not None  # nothing forbids it
+        return added
+
+    def add_if(
+        self, measurement: Measurement, may: Callable[[Connection], bool]
+    ) -> Measurement | None:
+        """Commit a measurement if, in the same transaction, it may be; None if it may not.
+
+        Raises:
+            UsageError: when the store is read-only.
+        """
         if self._read_only:
             raise UsageError(f"{self._where}: opened for reading only")
         row = to_row(measurement)
-        with one_line_errors(self._where), self._engine.begin() as connection:
-            result = connection.execute(insert(_MEASUREMENTS).values(run=self._run, **row))
-            key = result.inserted_primary_key
-        assert key is not None  # the table has a primary key
-        return replace(measurement, id=key[0], message=str(row["message"]))
+        is_retry = False
+
+        def add(connection: Connection) -> int | None:
+            nonlocal is_retry
+            # An answer may be lost and not the row: it is not added twice.
+            there = self._same(connection, row) if is_retry else None
+            is_retry = True
+            if there is not None:
+                return there
+            if not may(connection):
+                return None
+            result = connection.execute(insert(MEASUREMENTS).values(run=self._run, **row))
+            assert result.inserted_primary_key is not None  # the table has a primary key
+            return int(result.inserted_primary_key[0])
+
+        number = self.transact(add)
+        if number is None:
+            return None
+        return replace(measurement, id=number, message=str(row["message"]))
+
+    def transact(self, step: Callable[[Connection], T]) -> T:
+        """Take a step in a transaction, as `mltune.record.database.transact` does."""
+        return transact(self._engine, self._where, step, patience_seconds=self._patience_seconds)
 
     def measurements(self, phase: str | None = None) -> list[Measurement]:
         """Return all measurements, or those of one phase, in the order they were added.
@@ -177,10 +159,10 @@ class Store:
         """
         found: list[Mapping[str, Any]] = []
         if 0 < number < 2**31:
-            query = self._mine(self._everything()).where(_MEASUREMENTS.c.id == number)
+            query = self._mine(self._everything()).where(MEASUREMENTS.c.id == number)
             found = self._execute(query)
         if not found:
-            ids = _MEASUREMENTS.c.id
+            ids = MEASUREMENTS.c.id
             query = self._mine(select(func.min(ids).label("low"), func.max(ids).label("high")))
             ((low, high),) = (row.values() for row in self._execute(query))
             known = "it has none" if low is None else f"it has {low} to {high}"
@@ -189,7 +171,7 @@ class Store:
 
     def count(self, phase: str | None = None) -> int:
         """How many measurements there are, or how many of one phase."""
-        query = self._mine(select(func.count().label("count")).select_from(_MEASUREMENTS), phase)
+        query = self._mine(select(func.count().label("count")).select_from(MEASUREMENTS), phase)
         return int(self._execute(query)[0]["count"])
 
     def close(self) -> None:
@@ -202,48 +184,6 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _check_schema(self, *, create: bool) -> None:
-        with self._engine.connect() as connection:
-            version = _version(connection)
-        if version is None and create:
-            version = self._create_schema()
-        if version is None:
-            raise UsageError(f"{self._where}: holds no measurements of mltune")
-        if version > SCHEMA_VERSION:
-            raise UsageError(
-                f"{self._where}: its schema {version} is newer than {SCHEMA_VERSION}, "
-                "the newest that this mltune knows: update mltune"
-            )
-        with self._engine.connect() as connection:
-            there = {column["name"] for column in inspect(connection).get_columns(_TABLE)}
-        self._lacking = {name: v for name, v in LATER_COLUMNS.items() if name not in there}
-        if self._lacking and not self._read_only:
-            self._add_columns()
-
-    def _add_columns(self) -> None:
-        """Give a table of an older mltune the columns that came later."""
-        with self._engine.begin() as connection:
-            for name in self._lacking:
-                column = CreateColumn(_MEASUREMENTS.c[name]).compile(connection)
-                connection.execute(text(f"ALTER TABLE {_TABLE} ADD COLUMN {column}"))
-        self._lacking = {}
-
-    def _create_schema(self) -> int | None:
-        with self._engine.begin() as connection:
-            if connection.dialect.name == "postgresql":
-                # There IF NOT EXISTS fails for the second of two that make a table at once.
-                connection.execute(select(func.pg_advisory_xact_lock(_CREATION)))
-            for table in (_SCHEMA, _MEASUREMENTS):
-                connection.execute(CreateTable(table, if_not_exists=True))
-        try:
-            # Last, so that a version says that the tables are there.
-            with self._engine.begin() as connection:
-                connection.execute(insert(_SCHEMA).values(id=1, version=SCHEMA_VERSION))
-        except IntegrityError:
-            pass  # another process made them at the same moment
-        with self._engine.connect() as connection:
-            return _version(connection)
-
     def _check_whole(self) -> None:
         """Notice rows that a damaged file hides: their numbers have no gaps in a run's own file.
 
@@ -254,7 +194,7 @@ class Store:
             return
         with one_line_errors(self._where), self._engine.connect() as connection:
             verdict = connection.execute(text("PRAGMA quick_check(1)")).scalar()
-            ids = _MEASUREMENTS.c.id
+            ids = MEASUREMENTS.c.id
             count, low, high = connection.execute(
                 select(func.count(), func.min(ids), func.max(ids))
             ).one()
@@ -265,30 +205,32 @@ class Store:
         self._is_whole = True
 
     def _rows(self, phase: str | None) -> list[Mapping[str, Any]]:
-        query = self._mine(self._everything(), phase).order_by(_MEASUREMENTS.c.id)
+        query = self._mine(self._everything(), phase).order_by(MEASUREMENTS.c.id)
         return self._execute(query)
 
     def _everything(self) -> Select[Any]:
-        return select(*(c for c in _MEASUREMENTS.c if c.name not in self._lacking))
+        return select(*(c for c in MEASUREMENTS.c if c.name not in self._lacking))
 
     def _mine(self, query: Select[Any], phase: str | None = None) -> Select[Any]:
         if self._run:
-            query = query.where(_MEASUREMENTS.c.run == self._run)
-        return query if phase is None else query.where(_MEASUREMENTS.c.phase == phase)
+            query = query.where(MEASUREMENTS.c.run == self._run)
+        return query if phase is None else query.where(MEASUREMENTS.c.phase == phase)
 
     def _execute(self, query: Select[Any]) -> list[Mapping[str, Any]]:
-        with one_line_errors(self._where), self._engine.connect() as connection:
-            return [dict(row) for row in connection.execute(query).mappings()]
+        return self.transact(
+            lambda connection: [dict(row) for row in connection.execute(query).mappings()]
+        )
+
+    def _same(self, connection: Connection, row: Mapping[str, Any]) -> int | None:
+        """The number of a row with the same content."""
+        query = self._mine(select(MEASUREMENTS.c.id)).where(
+            *(MEASUREMENTS.c[name] == row[name] for name in _TELLING)
+        )
+        return connection.execute(query).scalar()
 
     def _read(self, row: Mapping[str, Any]) -> Measurement:
         try:
             return from_row({**self._lacking, **row})
         except UsageError as error:
-            place = f"{self._where}: {_MEASUREMENTS.name} row {row['id']}"
+            place = f"{self._where}: {MEASUREMENTS.name} row {row['id']}"
             raise UsageError(f"{place}: {error}") from error
-
-
-def _version(connection: Connection) -> int | None:
-    if not inspect(connection).has_table(_SCHEMA.name):
-        return None
-    return connection.execute(select(_SCHEMA.c.version)).scalar()

@@ -352,10 +352,10 @@ def test_a_space_that_its_family_refuses_altogether_is_no_search(
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 200 KiB."""
+    """A file system of 280 KiB."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(folder)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=280k", "tmpfs", str(folder)]
     if os.geteuid() or subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("only root may mount a small file system")
     yield folder

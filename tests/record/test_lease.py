@@ -11,27 +11,15 @@ from sqlalchemy.pool import NullPool
 
 from mltune.record import lease
 from mltune.record.process_name import has_ended, process_name
-from tests import postgres
-
-
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path_factory.mktemp('lease')}/leases.db"
-        return
-    bin_folder = postgres.programs()
-    if bin_folder is None:
-        pytest.skip("there is no PostgreSQL (Debian: postgresql)")
-    with postgres.server(bin_folder) as running:
-        yield running.url.render_as_string(hide_password=False)
+from mltune.record.tables import LEASES
 
 
 @pytest.fixture
-def connection(url: str) -> Iterator[Connection]:
-    engine = create_engine(url, poolclass=NullPool)
+def connection(database_url: str) -> Iterator[Connection]:
+    engine = create_engine(database_url, poolclass=NullPool)
     with engine.begin() as connection:
-        lease.LEASES.drop(connection, checkfirst=True)
-        lease.LEASES.create(connection)
+        LEASES.drop(connection, checkfirst=True)
+        LEASES.create(connection)
         yield connection
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -22,19 +22,8 @@ Make = Callable[..., Measurement]
 
 
 @pytest.fixture(scope="module")
-def bin_folder() -> Path:
-    found = postgres.programs()
-    if found is None:
-        if os.environ.get("MLTUNE_REQUIRE_POSTGRES"):
-            pytest.fail("MLTUNE_REQUIRE_POSTGRES is set and there is no PostgreSQL")
-        pytest.skip("there is no PostgreSQL (Debian: postgresql)")
-    return found
-
-
-@pytest.fixture(scope="module")
-def server(bin_folder: Path) -> Iterator[postgres.Server]:
-    with postgres.server(bin_folder) as running:
-        yield running
+def server(postgres_server: postgres.Server) -> postgres.Server:
+    return postgres_server
 
 
 def ask(server: postgres.Server, statement: str) -> None:
@@ -53,7 +42,7 @@ def test_what_is_added_comes_back_as_it_was(server: postgres.Server, make: Make)
 
 
 def test_several_runs_may_begin_and_write_at_once(server: postgres.Server, make: Make) -> None:
-    ask(server, "DROP TABLE IF EXISTS mltune_schema, mltune_measurements")
+    ask(server, "DROP SCHEMA public CASCADE; CREATE SCHEMA public")
 
     def fill(run: str) -> int:
         with Store(server.url, run=run) as store:
@@ -71,7 +60,7 @@ def test_a_newer_schema_is_refused(server: postgres.Server) -> None:
     Store(server.url, run="schema").close()
     ask(server, "UPDATE mltune_schema SET version = version + 1")
     try:
-        with pytest.raises(UsageError, match=r"its schema 2 is newer than 1, .*: update mltune$"):
+        with pytest.raises(UsageError, match=r"its schema 3 is newer than 2, .*: update mltune$"):
             Store(server.url, run="schema")
     finally:
         ask(server, "UPDATE mltune_schema SET version = version - 1")
@@ -107,8 +96,8 @@ def test_a_server_that_is_not_there_is_one_line(server: postgres.Server) -> None
     assert str(refusal.value) == f"{url.render_as_string()}: no server answers there"
 
 
-def test_a_server_that_is_lost_is_one_line(bin_folder: Path, make: Make) -> None:
-    with postgres.server(bin_folder) as lost:
+def test_a_server_that_is_lost_is_one_line(postgres_programs: Path, make: Make) -> None:
+    with postgres.server(postgres_programs) as lost:
         store = Store(lost.url, run="lost")
         store.add(make())
         os.kill(lost.pid, signal.SIGINT)

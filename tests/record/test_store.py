@@ -18,7 +18,8 @@ from sqlalchemy.schema import CreateTable
 from mltune.errors import MltuneError, UsageError
 from mltune.record import Measurement, Status
 from mltune.record.database import file_url
-from mltune.record.store import _MEASUREMENTS, Store
+from mltune.record.store import Store
+from mltune.record.tables import MEASUREMENTS
 
 Make = Callable[..., Measurement]
 ReadOnly = Callable[[Path], AbstractContextManager[None]]
@@ -211,10 +212,10 @@ def test_a_row_with_damaged_json_is_named_and_the_others_can_be_had(
 def test_a_newer_schema_is_refused(tmp_path: Path, make: Make, read_only: bool) -> None:
     path = tmp_path / "run.db"
     filled(path, make)
-    sql(path, "UPDATE mltune_schema SET version = 2")
+    sql(path, "UPDATE mltune_schema SET version = 3")
 
     assert refusal(UsageError, lambda: Store(url(path), read_only=read_only)) == (
-        f"{path}: its schema 2 is newer than 1, the newest that this mltune knows: update mltune"
+        f"{path}: its schema 3 is newer than 2, the newest that this mltune knows: update mltune"
     )
 
 
@@ -258,7 +259,7 @@ def test_a_storage_that_cannot_be_is_refused(storage: str, message: str) -> None
 
 def test_the_tables_can_be_made_in_postgresql() -> None:
     dialect = make_url("postgresql://").get_dialect()()
-    text = str(CreateTable(_MEASUREMENTS).compile(dialect=dialect))
+    text = str(CreateTable(MEASUREMENTS).compile(dialect=dialect))
 
     assert "id SERIAL NOT NULL" in text
     assert "m BIGINT NOT NULL" in text

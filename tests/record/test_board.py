@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from mltune.errors import UsageError
+from mltune.record import Measurement, Status
+from mltune.record.board import Board
+from mltune.record.registry import begin_study, enter, read_study, study_of
+from mltune.record.run_info import RunInfo
+from mltune.record.store import Store
+from mltune.space.config import Config
+
+Make = Callable[..., Measurement]
+NewBoard = Callable[..., Board]
+
+
+def config(number: int) -> Config:
+    return Config.of({"depth_u": number})
+
+
+@pytest.fixture
+def store(database_url: str, info: RunInfo) -> Iterator[Store]:
+    with Store(database_url, run=info.id) as store:
+        begin_study(store, replace(info, budget=4))
+        yield store
+
+
+@pytest.fixture
+def board(store: Store, info: RunInfo) -> NewBoard:
+    """Make a board of a process, which has a device of its own."""
+
+    def make(owner: str, seconds: float = 60, device: str | None = None) -> Board:
+        board = Board(store, info.id, owner, device or owner, seconds)
+        assert board.take_device() is None
+        return board
+
+    return make
+
+
+def test_a_config_is_claimed_once_and_the_budget_is_met(board: NewBoard) -> None:
+    one, other = board("one"), board("other")
+
+    assert [one.claim(config(1)), other.claim(config(1)), other.claim(config(2))] == [0, None, 1]
+    assert [one.claim(config(number)) for number in (3, 4, 5)] == [2, 3, None]
+    assert other.counts().claimed == 4
+
+
+def test_many_claim_at_once(database_url: str, store: Store, info: RunInfo) -> None:
+    with Store(database_url, run=info.id) as first:
+        Board(first, info.id, "first", "first").set_budget(40)
+
+    def claim(owner: int) -> list[int]:
+        with Store(database_url, run=info.id, patience_seconds=60) as store:
+            board = Board(store, info.id, str(owner), str(owner))
+            numbers = [board.claim(config(each)) for each in range(60)]
+        return [number for number in numbers if number is not None]
+
+    with ThreadPoolExecutor(4) as pool:
+        claimed = [number for numbers in pool.map(claim, range(4)) for number in numbers]
+
+    assert sorted(claimed) == list(range(40))
+
+
+def test_all_are_told_how_a_trial_did(board: NewBoard) -> None:
+    one, other = board("one"), board("other")
+    for number in (0, 1):
+        assert one.claim(config(number)) == number
+    one.finish(1, -3.5, Status.OK)
+    one.finish(0, None, Status.TIMEOUT)
+
+    first, second = other.finished_after(0)
+    assert (first.number, first.config, first.value) == (1, config(1), -3.5)
+    assert (second.number, second.value, second.status) == (0, None, Status.TIMEOUT)
+    assert other.finished_after(1) == [second]
+    assert other.counts().finished == 2
+
+
+def test_a_trial_is_taken_up_when_its_lease_has_run_out(board: NewBoard, make: Make) -> None:
+    slow, other = board("slow", seconds=-1), board("other")
+    assert slow.claim(config(7)) == 0
+    assert slow.take_up() is None  # it knows that it has it
+
+    assert other.take_up() == (0, config(7))
+    assert other.take_up() is None
+    assert slow.add(make(trial=0)) is None
+    slow.finish(0, -1.0, Status.OK)
+    assert other.counts().finished == 0
+    assert other.add(make(trial=0)) is not None
+
+
+def test_a_claim_whose_answer_was_lost_is_taken_up(board: NewBoard) -> None:
+    assert board("one").claim(config(7)) == 0
+
+    assert board("one").take_up() == (0, config(7))
+
+
+def test_nothing_is_added_without_the_device(board: NewBoard, make: Make) -> None:
+    one = board("one", seconds=-1, device="shared")
+    other = board("other", device="shared")
+    assert one.claim(config(1)) == 0
+
+    assert one.take_device() == "other"
+    assert one.add(make(trial=0)) is None
+    other.give_back()
+    assert one.take_device() is None
+    assert one.add(make(trial=0)) is not None
+
+
+def test_one_process_measures_the_leaders(board: NewBoard, make: Make) -> None:
+    one, other = board("one"), board("other")
+
+    assert one.take_leaders()
+    assert not other.take_leaders()
+    assert other.add_final(make(phase="final")) is None
+    assert one.add_final(make(phase="final")) is not None
+    other.conclude()
+    assert not other.counts().concluded
+    one.conclude()
+    assert other.counts().concluded
+
+
+def test_a_larger_budget_opens_a_concluded_run_again(board: NewBoard) -> None:
+    one = board("one")
+    assert one.claim(config(1)) == 0
+    one.set_budget(0)
+    assert one.take_leaders()
+    one.conclude()
+    assert (one.counts().budget, one.counts().concluded) == (1, True)
+
+    one.set_budget(2)
+    assert (one.counts().budget, one.counts().concluded) == (2, False)
+    assert one.claim(config(2)) == 1
+
+
+def test_models_of_devices_have_runs_of_their_own(store: Store, info: RunInfo) -> None:
+    twin = replace(info, id="twin", device=replace(info.device, uuid="another"))
+    other = replace(info, id="other", device=replace(info.device, name="another"))
+
+    assert enter(store, info.id, twin).id == info.id
+    assert enter(store, info.id, other).id == "other"
+    assert [study_of(store, run) for run in ("other", "nowhere")] == [info.id, None]
+
+
+def test_the_newest_study_is_found_and_others_by_name(store: Store, info: RunInfo) -> None:
+    begin_study(store, replace(info, id="newer"))
+
+    assert read_study(store, None).id == "newer"
+    assert read_study(store, info.id).id == info.id
+    with pytest.raises(UsageError, match="holds no study 'x'; begin one with: mltune search"):
+        read_study(store, "x")

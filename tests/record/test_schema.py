@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import Engine, create_engine, inspect, text
+from sqlalchemy.pool import NullPool
+
+from mltune.record import Measurement
+from mltune.record.store import Store
+
+Make = Callable[..., Measurement]
+SHARING = {"mltune_runs", "mltune_trials", "mltune_leases"}
+
+
+@pytest.fixture
+def first_schema(database_url: str, make: Make) -> Engine:
+    """A database as the first mltune made it, with one measurement."""
+    with Store(database_url) as store:
+        store.add(make())
+    engine = create_engine(database_url, poolclass=NullPool)
+    with engine.begin() as connection:
+        for statement in (
+            "ALTER TABLE mltune_measurements DROP COLUMN observed",
+            "ALTER TABLE mltune_measurements DROP COLUMN checksum",
+            *(f"DROP TABLE {name}" for name in ("mltune_trials", "mltune_runs", "mltune_leases")),
+            "UPDATE mltune_schema SET version = 1",
+        ):
+            connection.execute(text(statement))
+    return engine
+
+
+def version(engine: Engine) -> int:
+    with engine.connect() as connection:
+        return int(connection.execute(text("SELECT version FROM mltune_schema")).scalar_one())
+
+
+def test_an_older_schema_is_brought_up_to_date(first_schema: Engine, make: Make) -> None:
+    for _ in range(2):  # the second time there is nothing to do
+        with Store(first_schema.url) as store:
+            store.add(make())
+
+    assert version(first_schema) == 2
+    assert set(inspect(first_schema).get_table_names()) >= SHARING
+    with Store(first_schema.url, read_only=True) as store:
+        assert [each.observed for each in store.measurements()] == [()] * 3
+
+
+def test_reading_changes_no_older_schema(first_schema: Engine) -> None:
+    with Store(first_schema.url, read_only=True) as store:
+        assert len(store.measurements()) == 1
+
+    assert version(first_schema) == 1
+    assert SHARING.isdisjoint(inspect(first_schema).get_table_names())
+
+
+def test_several_may_do_it_at_once(first_schema: Engine) -> None:
+    def count(_: int) -> int:
+        with Store(first_schema.url) as store:
+            return store.count()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(count, range(8))) == [1] * 8
+    assert version(first_schema) == 2
