@@ -34,6 +34,7 @@ _LIVE_ONLY = (
     "rest",
     "observe",
     "objective",
+    "kernels",
     "storage",
     "time_limit",
 )
@@ -77,6 +78,16 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a YAML file of parameters and constraints "
         "(default: spaces/tiled-cpu.yaml or spaces/tiled-gpu.yaml)",
+    )
+    add(
+        "--kernels",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="hand-written kernels: JSON files in GEMMbench's form, or folders of them; beside "
+        "the generated ones if --space is given, else alone. What their sources say is run on "
+        "the device (default: none)",
     )
     add(
         "--sampler",
@@ -172,6 +183,7 @@ def run(args: argparse.Namespace) -> int:
         objective=args.objective,
         priors=tuple(args.prior),
         time_limit_seconds=args.time_limit,
+        kernels=tuple(args.kernels),
     )
     with ProgressBar(args.quiet > 0) as bar:
         result = search(options, bar.show, bar.note)
@@ -188,7 +200,7 @@ def _run_replay(args: argparse.Namespace) -> int:
     from mltune.workflow.recorded_search import search_recorded
 
     for name in _LIVE_ONLY:
-        if getattr(args, name) not in (None, False):
+        if getattr(args, name) not in (None, False, []):
             raise UsageError(f"--{name.replace('_', '-')}: cannot go with --replay")
     with ProgressBar(args.quiet > 0) as bar:
         result = search_recorded(

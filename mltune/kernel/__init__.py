@@ -1,5 +1,6 @@
 """Source text per kernel family."""
 
 from mltune.kernel.kernel import Kernel, KernelFamily, Launch
+from mltune.kernel.limits import Limits
 
-__all__ = ["Kernel", "KernelFamily", "Launch"]
+__all__ = ["Kernel", "KernelFamily", "Launch", "Limits"]

@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from mltune.errors import UsageError
+from mltune.kernel.limits import NO_LIMITS, Limits
 from mltune.problem import Contraction, Problem
 from mltune.space.config import Config
 
@@ -64,6 +65,7 @@ class Kernel:
         contraction: canonical: d0 is A's.
         work_group: work-items of a work-group along the three dimensions.
         macro_tile: rows and columns of C that one work-group computes.
+        limits: the problems that it takes.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Kernel:
     build_options: tuple[str, ...]
     work_group: tuple[int, int, int]
     macro_tile: tuple[int, int]
+    limits: Limits = NO_LIMITS
 
     @property
     def source_hash(self) -> str:
@@ -88,8 +91,8 @@ class Kernel:
         exchanges the buffers of A and B where `problem.contraction.swaps_operands`.
 
         Raises:
-            UsageError: when the problem is of another type, or not contiguous along a matrix's
-                first index.
+            UsageError: when the problem is of another type, outside of the kernel's limits, or
+                not contiguous along a matrix's first index.
         """
         canonical = problem.canonical()
         if canonical.contraction != self.contraction:
@@ -97,6 +100,8 @@ class Kernel:
                 f"kernel {self.name} computes {self.contraction.name}, "
                 f"the problem is {canonical.contraction.name}"
             )
+        if refusal := self.limits.refusal(canonical):
+            raise UsageError(f"kernel {self.name} {refusal}")
         if self.contraction.is_gemm:
             sizes, layout = self._gemm_integers(canonical)
         else:

@@ -105,6 +105,7 @@ class RunInfo:
         priors: paths of the records that the searcher learned from first.
         observers: names of what else was looked at.
         objective: what the search made small: `time`, or `energy` of one launch.
+        kernels: descriptions and sources of hand-written kernels as JSON; empty if it has none.
         storage: the URL of the database without its password; empty for the folder's `run.db`.
     """
 
@@ -130,6 +131,7 @@ class RunInfo:
     priors: tuple[str, ...] = ()
     observers: tuple[str, ...] = ()
     objective: str = "time"
+    kernels: str = ""
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -177,6 +179,7 @@ class RunInfo:
             "priors": list(self.priors),
             "observers": list(self.observers),
             "objective": self.objective,
+            **({"kernels": self.kernels} if self.kernels else {}),
         }
 
     @classmethod
@@ -219,6 +222,7 @@ class RunInfo:
             priors=read.texts("priors") if "priors" in read else (),
             observers=read.texts("observers") if "observers" in read else (),
             objective=read.text("objective") if "objective" in read else "time",
+            kernels=read.text("kernels") if "kernels" in read else "",
         )
 
 

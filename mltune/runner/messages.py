@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any
 
-from mltune.kernel import Kernel
+from mltune.kernel import Kernel, Limits
 from mltune.problem import Contraction, Problem
 from mltune.record import Status
 from mltune.runner.timing import SamplingPlan
@@ -61,6 +61,7 @@ class Request:
                 "build_options": kernel.build_options,
                 "work_group": kernel.work_group,
                 "macro_tile": kernel.macro_tile,
+                "limits": asdict(kernel.limits),
             },
             "plan": asdict(self.plan),
             "seed": self.seed,
@@ -76,6 +77,8 @@ class Request:
         kernel["config"] = Config.from_json(kernel["config"])
         for name in ("build_options", "work_group", "macro_tile"):
             kernel[name] = tuple(kernel[name])
+        limits = kernel["limits"]
+        kernel["limits"] = Limits(**limits | {"multiples": tuple(limits["multiples"])})
         return cls(
             problem=Problem.from_json(data["problem"]),
             kernel=Kernel(**kernel),

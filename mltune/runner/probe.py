@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from mltune.kernel import Kernel
-from mltune.problem import Problem
+from mltune.problem import Problem, gemm_problem
 
 _SUM_LENGTH = 131  # prime: whole steps of any usual depth, and a remainder
+_LIMITED_EXTENT = 256  # for kernels with limits: whole steps of any usual depth, no remainder
 _GAP = 3  # elements of no use between columns, so that leading dimensions are odd or unaligned
 
 
@@ -13,8 +16,11 @@ def probe_problem(kernel: Kernel) -> Problem:
     """Return a problem with remainders on every side, gaps, offsets, alpha and beta.
 
     One more than a macro tile along d0 and one less along d1: whole tiles, a tile with a single
-    row and one with a missing column. Other indices have extent 2.
+    row and one with a missing column. Other indices have extent 2. A kernel with limits, which
+    always is a GEMM, gets a problem that keeps them.
     """
+    if not kernel.limits.takes_every_problem:
+        return _limited(kernel)
     contraction = kernel.contraction
     extents = dict.fromkeys(range(contraction.num_indices), 2)
     if contraction.d0 is not None:
@@ -35,6 +41,21 @@ def probe_problem(kernel: Kernel) -> Problem:
         offset_c=3,
         alpha=1.5 - 0.5j if is_complex else 1.5,
         beta=-0.5 + 0.25j if is_complex else -0.5,
+    )
+
+
+def _limited(kernel: Kernel) -> Problem:
+    """Return a problem within a kernel's limits."""
+    limits = kernel.limits
+    multiples = limits.multiples
+    if limits.square:
+        multiples = (math.lcm(*multiples),) * 3
+    extents = [-(-_LIMITED_EXTENT // multiple) * multiple for multiple in multiples]
+    return gemm_problem(
+        kernel.contraction,
+        *extents,
+        alpha=1.5 if limits.takes_alpha else 1.0,
+        beta=-0.5 if limits.takes_beta else 0.0,
     )
 
 

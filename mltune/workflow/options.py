@@ -11,8 +11,10 @@ from typing import Any
 from mltune import __version__
 from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
-from mltune.kernel import KernelFamily
-from mltune.kernel.families import FAMILIES
+from mltune.kernel.handwritten import Description
+from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
+from mltune.kernel.handwritten.read import read_files, to_text
+from mltune.kernel.handwritten.space import contraction_of, space_text
 from mltune.problem import (
     Size,
     parse_problem_type,
@@ -64,6 +66,7 @@ class SearchOptions:
     objective: str | None = None
     priors: tuple[Path, ...] = ()
     time_limit_seconds: float | None = None
+    kernels: tuple[Path, ...] = ()
     command: tuple[str, ...] = ()
 
 
@@ -104,25 +107,41 @@ def check_options(options: SearchOptions) -> None:
         raise UsageError(f"seed: must be at least 0, got {options.seed}")
 
 
-def new_run_info(options: SearchOptions, device: DeviceInfo, family: str) -> RunInfo:
+def new_run_info(
+    options: SearchOptions,
+    device: DeviceInfo,
+    family: str,
+    kernels: tuple[Description, ...] = (),
+) -> RunInfo:
     """Fill in the defaults, some of which depend on the device.
+
+    Args:
+        options: what was asked.
+        device: that will measure.
+        family: the kernel family's name.
+        kernels: hand-written ones.
 
     Raises:
         UsageError: when an option is wrong.
     """
     kind = "cpu" if device.kind == "cpu" else "gpu"
     space = Path(options.space or data_folder("spaces") / f"tiled-{kind}.yaml")
-    contraction = parse_problem_type(options.problem or DEFAULT_PROBLEM)
+    is_written = family == HANDWRITTEN
+    if is_written and options.problem is None:
+        contraction = contraction_of(kernels)
+    else:
+        contraction = parse_problem_type(options.problem or DEFAULT_PROBLEM)
+    generated_space = is_written and options.space is None
     info = RunInfo(
         mltune_version=__version__,
         command=options.command,
         contraction=contraction,
         alpha=_given(options.alpha, 1.0),
         beta=_given(options.beta, 0.0),
-        sizes=parse_sizes(options.sizes or kind),
+        sizes=parse_sizes(options.sizes or ("gemmbench" if is_written else kind)),
         cross_sizes=parse_sizes(options.cross_sizes) if options.cross_sizes else (),
-        space=str(space) if options.space else space.name,
-        space_text=read_text(space),
+        space=HANDWRITTEN if generated_space else str(space) if options.space else space.name,
+        space_text=space_text(kernels) if generated_space else read_text(space),
         family=family,
         device=device,
         seed=_given(options.seed, 0),
@@ -138,22 +157,11 @@ def new_run_info(options: SearchOptions, device: DeviceInfo, family: str) -> Run
         observers=options.observers or (),
         objective=options.objective or TIME,
         priors=tuple(str(path.absolute()) for path in options.priors),
+        kernels=to_text(kernels) if kernels else "",
     )
     for size in (*info.sizes, *info.cross_sizes):
         problem_of_size(contraction, size.extents, info.alpha, info.beta)
     return info
-
-
-def family_named(name: str, where: str) -> KernelFamily:
-    """Return a kernel family.
-
-    Raises:
-        UsageError: when there is none of that name; the message begins with `where`.
-    """
-    if name not in FAMILIES:
-        known = ", ".join(FAMILIES)
-        raise UsageError(f"{where}: unknown kernel family '{name}' (known: {known})")
-    return FAMILIES[name]
 
 
 def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
@@ -187,6 +195,8 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
             asked.append((option, _labels(parse_sizes(text)), _labels(known)))
     if options.space is not None and read_text(Path(options.space)) != info.space_text:
         raise UsageError(f"{folder}: was begun with another text of the space {info.space}")
+    if options.kernels and to_text(read_files(options.kernels)) != info.kernels:
+        raise UsageError(f"{folder}: was begun with other --kernels")
     for option, given, recorded in asked:
         if given is not None and given != recorded:
             raise UsageError(

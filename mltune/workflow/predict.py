@@ -16,7 +16,7 @@ from mltune.record import Measurement
 from mltune.runner.live import WorkerRunner
 from mltune.space import Config
 from mltune.workflow.candidates import Candidates
-from mltune.workflow.options import family_named
+from mltune.workflow.families import family_named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

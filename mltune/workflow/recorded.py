@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
+from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.problem import Contraction, problem_type_name
 from mltune.record import Measurement
 from mltune.record.run import Run
@@ -69,9 +70,15 @@ def read_runs(folders: Sequence[Path]) -> Recorded:
     for folder in folders:
         with Run.open(folder) as run:
             # What something else slowed down is kept, and taught to nobody.
-            found = [m for m in run.store.measurements() if m.phase != SIDELINED]
-            if not found:
+            rows = [m for m in run.store.measurements() if m.phase != SIDELINED]
+            if not rows:
                 raise UsageError(f"{folder}: holds no measurements (mltune search --resume)")
+            found = [m for m in rows if m.family != HANDWRITTEN]
+            if not found:
+                raise UsageError(
+                    f"{folder}: holds hand-written kernels only, which no selector can ship "
+                    "(mltune report shows them)"
+                )
             infos.append(run.info)
             measurements += found
     first, *others = infos

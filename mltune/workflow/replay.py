@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mltune.errors import UsageError
-from mltune.kernel.families import FAMILIES
 from mltune.record import Measurement
 from mltune.record.run import Run
 from mltune.runner.live import WorkerRunner
+from mltune.workflow.families import family_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +66,10 @@ def replay(folder: Path, number: int, device: str | None) -> ReplayResult:
     with Run.open(folder) as run:
         recorded = run.store.get(number)
         info = run.info
-    if recorded.family not in FAMILIES:
-        raise UsageError(f"{folder}: measurement {number} is of family '{recorded.family}', "
-                         f"which this mltune lacks (known: {', '.join(FAMILIES)})")  # fmt: skip
+    family = family_named(recorded.family, f"{folder}: measurement {number}", info.kernels)
     with WorkerRunner(
         device or info.device.uuid or info.device.name,
-        FAMILIES[recorded.family],
+        family,
         build_timeout_seconds=info.timing.build_timeout_seconds,
         run_timeout_seconds=info.timing.run_timeout_seconds,
         samples=info.timing.samples,

@@ -19,7 +19,9 @@ from mltune.errors import (
     UsageError,
 )
 from mltune.kernel import KernelFamily
-from mltune.kernel.families import FAMILIES
+from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
+from mltune.kernel.handwritten.read import read_files, read_kept, to_text
+from mltune.kernel.handwritten.space import space_text
 from mltune.problem import Contraction, problem_type_name
 from mltune.record import Measurement, Status
 from mltune.record.database import file_url
@@ -27,9 +29,11 @@ from mltune.record.run import DATABASE_NAME, INFO_NAME, Run
 from mltune.record.run_info import RunInfo
 from mltune.runner.live import WorkerRunner
 from mltune.search import Searcher
+from mltune.search.alternating import AlternatingSearcher
 from mltune.space.load import load_space, parse_space
 from mltune.space.names import outside_names
 from mltune.space.space import Space
+from mltune.workflow.families import family_named
 from mltune.workflow.finale import SIDELINED, Choice, choose
 from mltune.workflow.options import (
     COLD,
@@ -37,7 +41,6 @@ from mltune.workflow.options import (
     check_options,
     check_resumed,
     default_folder,
-    family_named,
     new_run_info,
     newest_run,
 )
@@ -198,7 +201,13 @@ def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, Space]:
     # A mistake in the user's own file is told before a device is opened; which of the shipped
     # spaces is the default depends on the device.
     given = load_space(options.space) if options.space else None
-    family = family_named(given.family, options.space or "") if given else FAMILIES["tiled"]
+    kernels = read_files(options.kernels)
+    default = HANDWRITTEN if kernels else "tiled"
+    family = family_named(
+        given.family if given else default,
+        options.space or "--kernels",
+        to_text(kernels) if kernels else "",
+    )
     runner = WorkerRunner(
         "auto" if options.device is None else options.device,
         family,
@@ -206,7 +215,7 @@ def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, Space]:
         seed=options.seed or 0,
     )
     try:
-        info = new_run_info(options, runner.device, family.name)
+        info = new_run_info(options, runner.device, family.name, kernels)
         space = _space(info)
         _check_family(family, info.contraction, space)
         run = Run.create(options.folder or default_folder(info), info, options.storage or "")
@@ -242,7 +251,7 @@ def _resume(options: SearchOptions) -> tuple[Run, WorkerRunner, Space]:
         check_resumed(options, info, run.folder)
         runner = WorkerRunner(
             options.device or info.device.uuid or info.device.name,
-            family_named(info.family, str(run.folder)),
+            family_named(info.family, str(run.folder), info.kernels),
             build_timeout_seconds=info.timing.build_timeout_seconds,
             run_timeout_seconds=info.timing.run_timeout_seconds,
             samples=info.timing.samples,
@@ -288,7 +297,13 @@ def _searcher(info: RunInfo, space: Space, note: Note) -> Searcher:
     for prior in priors:
         for line in prior.notes:
             note(line)
-    return new_searcher(info.sampler, space, info.seed, priors)
+    searcher = new_searcher(info.sampler, space, info.seed, priors)
+    if not info.kernels or info.family == HANDWRITTEN:
+        return searcher
+    names = outside_names(info.device, info.contraction.precision)
+    kernels = read_kept(info.kernels, "kernels")
+    written = parse_space(space_text(kernels), HANDWRITTEN).bind(names)
+    return AlternatingSearcher(written, searcher)
 
 
 def _mirror(run: Run, space: Space) -> None:
@@ -297,7 +312,9 @@ def _mirror(run: Run, space: Space) -> None:
         return
     from mltune.search import study
 
-    rows = _study_trials(group_trials(run.store.measurements("search")))
+    trials = group_trials(run.store.measurements("search"))
+    # Hand-written kernels beside generated ones have other parameters than the space.
+    rows = _study_trials([trial for trial in trials if trial.config in space])
     url = file_url(run.folder / DATABASE_NAME).render_as_string()
     study.mirror(rows, space.parameters, url, run.folder.name)
 

@@ -135,6 +135,7 @@ def test_the_suites_have_the_sizes_that_their_readme_states() -> None:
         "deepbench-nn": 99,
         "deepbench-nt": 4,
         "deepbench-tn": 41,
+        "gemmbench": 11,
         "gpu": 16,
         "remainders": 16,
         "skinny": 16,

@@ -11,12 +11,12 @@ import pytest
 
 from mltune.errors import UsageError
 from mltune.record.run_info import RunInfo
+from mltune.workflow.families import family_named
 from mltune.workflow.options import (
     SearchOptions,
     check_options,
     check_resumed,
     default_folder,
-    family_named,
     new_run_info,
     newest_run,
 )

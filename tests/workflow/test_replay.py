@@ -57,5 +57,5 @@ def test_a_family_that_is_gone_cannot_be_repeated(
 ) -> None:
     folder = save("run", info, [make(0, 8, 1.0, family="woven")])
 
-    with pytest.raises(UsageError, match="measurement 1 is of family 'woven'"):
+    with pytest.raises(UsageError, match="measurement 1: unknown kernel family 'woven'"):
         replay(folder, 1, None)

@@ -1,0 +1,139 @@
+"""A hand-written kernel: its source, and what GEMMbench's JSON form says about it.
+
+The source is the user's. It is compiled by the driver and runs on the device, as any kernel does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mltune.errors import UnsupportedError, UsageError
+from mltune.kernel.handwritten.header import find_header
+from mltune.kernel.limits import Limits
+from mltune.problem import Contraction, Precision, gemm
+
+ARGUMENTS = ("A", "B", "C", "alpha", "beta", "n", "M", "N", "K", "lda", "ldb", "ldc")
+"""What a kernel may take: matrices, factors, the order of square matrices, extents, strides."""
+
+GEMMBENCH_ARGUMENTS = ("A", "B", "C", "alpha", "beta", "n")
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """One hand-written kernel.
+
+    Attributes:
+        name: tells it from the others; an identifier.
+        source: OpenCL C.
+        function: the `kernel` in the source.
+        precision: single, double or complex.
+        transposes: what is done to A and to B: `N`, `T` or `C`.
+        order: `row` or `column`: how the matrices lie in memory.
+        rows: of C that one work-item computes (GEMMbench's di).
+        columns: likewise (dj).
+        arguments: what the function takes, in its order; of `ARGUMENTS`.
+        multiples: what M, N and K must be multiples of, where the author says so; 0 stands for
+            what a work-group computes of C, and 1 for K.
+        local_sizes: the work-groups to try, along columns and rows of C as they lie in memory;
+            empty for all powers of two.
+        build_options: for the driver's compiler.
+
+    Raises:
+        UsageError: when a name, a number or an argument is none of these.
+    """
+
+    name: str
+    source: str
+    function: str
+    precision: Precision
+    transposes: tuple[str, str]
+    order: str = "row"
+    rows: int = 1
+    columns: int = 1
+    arguments: tuple[str, ...] = GEMMBENCH_ARGUMENTS
+    multiples: tuple[int, int, int] = (0, 0, 0)
+    local_sizes: tuple[tuple[int, int], ...] = ()
+    build_options: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for what, word in (("name", self.name), ("function", self.function)):
+            if not _IDENTIFIER.fullmatch(word):
+                raise UsageError(f"'{what}' must be a C identifier, got '{word}'")
+        if self.precision is Precision.HALF:
+            raise UnsupportedError("'type' must be S, D, C or Z for hand-written kernels, got H")
+        for argument in self.arguments:
+            if argument not in ARGUMENTS:
+                known = ", ".join(ARGUMENTS)
+                raise UsageError(f"'arguments': unknown '{argument}' (known: {known})")
+        if missing := [matrix for matrix in "ABC" if matrix not in self.arguments]:
+            raise UsageError(f"'arguments': lacks '{missing[0]}'")
+        takes = len(find_header(self.source, self.function).parameters)
+        if takes != len(self.arguments):
+            raise UsageError(
+                f"'arguments' has {len(self.arguments)}, and {self.function} takes {takes}"
+            )
+        sides = (*self.multiples, *(side for pair in self.local_sizes for side in pair))
+        if min(self.rows, self.columns) < 1 or min((*sides, 0)) < 0:
+            raise UsageError("'di' and 'dj' must be at least 1, and no number negative")
+        _ = self.contraction  # which refuses other transposes and orders
+
+    @property
+    def contraction(self) -> Contraction:
+        """The problem type."""
+        trans_a, trans_b = (trans.lower() for trans in self.transposes)
+        return gemm(self.precision, trans_a, trans_b, self.order)
+
+    @property
+    def tile(self) -> tuple[int, int]:
+        """Elements of C that a work-item computes, along C's shorter stride and the other."""
+        return (self.columns, self.rows) if self.order == "row" else (self.rows, self.columns)
+
+    def limits(self, work_group: tuple[int, int]) -> Limits:
+        """The problems that the kernel takes with a work-group."""
+        tile = (work_group[0] * self.tile[0], work_group[1] * self.tile[1])
+        m, n, k = self.multiples
+        along = (n, m) if self.order == "row" else (m, n)
+        return Limits(
+            multiples=(along[0] or tile[0], along[1] or tile[1], k or 1),
+            square="n" in self.arguments,
+            packed=True,
+            takes_alpha="alpha" in self.arguments,
+            takes_beta="beta" in self.arguments,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return GEMMbench's form, with the source in the place of a file's name."""
+        return {
+            "name": self.name,
+            "type": self.precision.letter.upper(),
+            "transA": self.transposes[0],
+            "transB": self.transposes[1],
+            "dj": self.columns,
+            "di": self.rows,
+            "order": self.order,
+            "function": self.function,
+            "arguments": list(self.arguments),
+            "multiples": dict(zip("MNK", self.multiples, strict=True)),
+            "local_sizes": [list(pair) for pair in self.local_sizes],
+            "build_options": list(self.build_options),
+            "source": self.source,
+        }
+
+
+def unique(descriptions: tuple[Description, ...]) -> Mapping[str, Description]:
+    """Put descriptions under their names.
+
+    Raises:
+        UsageError: when two have the same.
+    """
+    named: dict[str, Description] = {}
+    for description in descriptions:
+        if description.name in named:
+            raise UsageError(f"kernels: name '{description.name}' stands twice")
+        named[description.name] = description
+    return named

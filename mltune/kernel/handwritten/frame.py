@@ -1,0 +1,79 @@
+"""A hand-written kernel with the arguments of all of mltune's kernels.
+
+The source that is built is the user's but for the kernel's head: it takes mltune's arguments, and
+declares its own from them. So worker, runtime and exported code launch it like any other. (A
+kernel around it, which calls it, would be simpler. But local memory in a kernel that is called is
+left to the driver by OpenCL, and PoCL shares it among all work-groups.) Names begin with
+`mltune_`, as the source may define whatever it likes.
+"""
+
+from __future__ import annotations
+
+from mltune.kernel.arithmetic import Arithmetic
+from mltune.kernel.handwritten.description import Description
+from mltune.kernel.handwritten.header import find_header
+from mltune.problem import Contraction
+
+_HEAD = """
+__kernel __attribute__((reqd_work_group_size({group_0}, {group_1}, 1)))
+void {name}(__global {type} *mltune_c,
+        const __global {type} *mltune_a, const __global {type} *mltune_b,
+        const {type} mltune_alpha, const {type} mltune_beta,
+        const uint mltune_size_i, const uint mltune_size_j, const uint mltune_size_l,
+        const ulong mltune_offset_c, const ulong mltune_ld_c, const ulong mltune_batch_stride_c,
+        const ulong mltune_offset_a, const ulong mltune_ld_a, const ulong mltune_batch_stride_a,
+        const ulong mltune_offset_b, const ulong mltune_ld_b, const ulong mltune_batch_stride_b)
+{{
+    /* The arguments of {function}. */
+{declarations}
+"""
+
+
+def frame(
+    description: Description, contraction: Contraction, name: str, work_group: tuple[int, int]
+) -> str:
+    """Return the source to build.
+
+    Args:
+        description: of the kernel.
+        contraction: canonical.
+        name: of the kernel that is launched.
+        work_group: along C's shorter stride and the other.
+    """
+    arithmetic = Arithmetic(contraction.precision)
+    source = description.source
+    header = find_header(source, description.function)
+    head = _HEAD.format(
+        group_0=work_group[0],
+        group_1=work_group[1],
+        name=name,
+        type=arithmetic.stored,
+        function=header.function,
+        declarations="\n".join(
+            f"    {parameter} = {_value(description, argument)};"
+            for parameter, argument in zip(header.parameters, description.arguments, strict=True)
+        ),
+    )
+    return arithmetic.pragmas + source[: header.start] + head + source[header.end :]
+
+
+def _value(description: Description, argument: str) -> str:
+    """The expression for one of the user's arguments."""
+    # In a canonical problem C is column-major: where the user's is row-major, A and B exchange.
+    swaps = description.contraction.swaps_operands
+    a, b = ("b", "a") if swaps else ("a", "b")
+    # Pointers to void, as the user's may be to vectors.
+    return {
+        "A": f"(__global void *)(mltune_{a} + mltune_offset_{a})",
+        "B": f"(__global void *)(mltune_{b} + mltune_offset_{b})",
+        "C": "(__global void *)(mltune_c + mltune_offset_c)",
+        "alpha": "mltune_alpha",
+        "beta": "mltune_beta",
+        "n": "mltune_size_i",
+        "M": "mltune_size_j" if swaps else "mltune_size_i",
+        "N": "mltune_size_i" if swaps else "mltune_size_j",
+        "K": "mltune_size_l",
+        "lda": f"mltune_ld_{a}",
+        "ldb": f"mltune_ld_{b}",
+        "ldc": "mltune_ld_c",
+    }[argument]

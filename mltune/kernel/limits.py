@@ -1,0 +1,58 @@
+"""What a kernel asks of a problem beyond its type; generated kernels ask nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mltune.problem import Problem, packed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The problems of its type that a kernel may be launched on.
+
+    Attributes:
+        multiples: what the extents along i, j and l must be multiples of.
+        square: whether all three must be the same.
+        packed: whether the matrices must lie without gaps, from their buffers' first elements.
+        takes_alpha: whether alpha may be other than 1.
+        takes_beta: whether beta may be other than 0.
+    """
+
+    multiples: tuple[int, int, int] = (1, 1, 1)
+    square: bool = False
+    packed: bool = False
+    takes_alpha: bool = True
+    takes_beta: bool = True
+
+    @property
+    def takes_every_problem(self) -> bool:
+        """Whether nothing is asked."""
+        return self == NO_LIMITS
+
+    def refusal(self, problem: Problem) -> str:
+        """Say what a canonical GEMM would have to be and is not; empty if it is all right."""
+        extents = (problem.m, problem.n, problem.k)
+        if self.square and len(set(extents)) > 1:
+            return f"takes square matrices only, got {problem.label}"
+        for name, extent, multiple in zip("ijl", extents, self.multiples, strict=True):
+            if extent % multiple:
+                return f"takes multiples of {multiple} along {name}, got {extent}"
+        if self.packed and not _is_packed(problem):
+            return "takes matrices without gaps and offsets only"
+        if not self.takes_alpha and problem.alpha != 1:
+            return f"takes alpha = 1 only, got {problem.alpha}"
+        if not self.takes_beta and problem.beta != 0:
+            return f"takes beta = 0 only, got {problem.beta}"
+        return ""
+
+
+NO_LIMITS = Limits()
+
+
+def _is_packed(problem: Problem) -> bool:
+    strides = (problem.strides_a, problem.strides_b, problem.strides_c)
+    return not any((problem.offset_a, problem.offset_b, problem.offset_c)) and all(
+        stride == packed(problem.extents(tensor))
+        for tensor, stride in zip("abc", strides, strict=True)
+    )
