@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import tokenize
+import warnings
 import zipfile
 import zlib
 from dataclasses import asdict, fields
@@ -141,7 +142,10 @@ def _forest(path: Path, sha256: str) -> Forest:
                 raise UsageError(f"{path}: expected the arrays {', '.join(names)}")
             if sum(entry.file_size for entry in entries) > _MAX_FOREST_BYTES:
                 raise UsageError(f"{path}: larger than {_MAX_FOREST_BYTES // 2**20} MiB unpacked")
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        with (
+            warnings.catch_warnings(action="error"),  # numpy warns of odd headers, and reads on
+            np.load(io.BytesIO(data), allow_pickle=False) as arrays,
+        ):
             return Forest(**{name: arrays[name] for name in names})
     except UsageError as error:
         message = str(error)
@@ -157,6 +161,7 @@ def _forest(path: Path, sha256: str) -> Forest:
         RuntimeError,
         SyntaxError,
         TypeError,
+        UserWarning,
         ValueError,
         tokenize.TokenError,
         zipfile.BadZipFile,

@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from mltune.errors import UsageError
+from mltune.kernel.build_options import check_build_options
 from mltune.kernel.limits import NO_LIMITS, Limits
 from mltune.problem import Contraction, Problem
 from mltune.space.config import Config
@@ -66,6 +67,9 @@ class Kernel:
         work_group: work-items of a work-group along the three dimensions.
         macro_tile: rows and columns of C that one work-group computes.
         limits: the problems that it takes.
+
+    Raises:
+        UsageError: when a build option is not on the list of those that are allowed.
     """
 
     name: str
@@ -77,6 +81,9 @@ class Kernel:
     work_group: tuple[int, int, int]
     macro_tile: tuple[int, int]
     limits: Limits = NO_LIMITS
+
+    def __post_init__(self) -> None:
+        check_build_options(self.build_options)
 
     @property
     def source_hash(self) -> str:

@@ -36,6 +36,7 @@ PAIRS: dict[str, str] = {"thread_tile": "TT", "wave_lanes": "WL", "work_group": 
 """Parameters that end in _0 and _1; their two numbers stand together."""
 
 _DEPTH = "depth_u"
+_DIGITS = "[0-9]{1,18}"
 _REQUIRED = ("work_group_0", "work_group_1", "thread_tile_0", "thread_tile_1", _DEPTH)
 
 
@@ -80,8 +81,8 @@ def parse_kernel_name(name: str) -> tuple[Contraction, Config]:
     stems = {abbreviation: stem for stem, abbreviation in PAIRS.items()}
     values: dict[str, Value] = {}
     for word in ("MT" + tail).split("_"):
-        pair = re.fullmatch(r"([A-Z]+)(\d+)x(\d+)(?:x(\d+))?", word)
-        single = re.fullmatch(r"([A-Z]+)(\d+|[a-z]+)", word)
+        pair = re.fullmatch(rf"([A-Z]+)({_DIGITS})x({_DIGITS})(?:x({_DIGITS}))?", word)
+        single = re.fullmatch(rf"([A-Z]+)({_DIGITS}|[a-z]+)", word)
         if pair is not None and pair[1] == "MT":
             values[_DEPTH] = int(pair[4] or 0)
         elif pair is not None and pair[1] in stems:

@@ -169,7 +169,7 @@ class Problem:
                 alpha=scalar_from_json(data["alpha"]),
                 beta=scalar_from_json(data["beta"]),
             )
-        except (KeyError, IndexError, TypeError, ValueError) as error:
+        except (LookupError, TypeError, ValueError, OverflowError) as error:
             raise UsageError(f"problem: not a problem description ({error!r})") from error
 
 
@@ -281,7 +281,8 @@ def scalar_from_json(value: Any) -> Scalar:
     """Read what `scalar_to_json` wrote.
 
     Raises:
-        TypeError, ValueError, IndexError: when it is neither a number nor a list of two.
+        TypeError, ValueError, IndexError, OverflowError: when it is neither a number nor a
+            list of two.
     """
     if isinstance(value, list):
         return complex(float(value[0]), float(value[1]))

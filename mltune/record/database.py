@@ -81,7 +81,7 @@ def read_url(url: str | URL) -> URL:
     """
     try:
         read = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # the port's own
         raise UsageError(
             f"storage: '{url}' is no URL such as sqlite:///FILE or postgresql://USER@HOST/NAME"
         ) from None

@@ -59,7 +59,10 @@ class Fields:
         value = self.get(name)
         if type(value) not in (int, float):
             raise self.wrong(name, "a number")
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise self.wrong(name, "a number that fits into a double") from None
 
     def optional_number(self, name: str) -> float | None:
         """A number, or nothing."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -20,6 +21,7 @@ from mltune.record.store import Store
 INFO_NAME = "run.json"
 DATABASE_NAME = "run.db"
 TABLE_NAME = "measurements.csv.gz"
+_CHECKSUM = "checksum"
 
 
 class Run:
@@ -81,6 +83,7 @@ class Run:
 
         Raises:
             UsageError: when it is no such folder, or another process has it.
+            MltuneError: when its database is damaged; that is left as it is.
         """
         info = read_info(folder)
         lock = FolderLock(folder)
@@ -88,6 +91,10 @@ class Run:
             if not info.storage and not (folder / DATABASE_NAME).exists():
                 raise UsageError(f"{folder}: has no {DATABASE_NAME}, so it cannot be resumed")
             url = _storage_url(folder, info, storage)
+            if not info.storage:
+                # SQLite writes to a file when it opens it for writing, even to a damaged one.
+                with Store(url, read_only=True) as store:
+                    store.measurements()
             store = Store(url, create=False, run=info.id if info.storage else "")
         except BaseException:
             lock.close()
@@ -149,7 +156,9 @@ def write_info(info: RunInfo, path: Path) -> None:
     Raises:
         MltuneError: when it cannot be written.
     """
-    write_atomically(path, (json.dumps(info.to_json(), indent=2) + "\n").encode())
+    content = info.to_json()
+    content[_CHECKSUM] = _checksum(content)
+    write_atomically(path, (json.dumps(content, indent=2) + "\n").encode())
 
 
 def read_info(folder: Path) -> RunInfo:
@@ -178,9 +187,22 @@ def _parse_info(path: Path) -> RunInfo:
     except (UnicodeDecodeError, RecursionError, ValueError) as error:
         raise UsageError(f"{path}: is not JSON ({error})") from error
     try:
-        return RunInfo.from_json(data)
+        # Checked last: what is wrong with a field says more.
+        written = data.pop(_CHECKSUM, None) if isinstance(data, dict) else None
+        info = RunInfo.from_json(data)
+        if written is not None and written != _checksum(data):
+            raise UsageError(
+                f"its content does not give its {_CHECKSUM} {written!r:.40}: it is damaged "
+                "(after a change by hand, delete that line)"
+            )
+        return info
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from error
+
+
+def _checksum(content: dict[str, Any]) -> str:
+    """Eight hex digits over the content, however it is spaced: a flipped bit leaves it JSON."""
+    return f"{zlib.crc32(json.dumps(content, sort_keys=True).encode()):08x}"
 
 
 def _storage_url(folder: Path, info: RunInfo, storage: str) -> URL:

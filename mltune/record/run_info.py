@@ -235,5 +235,5 @@ _JSON_FIELDS = frozenset(
 def _scalar(read: Fields, name: str) -> Scalar:
     try:
         return scalar_from_json(read.get(name))
-    except (TypeError, ValueError, IndexError):
+    except (TypeError, ValueError, IndexError, OverflowError):
         raise read.wrong(name, "a number or a list of two") from None

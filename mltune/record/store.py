@@ -138,18 +138,18 @@ class Store:
             UsageError: when a row cannot be read; `salvage` returns the others.
         """
         self._check_whole()
-        return [self._read(row) for row in self._rows(phase)]
+        return _of_phase([self._read(row) for row in self._rows()], phase)
 
     def salvage(self, phase: str | None = None) -> tuple[list[Measurement], list[str]]:
         """Return the measurements that can be read, and one line for each row that cannot."""
         readable: list[Measurement] = []
         damaged: list[str] = []
-        for row in self._rows(phase):
+        for row in self._rows():
             try:
                 readable.append(self._read(row))
             except UsageError as error:
                 damaged.append(str(error))
-        return readable, damaged
+        return _of_phase(readable, phase), damaged
 
     def get(self, number: int) -> Measurement:
         """Return the measurement with an id.
@@ -204,9 +204,8 @@ class Store:
             raise MltuneError(f"{self._where}: {DAMAGED} ({count} rows, numbered {low} to {high})")
         self._is_whole = True
 
-    def _rows(self, phase: str | None) -> list[Mapping[str, Any]]:
-        query = self._mine(self._everything(), phase).order_by(MEASUREMENTS.c.id)
-        return self._execute(query)
+    def _rows(self) -> list[Mapping[str, Any]]:
+        return self._execute(self._mine(self._everything()).order_by(MEASUREMENTS.c.id))
 
     def _everything(self) -> Select[Any]:
         return select(*(c for c in MEASUREMENTS.c if c.name not in self._lacking))
@@ -234,3 +233,8 @@ class Store:
         except UsageError as error:
             place = f"{self._where}: {MEASUREMENTS.name} row {row['id']}"
             raise UsageError(f"{place}: {error}") from error
+
+
+def _of_phase(measurements: list[Measurement], phase: str | None) -> list[Measurement]:
+    # The database is not asked for them: it would pass over a row whose phase is damaged.
+    return [each for each in measurements if phase in (None, each.phase)]

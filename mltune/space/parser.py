@@ -26,6 +26,7 @@ _LEVELS = {
     **dict.fromkeys("+-", 4),
     **dict.fromkeys(("*", "//", "%"), 5),
 }
+_MOST_DIGITS = 18  # of the numbers in a space's values, too
 _FUNCTIONS = {"min": "two or more", "max": "two or more", "ceil_div": "two"}
 _HINTS = {
     "/": "; whole numbers divide with //",
@@ -133,6 +134,10 @@ class _Parser:
         self._take()
         match token:
             case _Token("number", text):
+                if len(text) > _MOST_DIGITS:
+                    raise UsageError(
+                        f"column {token.column}: a number has at most {_MOST_DIGITS} digits"
+                    )
                 return Number(int(text))
             case _Token("word", text):
                 return Word(text[1:-1])

@@ -46,7 +46,7 @@ __kernel void %(name)s(
     float alpha, float beta, uint size_i, uint size_j, uint size_l,
     ulong offset_c, ulong ld_c, ulong batch_stride_c,
     ulong offset_a, ulong ld_a, ulong batch_stride_a,
-    ulong offset_b, ulong ld_b, ulong batch_stride_b)
+    ulong offset_b, ulong ld_b, ulong batch_stride_b%(more)s)
 {
     const ulong i = get_global_id(0), j = get_global_id(1);
     /* %(salt)s */
@@ -99,6 +99,7 @@ FAULTS: dict[str, tuple[str, str, str, tuple[Status, ...]]] = {
         "", _PRIVATE, "",
         (Status.CRASHED, Status.LAUNCH_ERROR, Status.BUILD_ERROR, Status.TIMEOUT)),
     "work-group over the limit": ("", "", "", (Status.LAUNCH_ERROR,)),
+    "more buffers than there are": ("", "", "", (Status.LAUNCH_ERROR,)),
     "clock that stands still": ("", "", "", (Status.LAUNCH_ERROR,)),
 }  # fmt: skip
 """What to write above, before and after the sum, and the statuses that are right."""
@@ -120,8 +121,10 @@ class PlantedFamily:
             name += "_zero_timer"
         group = (128, 64, 1) if fault == "work-group over the limit" else (8, 4, 1)
         # The clock makes the source new, so that no cache of a driver helps it.
+        more = ", __global float *more" if fault == "more buffers than there are" else ""
         values = {
-            "name": name, "top": top, "before": before, "after": after, "salt": time.time_ns()
+            "name": name, "top": top, "before": before, "after": after, "more": more,
+            "salt": time.time_ns(),
         }  # fmt: skip
         return Kernel(
             name=name,

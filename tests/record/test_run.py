@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mltune.errors import UsageError
+from mltune.errors import MltuneError, UsageError
 from mltune.record import Measurement
 from mltune.record.run import Run, read_info
 from mltune.record.run_info import RunInfo
@@ -201,3 +201,32 @@ def test_the_package_loads_no_database_library() -> None:
     code = "import sys, mltune.record; sys.exit('sqlalchemy' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_flipped_bit_in_the_info_is_noticed(folder: Path) -> None:
+    path = folder / "run.json"
+    path.write_text(path.read_text().replace('"seed": 1', '"seed": 3'))
+
+    assert refusal(lambda: Run.open(folder)).startswith(
+        f"{path}: its content does not give its checksum"
+    )
+
+
+def test_an_info_changed_by_hand_is_read_without_its_checksum(folder: Path, info: RunInfo) -> None:
+    path = folder / "run.json"
+    content = json.loads(path.read_text())
+    del content["checksum"]
+    path.write_text(json.dumps(content | {"budget": info.budget + 1}))
+
+    assert read_info(folder).budget == info.budget + 1
+
+
+def test_resuming_leaves_a_damaged_database_as_it_is(folder: Path) -> None:
+    path = folder / "run.db"
+    data = path.read_bytes().replace(b"depth_u", b"depth_w")
+    path.write_bytes(data)
+
+    with pytest.raises(MltuneError, match=r"run\.db"):
+        Run.resume(folder)
+
+    assert path.read_bytes() == data

@@ -208,6 +208,20 @@ def test_a_row_with_damaged_json_is_named_and_the_others_can_be_had(
     assert damaged == [message]
 
 
+def test_a_row_whose_phase_is_damaged_is_not_passed_over(tmp_path: Path, make: Make) -> None:
+    path = tmp_path / "run.db"
+    filled(path, make)
+    sql(path, "UPDATE mltune_measurements SET phase = 'seerch' WHERE id = 2")
+
+    with Store(url(path), read_only=True) as store:
+        message = refusal(UsageError, lambda: store.measurements("search"))
+        readable, damaged = store.salvage("search")
+
+    assert message.startswith(f"{path}: mltune_measurements row 2: its cells do not give its")
+    assert [measurement.id for measurement in readable] == [1, 3]
+    assert damaged == [message]
+
+
 @pytest.mark.parametrize("read_only", [False, True])
 def test_a_newer_schema_is_refused(tmp_path: Path, make: Make, read_only: bool) -> None:
     path = tmp_path / "run.db"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -42,7 +41,7 @@ def _row(where: str, value: Any, names: Sequence[str]) -> Row | str:
     time = value.get("__error__", value.get("time"))
     if isinstance(time, str):
         return Row(where, values, None, _FAILURES.get(time, Status.INVALID))
-    if type(time) not in (int, float) or math.isnan(time) or time <= 0:
+    if type(time) not in (int, float) or not time > 0:  # nor NaN
         return f"{where}: 'time' must be a positive number or an error's name, got {time!r:.80}"
     if time >= _OLD_FAILURE:
         return Row(where, values, None, Status.INVALID)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -49,7 +49,7 @@ def _row(where: str, value: Any, unit_seconds: float) -> Row | str:
         failure = _FAILURES.get(validity) if isinstance(validity, str) else None
         return Row(where, config, None, failure or Status.INVALID)
     time = _time(value)
-    if type(time) not in (int, float) or not math.isfinite(time) or time <= 0:
+    if type(time) not in (int, float) or not 0 < time <= sys.float_info.max:
         return f"{where}: measurement 'time' must be a positive number, got {time!r:.80}"
     return Row(where, config, time * unit_seconds, Status.OK)
 

@@ -1,0 +1,32 @@
+"""Which options a kernel may hand to the compiler: those that say how it compiles, and no paths.
+
+A compiler reads and writes files where some of its options say (`-I`, `-include`, `-o`,
+`-save-temps`), and a kernel may come from a stranger's file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from mltune.errors import UsageError
+
+_ALLOWED = re.compile(
+    r"-cl-[a-z0-9-]+(=[A-Za-z0-9_.]+)?"  # -cl-fast-relaxed-math, -cl-std=CL1.2, ...
+    r"|-D[A-Za-z_][A-Za-z0-9_]*(=[A-Za-z0-9_.+-]+)?"
+    r"|-w|-Werror"
+)
+
+
+def check_build_options(options: Iterable[str]) -> None:
+    """Refuse options that could do more than change how a kernel compiles.
+
+    Raises:
+        UsageError: with the first that is not on the list.
+    """
+    for option in options:
+        if not _ALLOWED.fullmatch(option):
+            raise UsageError(
+                f"build option {option!r:.80} is not allowed (allowed: -cl-..., -DNAME[=VALUE] "
+                "with a plain value, -w, -Werror)"
+            )

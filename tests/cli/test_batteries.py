@@ -1,0 +1,31 @@
+"""A small share of the long batteries in tests/benchmarks, so that they stay in working order."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+
+
+@pytest.mark.parametrize(
+    ("script", "arguments", "words"),
+    [
+        ("cuts.py", ("--kills=3", "--damages=24", "--rows=60"), "nothing lost"),
+        ("fuzz.py", ("--inputs=2000",), "0 broke a rule"),
+        ("hostile.py", ("--trials=7", "--faults=4", "--run-timeout=1", "--kills=1"), "blamed: 0"),
+    ],
+)
+def test_a_share_of_the_battery_holds(script: str, arguments: tuple[str, ...], words: str) -> None:
+    done = subprocess.run(
+        [sys.executable, str(_BENCHMARKS / script), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert words in done.stdout
