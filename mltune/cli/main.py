@@ -28,6 +28,7 @@ VERBS: dict[str, str] = {
     "bench": "compare the tuned kernels with other libraries",
     "replay": "repeat one recorded measurement",
     "salvage": "save what is readable of a damaged run",
+    "protocol": "measure kernels by Tensile's seven steps, from its YAML file",
     "report": "write a run as one HTML file with pictures and tables",
 }
 """Each verb is the module of its name in `mltune.cli`, with EXAMPLE, `declare` and `run`."""

@@ -1,0 +1,129 @@
+"""`mltune protocol`: Tensile's seven-step benchmark protocol."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mltune.cli.output import ProgressBar, duration_text, print_json, print_table
+from mltune.cli.parser import positive, seconds, whole
+
+if TYPE_CHECKING:
+    from mltune.workflow.protocol_result import GroupResult, PlanResult, ProtocolResult
+
+EXAMPLE = "mltune protocol spaces/protocols/seven-steps.yaml --dry-run"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's options."""
+    add = parser.add_argument
+    add("file", type=Path, metavar="FILE", help="a YAML file as Tensile reads it")
+    add("--dry-run", action="store_true", help="count kernels and estimate the time, no more")
+    add(
+        "--device",
+        metavar="D",
+        help="auto (a GPU if there is one, else PoCL), cpu, gpu, P:D, or a part of a name "
+        "(default: auto)",
+    )
+    add(
+        "--run",
+        type=Path,
+        metavar="DIR",
+        help="the run's folder; several problem types get folders in it "
+        "(default: runs/<date>-<file>)",
+    )
+    add("--resume", action="store_true", help="go on with a run that was cut off")
+    add("--seed", type=whole, metavar="N", help="of the data (default: 0)")
+    add(
+        "--samples",
+        type=positive,
+        metavar="N",
+        help="timed launches a size (default: SyncsPerBenchmark * EnqueuesPerSync, or 7)",
+    )
+    add("--build-timeout", type=seconds, metavar="SECONDS", help="a build's limit (default: 60)")
+    add("--run-timeout", type=seconds, metavar="SECONDS", help="a size's limit (default: 30)")
+    add(
+        "--builders",
+        type=int,
+        metavar="N",
+        help="processes that build ahead, 0 for none (default: as many as suit the machine)",
+    )
+    add("--rest", type=seconds, metavar="SECONDS", help="pause before each size (default: none)")
+    add(
+        "--time-limit",
+        type=seconds,
+        metavar="SECONDS",
+        help="begin no measurement after this time (default: none)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Go through the steps, and print what each of them kept."""
+    from mltune.workflow.protocol import ProtocolOptions, plan_protocol, run_protocol
+
+    options = ProtocolOptions(
+        file=args.file,
+        folder=args.run,
+        resume=args.resume,
+        device=args.device,
+        seed=args.seed,
+        samples=args.samples,
+        build_timeout_seconds=args.build_timeout,
+        run_timeout_seconds=args.run_timeout,
+        builders=args.builders,
+        rest_seconds=args.rest or 0.0,
+        time_limit_seconds=args.time_limit,
+        command=("mltune", *sys.argv[1:]),
+    )
+    if args.dry_run:
+        planned = plan_protocol(options)
+        if args.json:
+            print_json(planned.to_json())
+        else:
+            _print_plan(planned)
+        return 0
+    with ProgressBar(args.quiet > 0) as bar:
+        result = run_protocol(options, bar.show, bar.note)
+    if args.json:
+        print_json(result.to_json())
+    else:
+        _print_result(result)
+    for line in result.next_commands:
+        print(line, file=sys.stderr if args.json else sys.stdout)
+    return result.exit_code
+
+
+def _print_plan(planned: PlanResult) -> None:
+    for one in planned.runs:
+        print(f"{one.problem}: {one.kernels:,} kernels, {one.measurements:,} measurements")
+        for number, group in enumerate(one.groups, start=1):
+            _print_group(number, group)
+    print(
+        f"about {duration_text(planned.seconds)} on {planned.device.name}, as a few kernels "
+        "tell that were built and measured there"
+    )
+
+
+def _print_result(result: ProtocolResult) -> None:
+    for one in result.runs:
+        failed = f", {one.failed} failed" if one.failed else ""
+        print(f"{one.problem} on {result.device.name}: {one.trials} kernels measured{failed}")
+        for number, group in enumerate(one.groups, start=1):
+            _print_group(number, group)
+        if one.best:
+            speeds = [best.gflops or 0.0 for best in one.best]
+            kernels = len({best.kernel for best in one.best})
+            print(
+                f"{len(one.best)} sizes, {kernels} kernels are fastest somewhere, up to "
+                f"{max(speeds):,.1f} GFLOP/s: mltune report {one.folder}"
+            )
+
+
+def _print_group(number: int, group: GroupResult) -> None:
+    print(f"group {number}, {group.sizes} sizes at the end:")
+    print_table(
+        ("step", "", "compared", "refused", "kernels"),
+        [(step.number, step.name, step.compared, step.refused, step.kept) for step in group.steps],
+    )

@@ -1,0 +1,88 @@
+"""A protocol: problem types, each with groups of kernels and sizes, as a file asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mltune.problem import Contraction, Size, merge_sizes
+from mltune.space.config import Config
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A parameter by Tensile's name, with its values: each sets some of our parameters."""
+
+    name: str
+    values: tuple[Config, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Parameters whose combinations are measured against each other, and on which sizes."""
+
+    choices: tuple[Choice, ...]
+    sizes: tuple[Size, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The seven steps for one group of problem sizes.
+
+    Attributes:
+        initial: what is fixed from the beginning.
+        join: names of parameters; None where no kernel is dropped.
+        join_sizes: on which the kernels to be joined are compared.
+    """
+
+    initial: tuple[Choice, ...]
+    common: tuple[Step, ...]
+    fork: tuple[Choice, ...]
+    fork_steps: tuple[Step, ...]
+    join: tuple[str, ...] | None
+    join_sizes: tuple[Size, ...]
+    join_steps: tuple[Step, ...]
+    final_sizes: tuple[Size, ...]
+
+    @property
+    def choices(self) -> Iterator[Choice]:
+        """Every parameter of every step."""
+        yield from self.initial
+        for step in self.common:
+            yield from step.choices
+        yield from self.fork
+        for step in (*self.fork_steps, *self.join_steps):
+            yield from step.choices
+
+    @property
+    def step_sizes(self) -> tuple[Size, ...]:
+        """The sizes of all steps before the last one."""
+        steps = (*self.common, *self.fork_steps, *self.join_steps)
+        joined = self.join_sizes if self.join is not None else ()
+        return merge_sizes([*(size for step in steps for size in step.sizes), *joined])
+
+
+@dataclass(frozen=True, slots=True)
+class Problems:
+    """One problem type with its groups."""
+
+    contraction: Contraction
+    groups: tuple[Group, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protocol:
+    """What a protocol's file asks for.
+
+    Attributes:
+        name: of the file.
+        text: of the file.
+        samples: timed launches of each measurement; None where the file does not say.
+        notes: one line for every setting that was read and has no effect here.
+    """
+
+    name: str
+    text: str
+    problems: tuple[Problems, ...]
+    samples: int | None = None
+    notes: tuple[str, ...] = ()

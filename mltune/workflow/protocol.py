@@ -1,0 +1,415 @@
+"""`mltune protocol`: Tensile's seven steps on a device, each problem type in a run of its own."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from mltune import __version__
+from mltune.device_info import DeviceInfo
+from mltune.errors import DeviceGoneError, NoCorrectConfigError, UsageError
+from mltune.kernel import KernelFamily
+from mltune.kernel.families import FAMILIES
+from mltune.problem import Contraction, Problem, Size, problem_of_size, problem_type_name
+from mltune.problem.size import merge_sizes
+from mltune.protocol import (
+    FINAL_STEP,
+    Group,
+    Problems,
+    Protocol,
+    StepReport,
+    parse_protocol,
+    run_steps,
+)
+from mltune.protocol.plan import Pace, Plan, plan
+from mltune.protocol.space_text import space_text
+from mltune.record.files import make_folder, write_atomically
+from mltune.record.run import INFO_NAME, Run, read_info
+from mltune.record.run_info import RunInfo, Timing
+from mltune.runner.live import DEFAULT_SAMPLES, WorkerRunner
+from mltune.runner.timing import WARMUPS
+from mltune.space.config import Config
+from mltune.space.load import parse_space
+from mltune.space.names import outside_names
+from mltune.space.space import Space
+from mltune.space.yaml_document import read_text
+from mltune.workflow.options import RUNS
+from mltune.workflow.protocol_bench import ProtocolBench, Show, TimeIsUpError
+from mltune.workflow.protocol_result import (
+    GroupResult,
+    PlannedRun,
+    PlanResult,
+    ProtocolResult,
+    RunResult,
+)
+from mltune.workflow.trials import best_by_problem
+
+PROTOCOL_NAME = "protocol.yaml"
+"""The protocol's file, as it was, in the folder of the runs."""
+
+SAMPLER = "protocol"
+"""Stands in `run.json` where a search names its sampler."""
+
+_FAMILY = FAMILIES["tiled"]
+_PROBE_FLOPS = 2e9  # a pace is measured on the largest size below this
+
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtocolOptions:
+    """The options of `mltune protocol`.
+
+    Attributes:
+        device: None for the best one, or the one that a resumed run was measured on.
+        builders: None for as many as suit the machine.
+        seed, samples, build_timeout_seconds, run_timeout_seconds: None for what a resumed run
+            was begun with, or else the file or the default says.
+    """
+
+    file: Path
+    folder: Path | None = None
+    resume: bool = False
+    device: str | None = None
+    seed: int | None = None
+    samples: int | None = None
+    build_timeout_seconds: float | None = None
+    run_timeout_seconds: float | None = None
+    builders: int | None = None
+    rest_seconds: float = 0.0
+    time_limit_seconds: float | None = None
+    command: tuple[str, ...] = ()
+
+
+def plan_protocol(options: ProtocolOptions) -> PlanResult:
+    """Count what a protocol would build and measure, and estimate the time from a few kernels.
+
+    Raises:
+        UsageError: when the file or an option is wrong.
+        NoDeviceError: when there is no such device.
+        NoCorrectConfigError: when no kernel can be written, or one that is measured fails.
+    """
+    protocol = _read(options.file)
+    with _runner(options, _policy(options, protocol)) as runner:
+        jobs = [_Job.of(problems, protocol.name, runner) for problems in protocol.problems]
+        seconds = sum(job.estimate(runner, options) for job in jobs)
+        return PlanResult(
+            file=options.file,
+            device=runner.device,
+            runs=tuple(job.planned() for job in jobs),
+            seconds=seconds,
+        )
+
+
+def run_protocol(options: ProtocolOptions, show: Show, note: Note) -> ProtocolResult:
+    """Run a protocol, new or resumed, and record every measurement.
+
+    Ctrl-C and the time limit end it early, with what is known.
+
+    Raises:
+        UsageError: when the file, an option or the folder is wrong.
+        NoDeviceError: when there is no such device.
+        NoCorrectConfigError: when no kernel of a group was right.
+        MltuneError: when something cannot be written.
+    """
+    started = time.monotonic()
+    limit = options.time_limit_seconds
+    end = math.inf if limit is None else started + limit
+    protocol = _read(options.file)
+    for line in protocol.notes:
+        note(line)
+    root = _root(options, protocol)
+    begun = _begun(root, protocol) if options.resume else None
+    policy = _policy(options, protocol, begun)
+    results: list[RunResult] = []
+    interrupted, stopped, lost = False, "", False
+    with _runner(options, policy, begun) as runner:
+        make_folder(root)
+        write_atomically(root / PROTOCOL_NAME, protocol.text.encode())
+        try:
+            for problems in protocol.problems:
+                job = _Job.of(problems, protocol.name, runner)
+                folder = _folder(root, protocol, problems)
+                with _open(folder, job, policy, runner.device, options) as run:
+                    note(
+                        f"run {folder}: {job.problem_type} on {runner.device.name}, "
+                        f"{job.kernels} kernels, {job.measurements:,} measurements"
+                    )
+                    bench = ProtocolBench(run, runner, job.problem_of, job.measurements, end, show)
+                    groups: list[GroupResult] = []
+                    try:
+                        groups += job.carry_out(bench, folder)
+                    finally:
+                        results.append(_result(run, job, bench, groups))
+        except KeyboardInterrupt:
+            interrupted = True
+        except TimeIsUpError:
+            stopped = f"the time limit of {limit:g} s is over"
+        except DeviceGoneError as error:
+            stopped, lost = str(error), True
+        device = runner.device
+    return ProtocolResult(
+        file=options.file,
+        root=root,
+        device=device,
+        runs=tuple(results),
+        seconds=time.monotonic() - started,
+        interrupted=interrupted,
+        stopped=stopped,
+        lost=lost,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    """One problem type on one device, with the plans of its groups."""
+
+    problems: Problems
+    name: str
+    text: str
+    space: Space
+    family: KernelFamily
+    plans: tuple[Plan, ...]
+
+    @classmethod
+    def of(cls, problems: Problems, name: str, runner: WorkerRunner) -> _Job:
+        contraction = problems.contraction
+        text = space_text(Path(name).stem, problems.groups)
+        names = outside_names(runner.device, contraction.precision)
+        space = parse_space(text, name).bind(names)
+        plans = tuple(
+            plan(group, lambda config: _fits(config, space, contraction))
+            for group in problems.groups
+        )
+        return cls(
+            problems=problems, name=name, text=text, space=space, family=_FAMILY, plans=plans
+        )
+
+    @property
+    def problem_type(self) -> str:
+        return problem_type_name(self.problems.contraction)
+
+    @property
+    def kernels(self) -> int:
+        return len(dict.fromkeys(config for one in self.plans for config in one.configs))
+
+    @property
+    def measurements(self) -> int:
+        return sum(one.measurements for one in self.plans)
+
+    def problem_of(self, size: Size) -> Problem:
+        return problem_of_size(self.problems.contraction, size.extents)
+
+    def carry_out(self, bench: ProtocolBench, folder: Path) -> Iterator[GroupResult]:
+        """All seven steps of one group after the other."""
+        for group in self.problems.groups:
+            steps = run_steps(group, bench.judge, self._accepts)
+            kernels = bench.finish(steps.kernels, group.final_sizes)
+            if not kernels:
+                refused = sum(report.refused for report in steps.reports)
+                raise NoCorrectConfigError(
+                    f"{folder}: no kernel is left ({refused} refused, {bench.failed} failed"
+                    f"{bench.first_failure})"
+                )
+            last = StepReport(FINAL_STEP, len(steps.kernels), 0, len(kernels))
+            yield self._group((*steps.reports, last), kernels, group)
+
+    def planned(self) -> PlannedRun:
+        groups = zip(self.plans, self.problems.groups, strict=True)
+        return PlannedRun(
+            problem=self.problem_type,
+            groups=tuple(self._group(one.reports, one.kernels, group) for one, group in groups),
+            kernels=self.kernels,
+            measurements=self.measurements,
+        )
+
+    def estimate(self, runner: WorkerRunner, options: ProtocolOptions) -> float:
+        """Seconds for all of it, from a few kernels that are measured here."""
+        sizes = [size for one in self.plans for size in one.all_sizes]
+        problems = sorted((self.problem_of(size) for size in sizes), key=lambda p: p.flops)
+        if not sizes:
+            raise NoCorrectConfigError(f"{self.name}: no kernel of {self.problem_type} is left")
+        small = [problem for problem in problems if problem.flops <= _PROBE_FLOPS]
+        configs = self.plans[0].configs
+        probes = dict.fromkeys((configs[0], configs[len(configs) // 2], configs[-1]))
+        pace = _pace(runner, small[-1] if small else problems[0], tuple(probes))
+        builders = max(1, runner.ahead)
+        return pace.seconds(self.kernels / builders, problems) + options.rest_seconds * len(sizes)
+
+    def _accepts(self, config: Config) -> bool:
+        return _fits(config, self.space, self.problems.contraction)
+
+    def _group(
+        self, steps: tuple[StepReport, ...], kernels: tuple[Config, ...], group: Group
+    ) -> GroupResult:
+        contraction = self.problems.contraction
+        return GroupResult(
+            steps=steps,
+            kernels=tuple(self.family.generate(contraction, one).name for one in kernels),
+            sizes=len(group.final_sizes),
+        )
+
+
+def _fits(config: Config, space: Space, contraction: Contraction) -> bool:
+    """Whether a kernel respects the device's limits and can be written."""
+    if config not in space:
+        return False
+    try:
+        _FAMILY.generate(contraction, config)
+    except UsageError:
+        return False
+    return True
+
+
+def _read(file: Path) -> Protocol:
+    return parse_protocol(read_text(file), str(file))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Policy:
+    """How everything is measured, whatever is measured."""
+
+    timing: Timing
+    seed: int
+
+
+def _policy(options: ProtocolOptions, protocol: Protocol, begun: RunInfo | None = None) -> _Policy:
+    """Take what was asked for, or what a resumed run was begun with; the two must agree."""
+    timing = Timing(
+        warmups=WARMUPS,
+        samples=options.samples or protocol.samples or DEFAULT_SAMPLES,
+        build_timeout_seconds=options.build_timeout_seconds or 60.0,
+        run_timeout_seconds=options.run_timeout_seconds or 30.0,
+    )
+    if begun is None:
+        return _Policy(timing=timing, seed=options.seed or 0)
+    for option, given, recorded in (
+        ("--seed", options.seed, begun.seed),
+        ("--samples", options.samples, begun.timing.samples),
+        ("--build-timeout", options.build_timeout_seconds, begun.timing.build_timeout_seconds),
+        ("--run-timeout", options.run_timeout_seconds, begun.timing.run_timeout_seconds),
+    ):
+        if given is not None and given != recorded:
+            raise UsageError(
+                f"{options.folder}: was begun with {option} {recorded:g}, got {given:g} "
+                "(leave it out to resume, or begin another run)"
+            )
+    return _Policy(timing=begun.timing, seed=begun.seed)
+
+
+def _runner(
+    options: ProtocolOptions, policy: _Policy, begun: RunInfo | None = None
+) -> WorkerRunner:
+    recorded = "auto" if begun is None else begun.device.uuid or begun.device.name
+    runner = WorkerRunner(
+        options.device or recorded,
+        _FAMILY,
+        build_timeout_seconds=policy.timing.build_timeout_seconds,
+        run_timeout_seconds=policy.timing.run_timeout_seconds,
+        samples=policy.timing.samples,
+        seed=policy.seed,
+        rest_seconds=options.rest_seconds,
+        builders=options.builders,
+    )
+    if begun is not None and runner.device.identity != begun.device.identity:
+        runner.close()
+        raise UsageError(
+            f"{options.folder}: was measured on {begun.device.identity}, this is "
+            f"{runner.device.identity}; begin another run"
+        )
+    return runner
+
+
+def _pace(runner: WorkerRunner, problem: Problem, configs: Sequence[Config]) -> Pace:
+    """Build and measure some kernels; the slower half of them is taken for all."""
+    paces = []
+    for config in configs:
+        began = time.monotonic()
+        first = runner.run(problem, config)
+        between = time.monotonic()
+        second = runner.run(problem, config)
+        again = time.monotonic() - between
+        if second.median is None:
+            raise NoCorrectConfigError(f"{problem.label}: {first.kernel}: {first.message}")
+        launches = len(second.seconds) + WARMUPS
+        paces.append(
+            Pace(
+                build_seconds=max(0.0, between - began - again),
+                flops_per_second=problem.flops / second.median,
+                launches=launches,
+                other_seconds=max(0.0, again - launches * second.median),
+            )
+        )
+    return sorted(paces, key=lambda pace: pace.build_seconds)[len(paces) // 2]
+
+
+def _root(options: ProtocolOptions, protocol: Protocol) -> Path:
+    """The folder of the runs: it holds the protocol's text, or gets it."""
+    date = datetime.now(UTC).strftime("%Y-%m-%d")
+    root = options.folder or RUNS / f"{date}-{options.file.stem}"
+    kept = root / PROTOCOL_NAME
+    if options.resume:
+        if not kept.exists():
+            raise UsageError(f"{root}: holds no run of a protocol (it has no {PROTOCOL_NAME})")
+        if read_text(kept) != protocol.text:
+            raise UsageError(f"{root}: was begun with another text of {options.file.name}")
+        return root
+    if kept.exists() or (root / INFO_NAME).exists():
+        raise UsageError(
+            f"{root}: holds a run already; go on with --resume, or give another --run"
+        )
+    return root
+
+
+def _folder(root: Path, protocol: Protocol, problems: Problems) -> Path:
+    """A single problem type's run is the root itself."""
+    alone = len(protocol.problems) == 1
+    return root if alone else root / problem_type_name(problems.contraction)
+
+
+def _begun(root: Path, protocol: Protocol) -> RunInfo | None:
+    """What the first run was begun with; None if the protocol was cut off before that."""
+    folder = _folder(root, protocol, protocol.problems[0])
+    return read_info(folder) if (folder / INFO_NAME).exists() else None
+
+
+def _open(
+    folder: Path, job: _Job, policy: _Policy, device: DeviceInfo, options: ProtocolOptions
+) -> Run:
+    """Go on with the run of a problem type, or make it."""
+    if (folder / INFO_NAME).exists():
+        return Run.resume(folder)
+    final_sizes = merge_sizes(s for group in job.problems.groups for s in group.final_sizes)
+    step_sizes = merge_sizes(s for group in job.problems.groups for s in group.step_sizes)
+    info = RunInfo(
+        mltune_version=__version__,
+        command=options.command,
+        contraction=job.problems.contraction,
+        sizes=step_sizes or final_sizes,
+        cross_sizes=final_sizes if step_sizes else (),
+        space=options.file.name,
+        space_text=job.text,
+        family=_FAMILY.name,
+        device=device,
+        seed=policy.seed,
+        budget=job.kernels,
+        sampler=SAMPLER,
+        timing=policy.timing,
+    )
+    return Run.create(folder, info)
+
+
+def _result(run: Run, job: _Job, bench: ProtocolBench, groups: Sequence[GroupResult]) -> RunResult:
+    best = best_by_problem(run.store.measurements())
+    return RunResult(
+        folder=run.folder,
+        problem=job.problem_type,
+        groups=tuple(groups),
+        trials=bench.trials,
+        failed=bench.failed,
+        best=tuple(best[one] for one in run.info.cross_problems if one in best),
+    )

@@ -1,0 +1,241 @@
+"""Tensile's protocol on PoCL: measured once, then cut off everywhere and gone on with."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from mltune.errors import NoCorrectConfigError, UsageError
+from mltune.problem import Problem
+from mltune.record import Measurement
+from mltune.record.run import Run
+from mltune.runner import ReplayRunner, Runner
+from mltune.space.config import Config
+from mltune.workflow.protocol import PROTOCOL_NAME, ProtocolOptions, plan_protocol, run_protocol
+from mltune.workflow.protocol_result import ProtocolResult
+
+ALL_STEPS = """
+GlobalParameters: {SyncsPerBenchmark: 2}
+BenchmarkProblems:
+  -
+    - {OperationType: GEMM, DataType: s}
+    - InitialSolutionParameters:
+        - WorkGroup: [[2, 2, 1]]
+        - ThreadTile: [[4, 4]]
+        - LoopUnroll: [1]
+        - DepthU: [8]
+      BenchmarkCommonParameters:
+        - ProblemSizes:
+          - Exact: [24, 24, 24]
+        - PrefetchGlobalRead: [False, True]
+      ForkParameters:
+        - WorkGroup: [[2, 2, 1], [4, 2, 1], [4000, 4000, 1]]
+        - ThreadTile: [[4, 4], [2, 4]]
+      BenchmarkForkParameters:
+        - VectorWidth: [1, 2]
+      JoinParameters: [MacroTile]
+      BenchmarkJoinParameters:
+        - ProblemSizes:
+          - Exact: [40, 24, 16]
+        - WorkGroupMapping: [1, 8]
+      BenchmarkFinalParameters:
+        - ProblemSizes:
+          - Range: [[8, 16, 40], 0, [16]]
+          - Exact: [33, 17, 9]
+"""
+KEPT = [1, 1, 4, 4, 3, 3, 3]
+"""After each step: 2 * 2 kernels of the fork fit the device, of 3 different macro tiles."""
+
+
+def options(place: Path, text: str = ALL_STEPS, **more: object) -> ProtocolOptions:
+    file = place / "asked.yaml"
+    file.write_text(text)
+    given = {"device": "Portable Computing Language", "builders": 0, "folder": place / "run"}
+    return ProtocolOptions(file=file, **(given | more))  # type: ignore[arg-type]
+
+
+def run(asked: ProtocolOptions) -> ProtocolResult:
+    return run_protocol(asked, lambda progress: None, lambda line: None)
+
+
+def rows(folder: Path) -> list[Measurement]:
+    with Run.open(folder) as opened:
+        return opened.store.measurements()
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> ProtocolResult:
+    """The protocol, measured to its end."""
+    return run(options(tmp_path_factory.mktemp("finished")))
+
+
+def test_every_step_keeps_what_the_paper_says(finished: ProtocolResult) -> None:
+    (result,) = finished.runs
+    (group,) = result.groups
+
+    assert [step.kept for step in group.steps] == KEPT
+    assert [step.compared for step in group.steps] == [0, 2, 0, 4 * 2, 4, 3 * 2, 3]
+    assert [step.refused for step in group.steps] == [0, 0, 2, 0, 0, 0, 0]
+    assert len(group.kernels) == 3
+    assert [one.problem.label for one in result.best] == [
+        "24x24x24", "40x24x16", "8x8x16", "24x24x16", "40x40x16", "33x17x9",
+    ]  # fmt: skip
+
+
+def test_the_last_step_measures_every_kernel_left_on_every_size(
+    finished: ProtocolResult,
+) -> None:
+    final = [row for row in rows(finished.root) if row.phase == "final"]
+
+    assert len(final) == 3 * 4
+    assert len({(row.kernel, row.problem) for row in final}) == len(final)
+    assert {row.kernel for row in final} == set(finished.runs[0].groups[0].kernels)
+
+
+class Cut:
+    """A runner of recorded times that is interrupted after some of them."""
+
+    def __init__(self, recorded: ReplayRunner, after: int) -> None:
+        self._recorded = recorded
+        self._left = after
+        self.device = recorded.device
+        self.ahead = 0
+        self.measured_while_building = None
+
+    def run(
+        self,
+        problem: Problem,
+        config: Config,
+        *,
+        to_beat: float | None = None,
+        checked: bool = False,
+    ) -> Measurement:
+        if self._left == 0:
+            raise KeyboardInterrupt
+        self._left -= 1
+        return self._recorded.run(problem, config, to_beat=to_beat, checked=checked)
+
+    def prepare(self, problem: Problem, config: Config) -> None:
+        self._recorded.prepare(problem, config)
+
+    def close(self) -> None:
+        pass
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def test_cut_off_after_every_measurement_it_ends_the_same(
+    finished: ProtocolResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = rows(finished.root)
+    whole = {(row.phase, row.config, row.problem) for row in recorded}
+    replay = ReplayRunner(recorded, finished.device)
+    for cut in range(0, len(recorded), 3):  # the steps measure 2 to 12 times each
+        folder = tmp_path / f"cut-{cut}"
+        folder.mkdir()
+        for after, resume in ((cut, False), (-1, True)):
+            again = partial(Cut, replay, after)
+            monkeypatch.setattr(
+                "mltune.workflow.protocol.WorkerRunner", lambda *_, make=again, **__: make()
+            )
+            result = run(options(folder, resume=resume, device=None))
+            assert result.interrupted is (after == cut)
+
+        assert result.runs[0].groups == finished.runs[0].groups
+        measured = [(row.phase, row.config, row.problem) for row in rows(folder / "run")]
+        assert len(measured) == len(whole)
+        assert set(measured) == whole
+
+
+SEVERAL = """
+GlobalParameters: {SyncsPerBenchmark: 1}
+BenchmarkProblems:
+  -
+    - {DataType: s}
+    -
+      ForkParameters:
+        - WorkGroup: [[2, 2, 1]]
+        - ThreadTile: [[4, 4], [2, 4]]
+        - DepthU: [8]
+        - LoopUnroll: [1]
+        - PrefetchGlobalRead: [False]
+      BenchmarkFinalParameters:
+        - ProblemSizes:
+          - Range: [[8, 8, 16], 0, [16]]
+    -
+      ForkParameters:
+        - WorkGroup: [[2, 2, 1]]
+        - ThreadTile: [[4, 4]]
+        - DepthU: [8]
+        - LoopUnroll: [1]
+        - PrefetchGlobalRead: [False]
+      BenchmarkFinalParameters:
+        - ProblemSizes:
+          - Exact: [33, 17, 9]
+  -
+    - {DataType: s, TransposeA: True, Batched: True}
+    -
+      ForkParameters:
+        - WorkGroup: [[2, 2, 1]]
+        - DepthU: [8]
+        - LoopUnroll: [1]
+        - PrefetchGlobalRead: [False]
+      BenchmarkFinalParameters:
+        - ProblemSizes:
+          - Exact: [8, 8, 2, 16]
+"""
+
+
+def test_groups_share_a_run_and_problem_types_have_their_own(tmp_path: Path) -> None:
+    result = run(options(tmp_path, SEVERAL))
+
+    assert [one.folder.name for one in result.runs] == ["sgemm_nn", "sgemm_tn_batched"]
+    counts = [[group.steps[-1].kept for group in one.groups] for one in result.runs]
+    assert counts == [[2, 1], [1]]
+    measured = [(row.kernel, row.problem.label) for row in rows(result.runs[0].folder)]
+    assert len(measured) == len(set(measured)) == 2 * 2 + 1
+    assert (result.root / PROTOCOL_NAME).read_text() == SEVERAL
+
+
+def test_a_plan_counts_what_the_run_then_does(finished: ProtocolResult, tmp_path: Path) -> None:
+    planned = plan_protocol(options(tmp_path))
+
+    (one,) = planned.runs
+    assert [step.kept for step in one.groups[0].steps] == KEPT
+    assert one.measurements == len(rows(finished.root))
+    assert one.kernels == finished.runs[0].trials
+    assert planned.seconds > 0
+
+
+def test_another_text_or_folder_is_refused(finished: ProtocolResult, tmp_path: Path) -> None:
+    for text, resume, message in (
+        (ALL_STEPS, False, "holds a run already; go on with --resume"),
+        (SEVERAL, True, "was begun with another text of asked.yaml"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            run(options(tmp_path, text, resume=resume, folder=finished.root))
+    with pytest.raises(UsageError, match=r"was begun with --samples 2, got 3 \(leave it out"):
+        run(options(tmp_path, resume=True, samples=3, folder=finished.root))
+    with pytest.raises(UsageError, match="holds no run of a protocol"):
+        run(options(tmp_path, resume=True))
+
+
+def test_a_group_without_any_kernel_is_told(tmp_path: Path) -> None:
+    text = SEVERAL.replace("DepthU: [8]", "DepthU: [1000000]")
+
+    with pytest.raises(NoCorrectConfigError, match="no kernel is left"):
+        run(options(tmp_path, text))
+
+
+def test_no_measurement_begins_after_the_time_limit(tmp_path: Path) -> None:
+    result = run(options(tmp_path, SEVERAL, time_limit_seconds=1e-9))
+
+    assert result.stopped == "the time limit of 1e-09 s is over"
+    assert result.exit_code == 0
+    assert rows(result.root / "sgemm_nn") == []
