@@ -20,6 +20,7 @@ class DeviceInfo:
         uuid: the device's UUID in hex, or empty where the driver does not tell.
         wave_size: work-items that run in lock step (a warp, a wavefront); 1 on a CPU.
         clock_mhz: the driver's maximum clock; 0 where it does not tell.
+        compute_capability: of an NVIDIA GPU, times ten: 90 for 9.0; 0 on every other device.
     """
 
     name: str
@@ -33,6 +34,7 @@ class DeviceInfo:
     compute_units: int
     clock_mhz: int
     wave_size: int
+    compute_capability: int = 0
     max_work_group_size: int
     max_work_item_sizes: tuple[int, int, int]
     local_mem_bytes: int
@@ -62,6 +64,7 @@ class DeviceInfo:
         return {
             "compute_units": self.compute_units,
             "wave_size": self.wave_size,
+            "compute_capability": self.compute_capability,
             "max_work_group_size": self.max_work_group_size,
             "max_work_item_size_0": self.max_work_item_sizes[0],
             "max_work_item_size_1": self.max_work_item_sizes[1],
@@ -117,6 +120,7 @@ def limit_names() -> frozenset[str]:
         {
             "compute_units",
             "wave_size",
+            "compute_capability",
             "max_work_group_size",
             "max_work_item_size_0",
             "max_work_item_size_1",

@@ -28,6 +28,7 @@ def describe(device: cl.Device) -> DeviceInfo:
         compute_units=device.max_compute_units,
         clock_mhz=device.max_clock_frequency,
         wave_size=_wave_size(device, extensions),
+        compute_capability=_compute_capability(device, extensions),
         max_work_group_size=device.max_work_group_size,
         max_work_item_sizes=(sizes[0], sizes[1], sizes[2]),
         local_mem_bytes=device.local_mem_size,
@@ -62,6 +63,12 @@ def _wave_size(device: cl.Device, extensions: tuple[str, ...]) -> int:
     program = cl.Program(cl.Context([device]), source).build()
     multiple = cl.kernel_work_group_info.PREFERRED_WORK_GROUP_SIZE_MULTIPLE
     return cast(int, cl.Kernel(program, "wave").get_work_group_info(multiple, device))
+
+
+def _compute_capability(device: cl.Device, extensions: tuple[str, ...]) -> int:
+    if "cl_nv_device_attribute_query" not in extensions:
+        return 0
+    return int(device.compute_capability_major_nv) * 10 + int(device.compute_capability_minor_nv)
 
 
 def _bus_address(device: cl.Device, extensions: tuple[str, ...]) -> str:

@@ -1,6 +1,9 @@
 """The kernel families by name."""
 
 from mltune.kernel.kernel import KernelFamily
+from mltune.kernel.mma import MmaFamily
 from mltune.kernel.tiled import TiledFamily
 
-FAMILIES: dict[str, KernelFamily] = {family.name: family for family in (TiledFamily(),)}
+FAMILIES: dict[str, KernelFamily] = {
+    family.name: family for family in (TiledFamily(), MmaFamily())
+}

@@ -23,8 +23,10 @@ ABBREVIATIONS: dict[str, str] = {
     "loop_unroll": "LU",
     "max_registers": "MR",
     "multiply_add": "MA",
+    "partial_sum_terms": "PST",
     "prefetch_global_read": "PGR",
     "prefetch_local_read": "PLR",
+    "swizzle": "SZ",
     "vector_access": "VA",
     "vector_width": "VW",
     "vector_width_b": "VWB",
@@ -32,12 +34,19 @@ ABBREVIATIONS: dict[str, str] = {
 }
 """Parameters whose value stands behind an abbreviation of its own."""
 
-PAIRS: dict[str, str] = {"thread_tile": "TT", "wave_lanes": "WL", "work_group": "WG"}
+PAIRS: dict[str, str] = {
+    "thread_tile": "TT",
+    "wave_lanes": "WL",
+    "wave_tile": "WT",
+    "waves": "WV",
+    "work_group": "WG",
+}
 """Parameters that end in _0 and _1; their two numbers stand together."""
 
 _DEPTH = "depth_u"
 _DIGITS = "[0-9]{1,18}"
-_REQUIRED = ("work_group_0", "work_group_1", "thread_tile_0", "thread_tile_1", _DEPTH)
+_MACRO_TILES = (("work_group", "thread_tile"), ("waves", "wave_tile"))
+"""Pairs of parameters whose products are a macro tile's sides."""
 
 
 def kernel_name(contraction: Contraction, config: Config) -> str:
@@ -59,10 +68,10 @@ def kernel_name(contraction: Contraction, config: Config) -> str:
             words[ABBREVIATIONS[parameter]] = f"{ABBREVIATIONS[parameter]}{value}"
         else:
             raise UsageError(f"kernel name: parameter '{parameter}' has no abbreviation")
-    words["WG"] += f"x{config.int('local_split_u') if 'local_split_u' in config else 1}"
-    tile = [
-        config.int(f"work_group_{axis}") * config.int(f"thread_tile_{axis}") for axis in (0, 1)
-    ]
+    if "WG" in words:
+        words["WG"] += f"x{config.int('local_split_u') if 'local_split_u' in config else 1}"
+    count, each = next(pair for pair in _MACRO_TILES if f"{pair[0]}_0" in config)
+    tile = [config.int(f"{count}_{axis}") * config.int(f"{each}_{axis}") for axis in (0, 1)]
     macro = f"MT{tile[0]}x{tile[1]}x{config.int(_DEPTH)}"
     return "_".join((contraction.canonical().name, macro, *(words[key] for key in sorted(words))))
 
@@ -94,9 +103,10 @@ def parse_kernel_name(name: str) -> tuple[Contraction, Config]:
         else:
             raise UsageError(f"kernel name: cannot read '{word}' in '{name}'")
     config = Config.of(values)
-    if (
-        any(parameter not in config for parameter in _REQUIRED)
-        or kernel_name(contraction, config) != name
-    ):
+    is_whole = any(
+        all(f"{stem}_{axis}" in config for stem in stems_of_one for axis in (0, 1))
+        for stems_of_one in _MACRO_TILES
+    )
+    if not is_whole or _DEPTH not in config or kernel_name(contraction, config) != name:
         raise UsageError(f"kernel name: '{name}' is not canonical")
     return contraction, config

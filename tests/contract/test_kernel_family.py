@@ -5,24 +5,38 @@ several batch, free and summation indices. For the long form:
 `MLTUNE_BATTERY_CONFIGS=200 MLTUNE_BATTERY_CONTRACTIONS=300 pytest -k random` on this file.
 """
 
-import math
 import os
 import random
+from collections.abc import Iterator
 
 import pytest
 
 from mltune.errors import UnsupportedError, UsageError
-from mltune.kernel.families import FAMILIES
-from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
+from mltune.kernel import KernelFamily
+from mltune.kernel.families import FAMILIES as SHIPPED
+from mltune.problem import Precision, gemm
 from mltune.record import Status
 from mltune.runner import WorkerRunner
 from mltune.space import Config
+from tests.plain_mma import PlainMmaFamily
+from tests.random_problems import (
+    random_contraction,
+    random_gemm,
+    random_sizes,
+    random_strides,
+)
 
 CONFIGS = int(os.environ.get("MLTUNE_BATTERY_CONFIGS", "12"))
 PROBLEMS_PER_CONFIG = 10
-PRIMES = (2, 3, 5, 7, 11, 13, 17, 31, 61, 67, 127, 131, 251, 257, 293)
-SCALARS = (0.0, 1.0, -0.75, 2.5)
 CONTRACTIONS = int(os.environ.get("MLTUNE_BATTERY_CONTRACTIONS", "12"))
+FAMILIES: dict[str, KernelFamily] = {**SHIPPED, "mma": PlainMmaFamily()}
+PRECISIONS = {
+    "tiled": tuple(Precision),
+    "mma": (Precision.HALF, Precision.SINGLE, Precision.DOUBLE),
+}
+EXTENT = {"tiled": 300, "mma": 100}
+PRODUCTS = {"tiled": 20_000, "mma": 1_000}
+"""What PoCL computes in a moment."""
 _WIDTHS = ("vector_width", "vector_width_b", "global_read_vector_width")
 
 
@@ -71,72 +85,61 @@ def _tiled_config(rng: random.Random, precision: Precision) -> Config:
         return Config.of(values)
 
 
-RANDOM_CONFIGS = {"tiled": _tiled_config}
+def _mma_config(rng: random.Random, precision: Precision) -> Config:
+    """Any config that `mma` accepts in a precision, small enough for PoCL."""
+    while True:
+        values: dict[str, int | str] = {
+            "waves_0": rng.choice((1, 2)),
+            "waves_1": rng.choice((1, 2, 4)),
+            "wave_tile_0": rng.choice((16, 32)),
+            "wave_tile_1": rng.choice((16, 32)),
+            "depth_u": rng.choice((8, 16, 32, 64)),
+            "local_buffers": rng.choice((2, 3, 4)),
+            "work_group_mapping": rng.choice((1, 2, 7)),
+        }
+        optional: dict[str, int | str] = {
+            "prefetch_local_read": rng.choice((0, 1)),
+            "partial_sum_terms": rng.choice((0, 16, 32, 64)),
+            "swizzle": rng.choice((0, 1)),
+        }
+        values |= {name: value for name, value in optional.items() if rng.random() < 0.6}
+        products = 3 if precision is Precision.SINGLE else 1
+        most = 12 if precision is Precision.DOUBLE else 48
+        terms = max(int(values["depth_u"]), int(values.get("partial_sum_terms", 0)))
+        sums = int(values["wave_tile_0"]) * int(values["wave_tile_1"])
+        if products * terms // (16 if precision is Precision.HALF else 8) * sums // 128 > most:
+            continue  # PoCL compiles so many barriers for a minute
+        try:
+            FAMILIES["mma"].generate(gemm(precision), Config.of(values))
+        except UsageError:
+            continue
+        return Config.of(values)
+
+
+RANDOM_CONFIGS = {"tiled": _tiled_config, "mma": _mma_config}
 """How to draw a config of each family."""
 
 
-def _extent(rng: random.Random, multiple: int) -> int:
-    """From 1 to 300, mostly 1, primes, and multiples of a tile's side with neighbours."""
-    kind = rng.randrange(5)
-    if kind == 0:
-        return 1
-    if kind == 1:
-        return rng.choice(PRIMES)
-    if kind == 2:
-        return rng.randint(1, 300)
-    around = multiple * rng.randint(1, max(1, 300 // multiple)) + rng.choice((-1, 0, 1))
-    return min(max(around, 1), 300)
-
-
-def _twins(precision: Precision, trans: str, batched: bool) -> tuple[Contraction, ...]:
-    """The problem types, column- and row-major, that one kernel computes."""
-    column = gemm(precision, trans[0], trans[1], "column", batched)
-    letters = "ntc" if precision.is_complex else "nt"
-    rows = (gemm(precision, a, b, "row", batched) for a in letters for b in letters)
-    return (column, *(row for row in rows if row.canonical() == column))
-
-
-def _problem(rng: random.Random, contraction: Contraction, tile: tuple[int, int, int]) -> Problem:
-    m, n, k = (_extent(rng, side) for side in tile)
-    packed = gemm_problem(contraction, m, n, k)
-
-    def leading(tensor: str) -> int:
-        return packed.extents(tensor)[0] + rng.choice((0, 0, 1, 3, 4, 16))
-
-    return gemm_problem(
-        contraction,
-        m,
-        n,
-        k,
-        rng.randint(1, 3) if contraction.batch_indices else 1,
-        lda=leading("a"),
-        ldb=leading("b"),
-        ldc=leading("c"),
-        offset_a=rng.choice((0, 0, 1, 4, 37)),
-        offset_b=rng.choice((0, 0, 1, 4, 37)),
-        offset_c=rng.choice((0, 0, 1, 4, 37)),
-        alpha=rng.choice(SCALARS),
-        beta=rng.choice(SCALARS),
-    )
+@pytest.fixture(scope="module")
+def checker(device_spec: str) -> Iterator[WorkerRunner]:
+    """A runner that is in no hurry, and takes one sample."""
+    with WorkerRunner(device_spec, FAMILIES["tiled"], samples=1) as runner:
+        yield runner
 
 
 @pytest.mark.parametrize("family", list(FAMILIES))
 @pytest.mark.parametrize("number", range(CONFIGS))
-def test_random_problems_come_out_right(
-    pocl_runner: WorkerRunner, family: str, number: int
-) -> None:
+def test_random_problems_come_out_right(checker: WorkerRunner, family: str, number: int) -> None:
     rng = random.Random(f"{family} {number}")
-    precision = list(Precision)[number % len(Precision)]
-    letters = "ntc" if precision.is_complex else "nt"
-    trans = rng.choice(letters) + rng.choice(letters)
-    types = _twins(precision, trans, rng.random() < 0.2)
+    precision = PRECISIONS[family][number % len(PRECISIONS[family])]
+    types = random_gemm(rng, precision)
     config = RANDOM_CONFIGS[family](rng, precision)
     kernel = FAMILIES[family].generate(types[0], config)
     tile = (*kernel.macro_tile, config.int("depth_u"))
 
     for _ in range(PROBLEMS_PER_CONFIG):
-        problem = _problem(rng, rng.choice(types), tile)
-        measurement = pocl_runner.run_kernel(problem, kernel)
+        problem = random_sizes(rng, rng.choice(types), tile, EXTENT[family])
+        measurement = checker.run_kernel(problem, kernel)
 
         assert measurement.status is Status.OK, f"{kernel.name} {problem}: {measurement.message}"
         assert measurement.max_error is not None
@@ -144,69 +147,18 @@ def test_random_problems_come_out_right(
         assert measurement.max_error <= measurement.error_bound
 
 
-def _contraction(rng: random.Random, precision: Precision) -> Contraction:
-    """Up to three batch indices, three free ones of each side and three sums, in any order."""
-    batch, free_a, free_b, summed = (rng.randint(low, 3) for low in (0, 1, 1, 1))
-    in_c = [*("batch" for _ in range(batch)), *("a" for _ in range(free_a))]
-    in_c += ["b" for _ in range(free_b)]
-    rng.shuffle(in_c)
-    sums = range(len(in_c), len(in_c) + summed)
-
-    def assigned(side: str) -> tuple[int, ...]:
-        indices = [i for i, kind in enumerate(in_c) if kind in ("batch", side)] + list(sums)
-        rng.shuffle(indices)
-        return tuple(indices)
-
-    return Contraction(
-        precision=precision,
-        index_assignments_a=assigned("a"),
-        index_assignments_b=assigned("b"),
-        num_indices_c=len(in_c),
-        conjugate_a=precision.is_complex and rng.random() < 0.3,
-        conjugate_b=precision.is_complex and rng.random() < 0.3,
-    )
-
-
-def _few(rng: random.Random, count: int) -> tuple[int, ...]:
-    """Extents whose product PoCL computes in a moment."""
-    while True:
-        sizes = tuple(rng.choice((1, 1, 2, 3, 4, 5, 7, 9)) for _ in range(count))
-        if math.prod(sizes) <= 20_000:
-            return sizes
-
-
-def _loose(rng: random.Random, extents: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides of a tensor with a gap after some of its dimensions."""
-    strides, step = [], rng.choice((1, 1, 1, 2))
-    for extent in extents:
-        strides.append(step)
-        step *= extent + rng.choice((0, 0, 1, 3))
-    return tuple(strides)
-
-
 @pytest.mark.parametrize("family", list(FAMILIES))
 @pytest.mark.parametrize("number", range(CONTRACTIONS))
 def test_random_contractions_come_out_right(
-    pocl_runner: WorkerRunner, family: str, number: int
+    checker: WorkerRunner, family: str, number: int
 ) -> None:
     rng = random.Random(f"{family} contraction {number}")
-    precision = list(Precision)[number % len(Precision)]
-    contraction = _contraction(rng, precision)
+    precision = PRECISIONS[family][number % len(PRECISIONS[family])]
+    contraction = random_contraction(rng, precision)
     kernel = FAMILIES[family].generate(contraction, RANDOM_CONFIGS[family](rng, precision))
-    sizes = _few(rng, contraction.num_indices)
-    packed = Problem(contraction=contraction, sizes=sizes)
-    problem = Problem(
-        contraction=contraction,
-        sizes=sizes,
-        strides_a=_loose(rng, packed.extents("a")),
-        strides_b=_loose(rng, packed.extents("b")),
-        strides_c=_loose(rng, packed.extents("c")),
-        offset_a=rng.choice((0, 5)),
-        alpha=rng.choice(SCALARS),
-        beta=rng.choice(SCALARS),
-    )
+    problem = random_strides(rng, contraction, PRODUCTS[family])
 
-    measurement = pocl_runner.run_kernel(problem, kernel)
+    measurement = checker.run_kernel(problem, kernel)
 
     assert measurement.status is Status.OK, f"{kernel.name} {problem}: {measurement.message}"
 

@@ -10,6 +10,7 @@ def gpu_names() -> dict[str, int]:
     return {
         "compute_units": 132,
         "wave_size": 32,
+        "compute_capability": 90,
         "max_work_group_size": 1024,
         "max_work_item_size_0": 1024,
         "max_work_item_size_1": 1024,

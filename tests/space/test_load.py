@@ -3,10 +3,12 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mltune.errors import UsageError
-from mltune.problem import Precision
+from mltune.kernel.families import FAMILIES
+from mltune.problem import Precision, gemm
 from mltune.resources import data_folder
 from mltune.space.load import load_space, parse_space
 from mltune.space.names import precision_names
@@ -183,3 +185,22 @@ def test_shipped_spaces_bind(name: str, precision: Precision, gpu_names: dict[st
     assert loaded.name == name
     assert space.size > 10_000
     assert all(parameter.meaning for parameter in space.parameters)
+
+
+@pytest.mark.parametrize("precision", [Precision.HALF, Precision.SINGLE, Precision.DOUBLE])
+def test_the_tensor_cores_space_binds_to_kernels(
+    precision: Precision, gpu_names: dict[str, int]
+) -> None:
+    loaded = load_space(data_folder("spaces") / "mma-nvidia.yaml")
+    space = loaded.bind({**gpu_names, **precision_names(precision)})
+
+    assert space.size > 10_000
+    for config in space.sample(np.random.default_rng(0), 100):
+        assert FAMILIES[loaded.family].generate(gemm(precision), config).config == config
+
+
+def test_the_tensor_cores_space_is_empty_elsewhere(gpu_names: dict[str, int]) -> None:
+    loaded = load_space(data_folder("spaces") / "mma-nvidia.yaml")
+
+    with pytest.raises(UsageError, match="'tensor_cores'"):
+        loaded.bind({**gpu_names, "compute_capability": 75, **precision_names(Precision.SINGLE)})

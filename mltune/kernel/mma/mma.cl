@@ -1,0 +1,188 @@
+/*
+ * ---- The kernel: C = alpha * A * B + beta * C, one macro tile of C per work-group ----
+ *
+ * Index i runs along C's shortest stride (down a column of a column-major matrix), j along the
+ * other tiled one, and l is summed. WAVES_A x WAVES_B waves of 32 lanes each compute A_WAVE x
+ * B_WAVE elements of C, by instructions that multiply 8 columns of i with 16 rows of j. The sum
+ * runs in steps of DU terms: BUFFERS tiles of A and of B are in local memory or on their way to it,
+ * while the oldest is multiplied in UNITS units.
+ *
+ * An instruction's sums are cut off, not rounded, so that errors add up. Where SUM_PAIRS is not 0,
+ * the sums of as many instructions (per part of a split number) are added to sums of their own.
+ *
+ * At the rim of C and in the last step of the sum, what lies outside counts as zero and is neither
+ * read nor written. All work-items take the same way. Sizes are below 2^31; addresses have 64
+ * bits.
+ */
+#define COLUMN(x, e)                                                                             \
+    (wave_a * A_WAVE + (x) / A_SHARE * (8 * A_SHARE) + (2 * t + (e)) * A_SHARE + (x) % A_SHARE)
+#define ROW(y) (wave_b * B_WAVE + (y) / B_SHARE * (8 * B_SHARE) + g * B_SHARE + (y) % B_SHARE)
+
+/* Begin to copy the next tiles, if there are more, into the buffer that is free. */
+#define COPY_NEXT()                                                                              \
+    do {                                                                                         \
+        if (copied < tiles) {                                                                    \
+            copy_a(tile_a + filling * A_TILE, (const __global LOCAL *)next_a, step_a, ld_a,      \
+                   item, size_i - tile_i, left, chunks_a);                                       \
+            copy_b(tile_b + filling * B_TILE, (const __global LOCAL *)next_b, step_b, ld_b,      \
+                   item, size_j - tile_j, left, chunks_b);                                       \
+            next_a += DU * term_step_a;                                                          \
+            next_b += DU * term_step_b;                                                          \
+            left -= min(left, (uint)DU);                                                         \
+        }                                                                                        \
+        COMMIT();                                                                                \
+        copied += 1;                                                                             \
+        filling = filling + 1 == BUFFERS ? 0 : filling + 1;                                      \
+    } while (0)
+
+/* Turn to the tiles that were copied after the present ones. */
+#define TURN_TO_NEXT()                                                                           \
+    do {                                                                                         \
+        buffer = buffer + 1 == BUFFERS ? 0 : buffer + 1;                                         \
+        now_a = tile_a + buffer * A_TILE;                                                        \
+        now_b = tile_b + buffer * B_TILE;                                                        \
+    } while (0)
+
+/* Split two parts of each tile into a large and a small number, or take them as they are. */
+#define SPLIT_PAIR(x, TILES)                                                                     \
+    _Pragma("unroll") for (int tile = 0; tile < TILES; ++tile)                                   \
+        _Pragma("unroll") for (int q = 0; q < 2; ++q) {                                          \
+            const FRAGMENT value = part_##x[p][tile][2 * pair + q];                              \
+            split_##x[0][tile][q] = LARGE_PART(value);                                           \
+            if (SPLITS > 1)                                                                      \
+                split_##x[SPLITS - 1][tile][q] = value - split_##x[0][tile][q];                  \
+        }
+
+__kernel __attribute__((reqd_work_group_size(THREADS, 1, 1)))
+void KERNEL_NAME(__global STORED *restrict c,
+        const __global STORED *restrict a, const __global STORED *restrict b,
+        const FACTOR alpha_argument, const FACTOR beta_argument,
+        ${arguments})
+{
+    __local LOCAL tile_a[BUFFERS * A_TILE] __attribute__((aligned(128)));
+    __local LOCAL tile_b[BUFFERS * B_TILE] __attribute__((aligned(128)));
+    INSTRUCTION_STORAGE
+    const TYPE alpha = FACTOR_VALUE(alpha_argument), beta = FACTOR_VALUE(beta_argument);
+
+    const uint item = get_local_id(0);
+    const uint lane = item % 32, g = lane / 4, t = lane % 4;
+    const uint wave_a = item / 32 % WAVES_A, wave_b = item / 32 / WAVES_A;
+
+    /* Work-groups walk over C in strips of WGM columns of tiles: those that run at the same time
+       then share more of A and B in the cache. */
+    const uint groups_0 = get_num_groups(0), groups_1 = get_num_groups(1);
+    const uint group = get_group_id(1) * groups_0 + get_group_id(0);
+    const uint strip = group / (groups_0 * WGM);
+    const uint strip_width = min((uint)WGM, groups_1 - strip * WGM);
+    const uint in_strip = group - strip * groups_0 * WGM;
+    const uint tile_i = in_strip / strip_width * A_FREE;
+    const uint tile_j = (strip * WGM + in_strip % strip_width) * B_FREE;
+
+${position}
+
+    /* A chunk is 16 bytes at a multiple of 16, a vector of C likewise. */
+    const bool chunks_a = step_a == 1 && (${places_a}) % CHUNK == 0;
+    const bool chunks_b = step_b == 1 && (${places_b}) % CHUNK == 0;
+    const bool vectors_c = step_c == 1 && (${places_c}) % VW == 0;
+
+    const ulong free_step_a = A_FREE_IS_CONTIGUOUS ? step_a : ld_a;
+    const ulong free_step_b = B_FREE_IS_CONTIGUOUS ? step_b : ld_b;
+    const ulong term_step_a = A_FREE_IS_CONTIGUOUS ? ld_a : step_a;
+    const ulong term_step_b = B_FREE_IS_CONTIGUOUS ? ld_b : step_b;
+    a += start_a + tile_i * free_step_a;
+    b += start_b + tile_j * free_step_b;
+
+    FRAGMENT part_a[1 + PLR][A_TILES][PARTS], part_b[1 + PLR][B_TILES][PARTS];
+    SUM sum[B_TILES / 2][A_TILES], partial[B_TILES / 2][A_TILES];
+#pragma unroll
+    for (int y = 0; y < B_TILES / 2; ++y)
+#pragma unroll
+        for (int x = 0; x < A_TILES; ++x)
+            sum[y][x] = partial[y][x] = (SUM)(0);
+
+    /* As in BLAS, A and B are not read if alpha is zero. */
+    const uint terms = IS_ZERO(alpha) ? 0 : size_l;
+${outer_loop}
+${few_terms}
+        /* In turns of TURN tiles; those without terms, such as the only one of an empty sum, are
+           zeros. */
+        const uint tiles = max(1u, left / (TURN * DU) + (left % (TURN * DU) > 0)) * TURN;
+        uint copied = 0, filling = 0, buffer = BUFFERS - 1;
+        const __local LOCAL *now_a, *now_b;
+#pragma unroll
+        for (int ahead = 0; ahead < BUFFERS - 1 + PLR; ++ahead)
+            COPY_NEXT();
+#if PLR
+        AWAIT(BUFFERS - 1);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        TURN_TO_NEXT();
+        READ_A(0, 0);
+        READ_B(0, 0);
+#endif
+        uint done = 0;
+        do {
+#pragma unroll
+            for (int step = 0; step < TURN * UNITS; ++step) {
+                /* With PLR the next unit travels to registers while this one is multiplied. */
+                const int p = PLR ? step & 1 : 0, unit = (step + PLR) % UNITS;
+                if (unit == 0) {
+                    AWAIT(BUFFERS - 2);
+                    /* All have read what the copies overwrite. */
+                    barrier(CLK_LOCAL_MEM_FENCE);
+                    TURN_TO_NEXT();
+                    COPY_NEXT();
+                }
+                READ_A(p ^ PLR, unit);
+                READ_B(p ^ PLR, unit);
+${multiply}
+            }
+            done += TURN;
+        } while (done < tiles);
+        /* Before the tiles are filled anew. */
+        AWAIT(0);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+#if SUM_PAIRS == 0
+#pragma unroll
+    for (int y = 0; y < B_TILES / 2; ++y)
+#pragma unroll
+        for (int x = 0; x < A_TILES; ++x)
+            sum[y][x] += partial[y][x];
+#endif
+
+    /* C is read only if beta is not zero: until then it may hold anything, NaN included. */
+    c += start_c;
+    const bool whole_c = size_i - tile_i >= A_FREE && size_j - tile_j >= B_FREE && vectors_c;
+#pragma unroll
+    for (int y = 0; y < B_TILES; ++y) {
+        const uint j = tile_j + ROW(y);
+        __global STORED *column = c + j * ld_c;
+#pragma unroll
+        for (int n = 0; n < A_TILES * 2 / VW; ++n) {
+            /* A lane has 2 A_SHARE neighbours from as many tiles. */
+            const int first = n * VW % (2 * A_SHARE), x = n * VW / (2 * A_SHARE) * A_SHARE;
+            const uint i = tile_i + COLUMN(x, 0) + first;
+            VECTOR result;
+#pragma unroll
+            for (int e = 0; e < VW; ++e) {
+                const int from = first + e;
+                const SUM four = sum[y / 2][x + from % A_SHARE];
+                ELEMENT(result, e) = alpha * ELEMENT(four, y % 2 * 2 + from / A_SHARE);
+            }
+            if (whole_c) {
+                if (!IS_ZERO(beta))
+                    result = MULTIPLY_ADD_ELEMENT(READ_C(column + i), beta, result);
+                WRITE_C(result, column + i);
+            } else if (j < size_j) {
+#pragma unroll
+                for (int e = 0; e < VW; ++e)
+                    if (i + e < size_i) {
+                        TYPE one = ELEMENT(result, e);
+                        if (!IS_ZERO(beta))
+                            one = MULTIPLY_ADD(READ_ONE(column + (i + e) * step_c), beta, one);
+                        WRITE_ONE(one, column + (i + e) * step_c);
+                    }
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+
+/*
+ * ---- $X: from global memory to the local tile ----
+ *
+ * The tile keeps the order it has in global memory: rows of ${X}_RUN chunks, a chunk being the
+ * CHUNK elements in 16 bytes, which are copied without passing through registers. Within a row
+ * the chunks change places, differently from row to row, so that the lanes of a wave find what
+ * they read together in different banks.
+ */
+static inline uint place_$x(const uint row, const uint chunk)
+{
+    return (row * ${X}_RUN + (chunk ^ ${X}_SWIZZLE(row))) * CHUNK;
+}
+
+/* Copy this work-item's share of the tile, with zeros for what lies outside of the matrix. */
+static inline void copy_$x(__local LOCAL *tile, const __global LOCAL *$x, const ulong step_$x,
+                          const ulong ld_$x, const uint item, const uint free_left,
+                          const uint terms_left, const bool chunks)
+{
+    if (chunks && free_left >= ${X}_FREE && terms_left >= DU) {
+#pragma unroll
+        for (uint n = item; n < ${X}_CHUNKS; n += THREADS)
+            copy_chunk(tile + place_$x(n / ${X}_RUN, n % ${X}_RUN),
+                       $x + n % ${X}_RUN * CHUNK + n / ${X}_RUN * ld_$x, 16);
+        return;
+    }
+    const uint rows_left = ${X}_FREE_IS_CONTIGUOUS ? terms_left : free_left;
+    const uint along_left = ${X}_FREE_IS_CONTIGUOUS ? free_left : terms_left;
+#pragma unroll 1
+    for (uint n = item; n < ${X}_CHUNKS; n += THREADS) {
+        const uint row = n / ${X}_RUN, along = n % ${X}_RUN * CHUNK;
+        const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
+        __local LOCAL *to = tile + place_$x(row, n % ${X}_RUN);
+        if (chunks) {
+            /* Where nothing is inside, nothing is read, but the address must be one. */
+            copy_chunk(to, inside > 0 ? $x + along + row * ld_$x : $x,
+                       min(inside, (uint)CHUNK) * (uint)sizeof(LOCAL));
+        } else {
+#pragma unroll 1
+            for (uint e = 0; e < CHUNK; ++e)
+                to[e] = e < inside ? $x[(along + e) * step_$x + row * ld_$x] : (LOCAL)0;
+        }
+    }
+}

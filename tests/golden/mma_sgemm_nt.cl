@@ -1,0 +1,485 @@
+/* Cij_Aik_Bjk_SB_MT64x128x32_LB3_PLR1_PST64_WGM8_WT32x64_WV2x2 */
+#define KERNEL_NAME Cij_Aik_Bjk_SB_MT64x128x32_LB3_PLR1_PST64_WGM8_WT32x64_WV2x2
+#define WAVES_A 2
+#define WAVES_B 2
+#define THREADS 128
+#define DU 32
+#define UNITS 2
+#define TURN 2
+#define WGM 8
+#define BUFFERS 3
+#define PLR 1
+#define SUM_PAIRS 8
+#define LOCAL float
+#define FRAGMENT float
+#define SUM float4
+#define CHUNK 4
+#define PARTS 4
+#define TERMS float4
+#define SPLITS 2
+#define LARGE_PART(v) as_float((as_uint(v) + 0x1000u) & 0xffffe000u)
+#define OPERAND(v) as_uint(v)
+#define TYPE float
+#define STORED float
+#define FACTOR float
+#define FACTOR_VALUE(x) (x)
+#define IS_ZERO(x) ((x) == 0)
+#define VECTOR float4
+#define ELEMENT(vector, e) (((TYPE *)&(vector))[e])
+#define MULTIPLY_ADD(x, y, z) (x) * (y) + (z)
+#define MULTIPLY_ADD_ELEMENT(x, y, z) MULTIPLY_ADD(x, (VECTOR)(y), z)
+#define READ_ONE(p) (*(p))
+#define WRITE_ONE(v, p) (*(p) = (v))
+#define VW 4
+#define READ_C(p) (*(const __global float4 *)(p))
+#define WRITE_C(v, p) (*(__global float4 *)(p) = (v))
+#define A_FREE 64
+#define A_FREE_IS_CONTIGUOUS 1
+#define A_RUN 16
+#define A_CHUNKS 512
+#define A_LOADS 4
+#define A_TILE 2048
+#define A_SWIZZLE(row) ((row) / 4 % 4 * 2)
+#define A_WAVE 32
+#define A_TILES 4
+#define A_SHARE 4
+#define A_SHARED float4
+#define B_FREE 128
+#define B_FREE_IS_CONTIGUOUS 1
+#define B_RUN 32
+#define B_CHUNKS 1024
+#define B_LOADS 8
+#define B_TILE 4096
+#define B_SWIZZLE(row) ((row) / 4 % 4 * 2)
+#define B_WAVE 64
+#define B_TILES 8
+#define B_SHARE 4
+#define B_SHARED float4
+
+/*
+ * ---- The instructions, in PTX ----
+ *
+ * A pointer into local memory, cast to a number, is the address that they take.
+ */
+#define INSTRUCTION_STORAGE
+
+/* Begin to copy 16 bytes to local memory; all after the first `bytes` of them become zero. */
+static inline void copy_chunk(__local LOCAL *to, const __global LOCAL *from, const uint bytes)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 :: "r"((uint)to), "l"(from), "r"(bytes) : "memory");
+}
+
+/* Copies between two COMMITs are a group; AWAIT(n) waits for all groups but the youngest n. */
+#define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
+#define AWAIT(n) asm volatile("cp.async.wait_group %0;" :: "n"(n) : "memory")
+
+
+/* Add 8 x 16 products: a lane has the sums of columns 2 t, 2 t + 1 in rows g and g + 8. */
+static inline SUM multiply_add(const SUM sum, const FRAGMENT b0, const FRAGMENT b1,
+                               const FRAGMENT b2, const FRAGMENT b3, const FRAGMENT a0,
+                               const FRAGMENT a1)
+{
+    TYPE s0, s1, s2, s3;
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"
+        : "=f"(s0), "=f"(s1), "=f"(s2), "=f"(s3)
+        : "r"(OPERAND(b0)), "r"(OPERAND(b1)), "r"(OPERAND(b2)),
+          "r"(OPERAND(b3)), "r"(OPERAND(a0)), "r"(OPERAND(a1)),
+          "f"(sum.s0), "f"(sum.s1), "f"(sum.s2), "f"(sum.s3));
+    return (SUM)(s0, s1, s2, s3);
+}
+
+
+/*
+ * ---- A: from global memory to the local tile ----
+ *
+ * The tile keeps the order it has in global memory: rows of A_RUN chunks, a chunk being the
+ * CHUNK elements in 16 bytes, which are copied without passing through registers. Within a row
+ * the chunks change places, differently from row to row, so that the lanes of a wave find what
+ * they read together in different banks.
+ */
+static inline uint place_a(const uint row, const uint chunk)
+{
+    return (row * A_RUN + (chunk ^ A_SWIZZLE(row))) * CHUNK;
+}
+
+/* Copy this work-item's share of the tile, with zeros for what lies outside of the matrix. */
+static inline void copy_a(__local LOCAL *tile, const __global LOCAL *a, const ulong step_a,
+                          const ulong ld_a, const uint item, const uint free_left,
+                          const uint terms_left, const bool chunks)
+{
+    if (chunks && free_left >= A_FREE && terms_left >= DU) {
+#pragma unroll
+        for (uint n = item; n < A_CHUNKS; n += THREADS)
+            copy_chunk(tile + place_a(n / A_RUN, n % A_RUN),
+                       a + n % A_RUN * CHUNK + n / A_RUN * ld_a, 16);
+        return;
+    }
+    const uint rows_left = A_FREE_IS_CONTIGUOUS ? terms_left : free_left;
+    const uint along_left = A_FREE_IS_CONTIGUOUS ? free_left : terms_left;
+#pragma unroll 1
+    for (uint n = item; n < A_CHUNKS; n += THREADS) {
+        const uint row = n / A_RUN, along = n % A_RUN * CHUNK;
+        const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
+        __local LOCAL *to = tile + place_a(row, n % A_RUN);
+        if (chunks) {
+            /* Where nothing is inside, nothing is read, but the address must be one. */
+            copy_chunk(to, inside > 0 ? a + along + row * ld_a : a,
+                       min(inside, (uint)CHUNK) * (uint)sizeof(LOCAL));
+        } else {
+#pragma unroll 1
+            for (uint e = 0; e < CHUNK; ++e)
+                to[e] = e < inside ? a[(along + e) * step_a + row * ld_a] : (LOCAL)0;
+        }
+    }
+}
+
+
+/*
+ * ---- B: from global memory to the local tile ----
+ *
+ * The tile keeps the order it has in global memory: rows of B_RUN chunks, a chunk being the
+ * CHUNK elements in 16 bytes, which are copied without passing through registers. Within a row
+ * the chunks change places, differently from row to row, so that the lanes of a wave find what
+ * they read together in different banks.
+ */
+static inline uint place_b(const uint row, const uint chunk)
+{
+    return (row * B_RUN + (chunk ^ B_SWIZZLE(row))) * CHUNK;
+}
+
+/* Copy this work-item's share of the tile, with zeros for what lies outside of the matrix. */
+static inline void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ulong step_b,
+                          const ulong ld_b, const uint item, const uint free_left,
+                          const uint terms_left, const bool chunks)
+{
+    if (chunks && free_left >= B_FREE && terms_left >= DU) {
+#pragma unroll
+        for (uint n = item; n < B_CHUNKS; n += THREADS)
+            copy_chunk(tile + place_b(n / B_RUN, n % B_RUN),
+                       b + n % B_RUN * CHUNK + n / B_RUN * ld_b, 16);
+        return;
+    }
+    const uint rows_left = B_FREE_IS_CONTIGUOUS ? terms_left : free_left;
+    const uint along_left = B_FREE_IS_CONTIGUOUS ? free_left : terms_left;
+#pragma unroll 1
+    for (uint n = item; n < B_CHUNKS; n += THREADS) {
+        const uint row = n / B_RUN, along = n % B_RUN * CHUNK;
+        const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
+        __local LOCAL *to = tile + place_b(row, n % B_RUN);
+        if (chunks) {
+            /* Where nothing is inside, nothing is read, but the address must be one. */
+            copy_chunk(to, inside > 0 ? b + along + row * ld_b : b,
+                       min(inside, (uint)CHUNK) * (uint)sizeof(LOCAL));
+        } else {
+#pragma unroll 1
+            for (uint e = 0; e < CHUNK; ++e)
+                to[e] = e < inside ? b[(along + e) * step_b + row * ld_b] : (LOCAL)0;
+        }
+    }
+}
+
+
+/*
+ * ---- A: from the local tile to the registers of the tensor cores ----
+ *
+ * Lane 4 g + t has column g of each of the A_TILES tiles of 8 along the free index, and of
+ * every CHUNK * 4 terms the CHUNK from CHUNK * t on. Which columns a tile has is free to choose: where
+ * the free index is contiguous, a lane reads A_SHARE neighbours at once, for as many tiles.
+ */
+#define READ_A(p, unit)                                                                         \
+    do {                                                                                         \
+        if (A_FREE_IS_CONTIGUOUS) {                                                           \
+            _Pragma("unroll") for (int part = 0; part < PARTS; ++part)                           \
+                _Pragma("unroll") for (int x = 0; x < A_TILES; x += A_SHARE) {             \
+                    const uint column = wave_a * A_WAVE + g * A_SHARE;                    \
+                    const uint row = (unit) * (4 * CHUNK) + t * CHUNK + part;                    \
+                    const A_SHARED shared = *(const __local A_SHARED *)(                   \
+                        now_a + place_a(row, column / CHUNK) + column % CHUNK + x * 8);        \
+                    _Pragma("unroll") for (int s = 0; s < A_SHARE; ++s)                       \
+                        part_a[p][x + s][part] = ((const LOCAL *)&shared)[s];                   \
+                }                                                                                \
+        } else {                                                                                 \
+            _Pragma("unroll") for (int x = 0; x < A_TILES; ++x) {                             \
+                const uint row = wave_a * A_WAVE + x * 8 + g;                                \
+                const TERMS terms_here =                                                         \
+                    *(const __local TERMS *)(now_a + place_a(row, (unit) * 4 + t));            \
+                _Pragma("unroll") for (int part = 0; part < PARTS; ++part)                       \
+                    part_a[p][x][part] = ((const LOCAL *)&terms_here)[part];                    \
+            }                                                                                    \
+        }                                                                                        \
+    } while (0)
+
+
+/*
+ * ---- B: from the local tile to the registers of the tensor cores ----
+ *
+ * Lane 4 g + t has column g of each of the B_TILES tiles of 8 along the free index, and of
+ * every CHUNK * 4 terms the CHUNK from CHUNK * t on. Which columns a tile has is free to choose: where
+ * the free index is contiguous, a lane reads B_SHARE neighbours at once, for as many tiles.
+ */
+#define READ_B(p, unit)                                                                         \
+    do {                                                                                         \
+        if (B_FREE_IS_CONTIGUOUS) {                                                           \
+            _Pragma("unroll") for (int part = 0; part < PARTS; ++part)                           \
+                _Pragma("unroll") for (int x = 0; x < B_TILES; x += B_SHARE) {             \
+                    const uint column = wave_b * B_WAVE + g * B_SHARE;                    \
+                    const uint row = (unit) * (4 * CHUNK) + t * CHUNK + part;                    \
+                    const B_SHARED shared = *(const __local B_SHARED *)(                   \
+                        now_b + place_b(row, column / CHUNK) + column % CHUNK + x * 8);        \
+                    _Pragma("unroll") for (int s = 0; s < B_SHARE; ++s)                       \
+                        part_b[p][x + s][part] = ((const LOCAL *)&shared)[s];                   \
+                }                                                                                \
+        } else {                                                                                 \
+            _Pragma("unroll") for (int x = 0; x < B_TILES; ++x) {                             \
+                const uint row = wave_b * B_WAVE + x * 8 + g;                                \
+                const TERMS terms_here =                                                         \
+                    *(const __local TERMS *)(now_b + place_b(row, (unit) * 4 + t));            \
+                _Pragma("unroll") for (int part = 0; part < PARTS; ++part)                       \
+                    part_b[p][x][part] = ((const LOCAL *)&terms_here)[part];                    \
+            }                                                                                    \
+        }                                                                                        \
+    } while (0)
+
+/*
+ * ---- The kernel: C = alpha * A * B + beta * C, one macro tile of C per work-group ----
+ *
+ * Index i runs along C's shortest stride (down a column of a column-major matrix), j along the
+ * other tiled one, and l is summed. WAVES_A x WAVES_B waves of 32 lanes each compute A_WAVE x
+ * B_WAVE elements of C, by instructions that multiply 8 columns of i with 16 rows of j. The sum
+ * runs in steps of DU terms: BUFFERS tiles of A and of B are in local memory or on their way to it,
+ * while the oldest is multiplied in UNITS units.
+ *
+ * An instruction's sums are cut off, not rounded, so that errors add up. Where SUM_PAIRS is not 0,
+ * the sums of as many instructions (per part of a split number) are added to sums of their own.
+ *
+ * At the rim of C and in the last step of the sum, what lies outside counts as zero and is neither
+ * read nor written. All work-items take the same way. Sizes are below 2^31; addresses have 64
+ * bits.
+ */
+#define COLUMN(x, e)                                                                             \
+    (wave_a * A_WAVE + (x) / A_SHARE * (8 * A_SHARE) + (2 * t + (e)) * A_SHARE + (x) % A_SHARE)
+#define ROW(y) (wave_b * B_WAVE + (y) / B_SHARE * (8 * B_SHARE) + g * B_SHARE + (y) % B_SHARE)
+
+/* Begin to copy the next tiles, if there are more, into the buffer that is free. */
+#define COPY_NEXT()                                                                              \
+    do {                                                                                         \
+        if (copied < tiles) {                                                                    \
+            copy_a(tile_a + filling * A_TILE, (const __global LOCAL *)next_a, step_a, ld_a,      \
+                   item, size_i - tile_i, left, chunks_a);                                       \
+            copy_b(tile_b + filling * B_TILE, (const __global LOCAL *)next_b, step_b, ld_b,      \
+                   item, size_j - tile_j, left, chunks_b);                                       \
+            next_a += DU * term_step_a;                                                          \
+            next_b += DU * term_step_b;                                                          \
+            left -= min(left, (uint)DU);                                                         \
+        }                                                                                        \
+        COMMIT();                                                                                \
+        copied += 1;                                                                             \
+        filling = filling + 1 == BUFFERS ? 0 : filling + 1;                                      \
+    } while (0)
+
+/* Turn to the tiles that were copied after the present ones. */
+#define TURN_TO_NEXT()                                                                           \
+    do {                                                                                         \
+        buffer = buffer + 1 == BUFFERS ? 0 : buffer + 1;                                         \
+        now_a = tile_a + buffer * A_TILE;                                                        \
+        now_b = tile_b + buffer * B_TILE;                                                        \
+    } while (0)
+
+/* Split two parts of each tile into a large and a small number, or take them as they are. */
+#define SPLIT_PAIR(x, TILES)                                                                     \
+    _Pragma("unroll") for (int tile = 0; tile < TILES; ++tile)                                   \
+        _Pragma("unroll") for (int q = 0; q < 2; ++q) {                                          \
+            const FRAGMENT value = part_##x[p][tile][2 * pair + q];                              \
+            split_##x[0][tile][q] = LARGE_PART(value);                                           \
+            if (SPLITS > 1)                                                                      \
+                split_##x[SPLITS - 1][tile][q] = value - split_##x[0][tile][q];                  \
+        }
+
+__kernel __attribute__((reqd_work_group_size(THREADS, 1, 1)))
+void KERNEL_NAME(__global STORED *restrict c,
+        const __global STORED *restrict a, const __global STORED *restrict b,
+        const FACTOR alpha_argument, const FACTOR beta_argument,
+        const uint size_i, const uint size_j, const uint size_l,
+        const ulong offset_c, const ulong ld_c, const ulong batch_stride_c,
+        const ulong offset_a, const ulong ld_a, const ulong batch_stride_a,
+        const ulong offset_b, const ulong ld_b, const ulong batch_stride_b)
+{
+    __local LOCAL tile_a[BUFFERS * A_TILE] __attribute__((aligned(128)));
+    __local LOCAL tile_b[BUFFERS * B_TILE] __attribute__((aligned(128)));
+    INSTRUCTION_STORAGE
+    const TYPE alpha = FACTOR_VALUE(alpha_argument), beta = FACTOR_VALUE(beta_argument);
+
+    const uint item = get_local_id(0);
+    const uint lane = item % 32, g = lane / 4, t = lane % 4;
+    const uint wave_a = item / 32 % WAVES_A, wave_b = item / 32 / WAVES_A;
+
+    /* Work-groups walk over C in strips of WGM columns of tiles: those that run at the same time
+       then share more of A and B in the cache. */
+    const uint groups_0 = get_num_groups(0), groups_1 = get_num_groups(1);
+    const uint group = get_group_id(1) * groups_0 + get_group_id(0);
+    const uint strip = group / (groups_0 * WGM);
+    const uint strip_width = min((uint)WGM, groups_1 - strip * WGM);
+    const uint in_strip = group - strip * groups_0 * WGM;
+    const uint tile_i = in_strip / strip_width * A_FREE;
+    const uint tile_j = (strip * WGM + in_strip % strip_width) * B_FREE;
+
+    const ulong step_a = 1, step_b = 1, step_c = 1;
+    const size_t batch = get_group_id(2);
+    const size_t start_c = offset_c + batch * batch_stride_c;
+    const size_t start_a = offset_a + batch * batch_stride_a;
+    const size_t start_b = offset_b + batch * batch_stride_b;
+
+    /* A chunk is 16 bytes at a multiple of 16, a vector of C likewise. */
+    const bool chunks_a = step_a == 1 && (start_a | ld_a) % CHUNK == 0;
+    const bool chunks_b = step_b == 1 && (start_b | ld_b) % CHUNK == 0;
+    const bool vectors_c = step_c == 1 && (start_c | ld_c) % VW == 0;
+
+    const ulong free_step_a = A_FREE_IS_CONTIGUOUS ? step_a : ld_a;
+    const ulong free_step_b = B_FREE_IS_CONTIGUOUS ? step_b : ld_b;
+    const ulong term_step_a = A_FREE_IS_CONTIGUOUS ? ld_a : step_a;
+    const ulong term_step_b = B_FREE_IS_CONTIGUOUS ? ld_b : step_b;
+    a += start_a + tile_i * free_step_a;
+    b += start_b + tile_j * free_step_b;
+
+    FRAGMENT part_a[1 + PLR][A_TILES][PARTS], part_b[1 + PLR][B_TILES][PARTS];
+    SUM sum[B_TILES / 2][A_TILES], partial[B_TILES / 2][A_TILES];
+#pragma unroll
+    for (int y = 0; y < B_TILES / 2; ++y)
+#pragma unroll
+        for (int x = 0; x < A_TILES; ++x)
+            sum[y][x] = partial[y][x] = (SUM)(0);
+
+    /* As in BLAS, A and B are not read if alpha is zero. */
+    const uint terms = IS_ZERO(alpha) ? 0 : size_l;
+    {
+        const __global STORED *next_a = a, *next_b = b;
+        /* In sums of so few terms the product of the two small parts counts, which the
+           instructions leave out: these sums are computed as they stand. */
+        uint left = terms < 4 ? 0 : terms;
+        for (uint l = 0; l < terms - left; ++l) {
+#pragma unroll
+            for (int y = 0; y < B_TILES; ++y) {
+                const bool is_row = ROW(y) < size_j - tile_j;
+                const TYPE in_b =
+                    is_row ? READ_ONE(next_b + ROW(y) * free_step_b + l * term_step_b) : 0;
+#pragma unroll
+                for (int x = 0; x < A_TILES * 2; ++x)
+                    if (COLUMN(x / 2, x % 2) < size_i - tile_i)
+                        ELEMENT(sum[y / 2][x / 2], y % 2 * 2 + x % 2) +=
+                            READ_ONE(next_a + COLUMN(x / 2, x % 2) * free_step_a +
+                                     l * term_step_a) * in_b;
+            }
+        }
+        /* In turns of TURN tiles; those without terms, such as the only one of an empty sum, are
+           zeros. */
+        const uint tiles = max(1u, left / (TURN * DU) + (left % (TURN * DU) > 0)) * TURN;
+        uint copied = 0, filling = 0, buffer = BUFFERS - 1;
+        const __local LOCAL *now_a, *now_b;
+#pragma unroll
+        for (int ahead = 0; ahead < BUFFERS - 1 + PLR; ++ahead)
+            COPY_NEXT();
+#if PLR
+        AWAIT(BUFFERS - 1);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        TURN_TO_NEXT();
+        READ_A(0, 0);
+        READ_B(0, 0);
+#endif
+        uint done = 0;
+        do {
+#pragma unroll
+            for (int step = 0; step < TURN * UNITS; ++step) {
+                /* With PLR the next unit travels to registers while this one is multiplied. */
+                const int p = PLR ? step & 1 : 0, unit = (step + PLR) % UNITS;
+                if (unit == 0) {
+                    AWAIT(BUFFERS - 2);
+                    /* All have read what the copies overwrite. */
+                    barrier(CLK_LOCAL_MEM_FENCE);
+                    TURN_TO_NEXT();
+                    COPY_NEXT();
+                }
+                READ_A(p ^ PLR, unit);
+                READ_B(p ^ PLR, unit);
+                /* Two parts at a time are what an instruction multiplies. */
+#pragma unroll
+                for (int pair = 0; pair < PARTS / 2; ++pair) {
+                    const int pairs = step * (PARTS / 2) + pair;
+                    const bool begins = SUM_PAIRS > 0 && pairs % max(SUM_PAIRS, 1) == 0;
+                    const bool ends = SUM_PAIRS > 0 && (pairs + 1) % max(SUM_PAIRS, 1) == 0;
+                    FRAGMENT split_a[SPLITS][A_TILES][2], split_b[SPLITS][B_TILES][2];
+                    SPLIT_PAIR(a, A_TILES);
+                    SPLIT_PAIR(b, B_TILES);
+#pragma unroll
+                    for (int y = 0; y < B_TILES; y += 2) {
+                        /* Small times large, large times small, large times large: the last alone
+                           where numbers are not split. */
+#pragma unroll
+                        for (int product = SPLITS == 1 ? 2 : 0; product < 3; ++product)
+#pragma unroll
+                            for (int x = 0; x < A_TILES; ++x) {
+                                const bool is_new = begins && (SPLITS == 1 || product == 0);
+                                partial[y / 2][x] = multiply_add(
+                                    is_new ? (SUM)(0) : partial[y / 2][x],
+                                    split_b[product == 0][y][0], split_b[product == 0][y + 1][0],
+                                    split_b[product == 0][y][1], split_b[product == 0][y + 1][1],
+                                    split_a[product == 1][x][0], split_a[product == 1][x][1]);
+                            }
+                        if (ends)
+#pragma unroll
+                            for (int x = 0; x < A_TILES; ++x)
+                                sum[y / 2][x] += partial[y / 2][x];
+                    }
+                }
+            }
+            done += TURN;
+        } while (done < tiles);
+        /* Before the tiles are filled anew. */
+        AWAIT(0);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+#if SUM_PAIRS == 0
+#pragma unroll
+    for (int y = 0; y < B_TILES / 2; ++y)
+#pragma unroll
+        for (int x = 0; x < A_TILES; ++x)
+            sum[y][x] += partial[y][x];
+#endif
+
+    /* C is read only if beta is not zero: until then it may hold anything, NaN included. */
+    c += start_c;
+    const bool whole_c = size_i - tile_i >= A_FREE && size_j - tile_j >= B_FREE && vectors_c;
+#pragma unroll
+    for (int y = 0; y < B_TILES; ++y) {
+        const uint j = tile_j + ROW(y);
+        __global STORED *column = c + j * ld_c;
+#pragma unroll
+        for (int n = 0; n < A_TILES * 2 / VW; ++n) {
+            /* A lane has 2 A_SHARE neighbours from as many tiles. */
+            const int first = n * VW % (2 * A_SHARE), x = n * VW / (2 * A_SHARE) * A_SHARE;
+            const uint i = tile_i + COLUMN(x, 0) + first;
+            VECTOR result;
+#pragma unroll
+            for (int e = 0; e < VW; ++e) {
+                const int from = first + e;
+                const SUM four = sum[y / 2][x + from % A_SHARE];
+                ELEMENT(result, e) = alpha * ELEMENT(four, y % 2 * 2 + from / A_SHARE);
+            }
+            if (whole_c) {
+                if (!IS_ZERO(beta))
+                    result = MULTIPLY_ADD_ELEMENT(READ_C(column + i), beta, result);
+                WRITE_C(result, column + i);
+            } else if (j < size_j) {
+#pragma unroll
+                for (int e = 0; e < VW; ++e)
+                    if (i + e < size_i) {
+                        TYPE one = ELEMENT(result, e);
+                        if (!IS_ZERO(beta))
+                            one = MULTIPLY_ADD(READ_ONE(column + (i + e) * step_c), beta, one);
+                        WRITE_ONE(one, column + (i + e) * step_c);
+                    }
+            }
+        }
+    }
+}

@@ -1,0 +1,13 @@
+/* ---- The instructions in plain OpenCL C: lanes hand each other numbers in local memory ---- */
+#define INSTRUCTION_STORAGE                                                                      \
+    __local FRAGMENT handed[THREADS * 6];                                                        \
+    const __local LOCAL *__local rows[THREADS];
+
+static inline void copy_chunk(__local LOCAL *to, const __global LOCAL *from, const uint bytes)
+{
+    for (uint e = 0; e < CHUNK; ++e)
+        to[e] = e * sizeof(LOCAL) < bytes ? from[e] : (LOCAL)0;
+}
+
+#define COMMIT()
+#define AWAIT(n)
