@@ -26,6 +26,7 @@ VERBS: dict[str, str] = {
     "distil": "fit a portfolio and a decision tree to measurements",
     "export": "write a selector and its kernels as C or Python",
     "bench": "compare the tuned kernels with other libraries",
+    "sweep": "measure hand-written kernels over orders and local sizes, as GEMMbench does",
     "replay": "repeat one recorded measurement",
     "salvage": "save what is readable of a damaged run",
     "protocol": "measure kernels by Tensile's seven steps, from its YAML file",

@@ -10,7 +10,9 @@ from pathlib import Path
 
 from mltune.problem import problem_type_name
 from mltune.record.measurement import Measurement, Status
+from mltune.report.bars import bars
 from mltune.report.content import Content, Model, Selection
+from mltune.report.experiments import experiments
 from mltune.report.loss import MOST_DOTS, calibration, portfolio_curve, regret_strips
 from mltune.report.markup import Markup, embed_json, join, tag
 from mltune.report.numbers import number, percent
@@ -28,6 +30,7 @@ from mltune.report.tables import (
     MOST_ROWS,
     best_table,
     environment,
+    experiment_table,
     failure_table,
     measurement_data,
     table,
@@ -72,6 +75,7 @@ def _sections(content: Content) -> tuple[Markup, ...]:
         _search(content),
         _maps(content),
         _parameters(content),
+        *_repetitions(content),
         _model(content),
         _selection(content.selection),
         _failures(content.measurements),
@@ -201,6 +205,19 @@ def _parameters(content: Content) -> Markup:
     )
     return _section("parameters", title, tag("figure", tag("figcaption", caption),
                     small_multiples(content.trials, order), id="figure-parameters"))  # fmt: skip
+
+
+def _repetitions(content: Content) -> tuple[Markup, ...]:
+    found = experiments(row for row in content.measurements if row.phase == "search")
+    if all(len(one.repetitions) < 2 for one in found):
+        return ()  # no sweep
+    caption = (
+        "An experiment is one kernel with one work-group on one size; GFLOP/s of its repetitions. "
+        "The id is that of the first one, for mltune replay."
+    )
+    rows = experiment_table(found)
+    figure = tag("figure", tag("figcaption", caption), bars(found), id="figure-repetitions")
+    return (_section("repetitions", "Experiments and their repetitions", figure, rows),)
 
 
 def _model(content: Content) -> Markup:

@@ -9,6 +9,7 @@ from typing import Any
 from mltune.problem import problem_type_name
 from mltune.record.measurement import Measurement, Status
 from mltune.record.run_info import RunInfo
+from mltune.report.experiments import Experiment
 from mltune.report.markup import Markup, join, tag
 from mltune.report.numbers import byte_size, number, seconds
 
@@ -54,6 +55,27 @@ def best_table(best: Sequence[Measurement]) -> Markup:
             for row in best
         ],
         numeric=(1, 2),
+    )
+
+
+def experiment_table(experiments: Sequence[Experiment]) -> Markup:
+    """The repetitions of each experiment with their mean and standard deviation."""
+    return table(
+        ("id", "kernel", "size", "repetitions", "mean", "std", "max error", "verdict"),
+        [
+            (
+                str(one.first.id),
+                one.label,
+                one.problem.label,
+                " ".join(map(number, one.gflops)),
+                number(one.mean),
+                number(one.deviation),
+                number(one.max_error),
+                one.status.value,
+            )
+            for one in experiments
+        ],
+        numeric=(0, 4, 5, 6),
     )
 
 

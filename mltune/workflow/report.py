@@ -18,6 +18,7 @@ from mltune.distil.fit import Settings, folds
 from mltune.distil.portfolio import cover
 from mltune.distil.rules import RULES
 from mltune.errors import MltuneError, UsageError
+from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.problem import Problem
 from mltune.record import Measurement, Status
 from mltune.record.files import write_atomically
@@ -177,6 +178,8 @@ def _importance(model: CostModel, rows: Sequence[Measurement]) -> tuple[tuple[st
 
 def _selection(info: RunInfo, measurements: Sequence[Measurement]) -> Selection | str:
     """Distil, and judge every rule on every size by a fit without it."""
+    if info.family == HANDWRITTEN:
+        return "A selector cannot ship hand-written kernels, so none is chosen."
     try:
         table = TimeTable.from_measurements(measurements)
     except MltuneError as error:

@@ -1,0 +1,280 @@
+"""`mltune sweep`: GEMMbench's experiments: kernels, local sizes and orders, each repeated."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mltune.errors import DeviceGoneError, UsageError
+from mltune.kernel.handwritten import Description
+from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
+from mltune.kernel.handwritten.read import read_files, to_text
+from mltune.problem import Problem, problem_type_name
+from mltune.record import Measurement, Status
+from mltune.record.files import write_atomically
+from mltune.record.run import Run
+from mltune.record.run_info import RunInfo
+from mltune.report.bars import standalone
+from mltune.report.experiments import Experiment, experiments
+from mltune.runner.live import WorkerRunner
+from mltune.runner.observe import ENERGY
+from mltune.space.config import Config
+from mltune.space.load import parse_space
+from mltune.space.names import outside_names
+from mltune.workflow.families import family_named
+from mltune.workflow.options import COLD, SearchOptions, default_folder, new_run_info, newest_run
+from mltune.workflow.progress import Progress
+from mltune.workflow.session import Show
+
+SWEEP = "sweep"
+"""Stands in the place of the sampler in a run's description."""
+
+DEFAULT_REPETITIONS = 4
+DEFAULT_LOCAL = ((8, 8),)
+DEFAULT_BETA = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepOptions:
+    """The options of `mltune sweep`.
+
+    Attributes:
+        local_sizes: of all kernels; None for each kernel's own list.
+        resume: whether to go on with a run, which keeps what it was asked.
+    """
+
+    kernels: tuple[Path, ...]
+    sizes: str | None = None
+    local_sizes: tuple[tuple[int, int], ...] | None = DEFAULT_LOCAL
+    repetitions: int = DEFAULT_REPETITIONS
+    alpha: float = 1.0
+    beta: float = DEFAULT_BETA
+    samples: int | None = None
+    device: str | None = None
+    cache: str | None = None
+    observers: tuple[str, ...] | None = None
+    seed: int = 0
+    folder: Path | None = None
+    resume: bool = False
+    figure: Path | None = None
+    command: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepResult:
+    """What a sweep found.
+
+    Attributes:
+        stopped: why it ended early; empty if it did not.
+        exit_code: 0, 130 when it was interrupted, or 4 when the device was lost.
+    """
+
+    run: Path
+    info: RunInfo
+    experiments: tuple[Experiment, ...]
+    seconds: float
+    figure: Path | None
+    stopped: str = ""
+    exit_code: int = 0
+
+    @property
+    def conditions(self) -> tuple[tuple[str, str], ...]:
+        """Under which conditions was measured, for people."""
+        info, device = self.info, self.info.device
+        is_row = info.contraction.swaps_operands
+        layout = "row-major" if is_row else "column-major"
+        return (
+            ("problem", f"{problem_type_name(info.contraction)}, {layout}, no gaps"),
+            ("factors", f"alpha = {info.alpha}, beta = {info.beta}"),
+            ("device", f"{device.name} ({device.platform} {device.driver_version})"),
+            ("date", info.created[:10]),
+            (
+                "time",
+                f"kernel time by device events, without copies in or out; a repetition is the "
+                f"median of {info.timing.samples} samples, caches {info.timing.cache}",
+            ),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document that `--json` prints."""
+        return {
+            "run": str(self.run),
+            "problem": problem_type_name(self.info.contraction),
+            "device": self.info.device.name,
+            "driver": self.info.device.driver_version,
+            "conditions": dict(self.conditions),
+            "seconds": round(self.seconds, 3),
+            "stopped": self.stopped,
+            "experiments": [_json(one) for one in self.experiments],
+        }
+
+
+def _json(one: Experiment) -> dict[str, Any]:
+    config = one.first.config
+    return {
+        "id": one.first.id,
+        "kernel": config["kernel"],
+        "local_size": [config["work_group_0"], config["work_group_1"]],
+        "sizes": list(one.problem.size),
+        "status": one.status.value,
+        "gflops": list(one.gflops),
+        "mean": one.mean,
+        "deviation": one.deviation,
+        "max_error": one.max_error,
+        "error_bound": one.first.error_bound,
+        "energy_joules": one.observed(ENERGY),
+    }
+
+
+def sweep(options: SweepOptions, show: Show) -> SweepResult:
+    """Measure every kernel with every local size on every size, all of it several times over.
+
+    One repetition of everything is finished before the next begins, so that whatever changes
+    with time meets all kernels alike. A failure is an answer and ends nothing.
+
+    Raises:
+        UsageError: when an option, a file or the folder is wrong.
+        NoDeviceError: when there is no such device.
+        MltuneError: when something cannot be written.
+    """
+    started = time.monotonic()
+    run, runner = _resume(options) if options.resume else _begin(options)
+    stopped, code = "", 0
+    with run:
+        try:
+            with runner:
+                _measure(run, runner, show)
+        except KeyboardInterrupt:
+            stopped, code = "interrupted", 130
+        except DeviceGoneError as error:
+            stopped, code = str(error), 4
+        found = experiments(run.store.measurements("search"))
+        result = SweepResult(
+            run=run.folder,
+            info=run.info,
+            experiments=found,
+            seconds=time.monotonic() - started,
+            figure=options.figure,
+            stopped=stopped,
+            exit_code=code,
+        )
+    if options.figure is not None and found:
+        title = f"{problem_type_name(result.info.contraction)} on {result.info.device.name}"
+        text = standalone(found, f"{title}, {result.info.created[:10]}")
+        write_atomically(options.figure, text.encode())
+    return result
+
+
+def _measure(run: Run, runner: WorkerRunner, show: Show) -> None:
+    before = run.store.measurements("search")
+    done = {(row.trial, row.problem) for row in before}
+    failures = Counter(row.status.value for row in before if row.status is not Status.OK)
+    steps = list(_steps(run.info))
+    started = time.monotonic()
+    finished = len(done)
+    best: float | None = max((row.gflops or 0.0 for row in before), default=None)
+    for trial, config, problem in steps:
+        if (trial, problem) in done:
+            continue
+        row: Measurement = runner.run(problem, config)
+        run.store.add(replace(row, trial=trial, phase="search"))
+        finished += 1
+        if row.gflops is None:
+            failures[row.status.value] += 1
+        else:
+            best = max(best or 0.0, row.gflops)
+        rate = (finished - len(done)) / (time.monotonic() - started)
+        show(
+            Progress(
+                phase=SWEEP,
+                done=finished,
+                total=len(steps),
+                best_gflops=best,
+                per_minute=60 * rate,
+                seconds_left=(len(steps) - finished) / rate,
+                failures=tuple(failures.most_common()),
+            )
+        )
+
+
+def _steps(info: RunInfo) -> Iterator[tuple[int, Config, Problem]]:
+    """All measurements of a sweep; a trial is one repetition of a config."""
+    names = outside_names(info.device, info.contraction.precision)
+    configs = tuple(parse_space(info.space_text, info.space).bind(names))
+    for trial in range(info.budget):
+        for problem in info.problems:
+            yield trial, configs[trial % len(configs)], problem
+
+
+def _begin(options: SweepOptions) -> tuple[Run, WorkerRunner]:
+    if not options.kernels:
+        raise UsageError("sweep: needs the JSON file of a kernel (such as spaces/handwritten)")
+    kernels = tuple(_with_local_sizes(each, options) for each in read_files(options.kernels))
+    runner = WorkerRunner(
+        options.device or "auto",
+        family_named(HANDWRITTEN, "sweep", to_text(kernels)),
+        **_given(samples=options.samples, observers=options.observers),
+        cold=options.cache == COLD,
+        seed=options.seed,
+    )
+    try:
+        asked = SearchOptions(
+            sizes=options.sizes,
+            alpha=options.alpha,
+            beta=options.beta,
+            samples=options.samples,
+            cache=options.cache,
+            observers=options.observers,
+            seed=options.seed,
+            kernels=options.kernels,
+            command=options.command,
+        )
+        info = new_run_info(asked, runner.device, HANDWRITTEN, kernels)
+        names = outside_names(info.device, info.contraction.precision)
+        configs = parse_space(info.space_text, info.space).bind(names).size
+        info = replace(info, sampler=SWEEP, budget=configs * options.repetitions)
+        return Run.create(options.folder or default_folder(info), info), runner
+    except BaseException:
+        runner.close()
+        raise
+
+
+def _resume(options: SweepOptions) -> tuple[Run, WorkerRunner]:
+    run = Run.resume(options.folder or newest_run())
+    info = run.info
+    try:
+        if info.sampler != SWEEP:
+            raise UsageError(f"{run.folder}: is no sweep; go on with mltune search --resume")
+        runner = WorkerRunner(
+            options.device or info.device.uuid or info.device.name,
+            family_named(info.family, str(run.folder), info.kernels),
+            samples=info.timing.samples,
+            observers=info.observers,
+            cold=info.timing.cache == COLD,
+            seed=info.seed,
+        )
+    except BaseException:
+        run.close()
+        raise
+    if runner.device.identity != info.device.identity:
+        runner.close()
+        run.close()
+        raise UsageError(
+            f"{run.folder}: was measured on {info.device.identity}, this is "
+            f"{runner.device.identity}; begin another run"
+        )
+    return run, runner
+
+
+def _with_local_sizes(kernel: Description, options: SweepOptions) -> Description:
+    if options.local_sizes is None:
+        return kernel
+    return replace(kernel, local_sizes=options.local_sizes)
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}

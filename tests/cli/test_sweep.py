@@ -1,0 +1,142 @@
+"""GEMMbench's experiments on the command line."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mltune.cli import main
+from mltune.record.run import Run
+from mltune.resources import data_folder
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Command, Start
+
+FOLDER = data_folder("spaces") / "handwritten"
+
+
+@pytest.fixture(scope="module")
+def swept(shared: Path, device_spec: str) -> Path:
+    """A sweep of two kernels over two local sizes and two orders, each twice."""
+    folder = shared / "sweep"
+    kernels = [str(FOLDER / f"sgemm_nt_4x1{kind}.json") for kind in ("", "_barrier")]
+    asked = ("--local", "8x8,4x16", "--sizes", "64x64x64,128x128x128", "--repetitions", "2")
+    where = ("--run", str(folder), "--device", device_spec, "--figure", f"{folder}.svg")
+    assert main(["sweep", *kernels, *asked, *where, "--samples", "1", "--quiet"]) == 0
+    return folder
+
+
+def test_each_experiment_is_a_row_with_mean_and_deviation(mltune: Command, swept: Path) -> None:
+    document = mltune("sweep", "--resume", "--run", swept, "--json", "--quiet").json
+    found = {
+        (one["kernel"], *one["local_size"], one["sizes"][0]): one
+        for one in document["experiments"]
+    }
+
+    assert len(found) == 2 * 2 * 2
+    for (kernel, _, _, order), one in found.items():
+        wrong = kernel == "SGEMM_NT_4x1_barrier" and order == 64
+        assert one["status"] == ("wrong_result" if wrong else "ok")
+        assert len(one["gflops"]) == 2
+        if not wrong:
+            low, high = sorted(one["gflops"])
+            assert low <= one["mean"] <= high
+            assert one["deviation"] == pytest.approx((high - low) / 2**0.5, abs=1e-9)
+            assert one["max_error"] < one["error_bound"]
+    assert document["conditions"]["factors"] == "alpha = 1.0, beta = 0.1"
+
+
+def test_each_row_is_replayed_by_one_command(mltune: Command, swept: Path) -> None:
+    shown = mltune("sweep", "--resume", "--run", swept, "--quiet")
+    row = next(line.split() for line in shown.out.splitlines() if "wrong_result" in line)
+    again = mltune("replay", swept, row[0], "--json").json
+
+    assert f"mltune replay {swept} ID" in shown.out
+    assert again["repeated"]["status"] == "wrong_result"
+    assert again["verdict"] == "agree: wrong_result both times"
+
+
+def test_one_repetition_of_all_is_finished_before_the_next(swept: Path) -> None:
+    with Run.open(swept) as run:
+        rows = run.store.measurements("search")
+    first = [(row.config, row.problem) for row in rows[:8]]
+
+    assert len(rows) == 16
+    assert len(set(first)) == 8
+    assert first == [(row.config, row.problem) for row in rows[8:]]
+
+
+def test_a_figure_and_a_page_show_the_experiments(mltune: Command, swept: Path) -> None:
+    root = ET.parse(f"{swept}.svg").getroot()
+    texts = [element.text for element in root.iter() if element.tag.endswith("text")]
+
+    assert "SGEMM_NT_4x1 8x8" in texts
+    assert texts.count("wrong_result") == 2
+    assert mltune("report", swept).code == 0
+    page = (swept / "report.html").read_text()
+    assert 'id="figure-repetitions"' in page
+    assert "A selector cannot ship hand-written kernels" in page
+
+
+def test_a_sweep_that_was_killed_goes_on(
+    mltune: Command, start: Start, tmp_path: Path, device_spec: str
+) -> None:
+    asked = (FOLDER / "sgemm_nt_1x1.json", "--sizes", "64x64x64,128x128x128", "--samples", "1")
+    process = start(
+        "sweep", *asked, "--run", "cut", "--repetitions", "400", "--device", device_spec
+    )
+    folder = tmp_path / "cut"
+    while not (folder / "run.db").exists() or _count(folder) < 3:
+        assert process.poll() is None
+    process.kill()
+    process.wait()
+    before = _count(folder)
+    with Run.open(folder) as run:
+        asked_for = run.info.budget
+
+    assert asked_for == 400
+    assert 3 <= before < 800
+    # The rest of 400 repetitions would take long: what a resumed sweep does first is enough.
+    again = start("sweep", "--resume", "--run", "cut")
+    while _count(folder) < before + 2:
+        assert again.poll() is None
+    again.kill()
+    again.wait()
+    with Run.open(folder) as run:
+        rows = run.store.measurements()
+    assert len({(row.trial, row.problem) for row in rows}) == len(rows)
+    assert mltune("search", "--resume", "--run", folder, "--sampler", "random").code == 2
+
+
+def _count(folder: Path) -> int:
+    if not (folder / "run.json").exists():
+        return 0
+    with Run.open(folder) as run:
+        return run.store.count()
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ((), "sweep: needs the JSON file of a kernel"),
+        ((FOLDER, "--local", "8"), "--local: expected 8x8,1x16 or all, got '8'"),
+        (("none.json",), "none.json: cannot be read"),
+        (("--resume", "--run", "nowhere"), "nowhere"),
+    ],
+)
+def test_a_mistake_is_one_line(mltune: Command, asked: tuple[object, ...], words: str) -> None:
+    wrong = mltune("sweep", *asked)
+
+    assert (wrong.code, wrong.out) == (2, "")
+    assert words in wrong.err
+    assert wrong.err.count("\n") == 1
+
+
+def test_another_run_is_no_sweep(mltune: Command, finished_run: Path) -> None:
+    wrong = mltune("sweep", "--resume", "--run", finished_run)
+
+    assert wrong.code == 2
+    assert "is no sweep; go on with mltune search --resume" in wrong.err

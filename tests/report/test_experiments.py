@@ -1,0 +1,73 @@
+"""Repetitions put together, and the bars drawn of them."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import pytest
+
+from mltune.problem import problem_of_size
+from mltune.record import Measurement, Status
+from mltune.record.run_info import RunInfo
+from mltune.report.bars import bars, standalone
+from mltune.report.experiments import Experiment, experiments
+from mltune.space import Config
+
+Shipped = tuple[RunInfo, list[Measurement]]
+
+
+def rows(shipped: Shipped, kernels: int = 2, sizes: int = 3) -> list[Measurement]:
+    """Three repetitions of each kernel on each size; the last kernel is wrong on the first."""
+    info, known = shipped
+    plain = next(row for row in known if row.status is Status.OK)
+    made = []
+    for repetition in range(3):
+        for kernel in range(kernels):
+            config = Config.of({"kernel": f"k{kernel}", "work_group_0": 8, "work_group_1": 4})
+            for size in range(1, sizes + 1):
+                problem = problem_of_size(info.contraction, (64 * size,) * 3)
+                seconds = problem.flops / (1e9 * (repetition + 1))  # 1, 2 and 3 GFLOP/s
+                row = replace(
+                    plain, config=config, problem=problem, seconds=(seconds,), max_error=1e-6
+                )
+                if kernel == kernels - 1 and size == 1:
+                    row = replace(row, status=Status.WRONG_RESULT, seconds=())
+                made.append(row)
+    return made
+
+
+def test_the_repetitions_of_a_kernel_on_a_size_are_one_experiment(shipped: Shipped) -> None:
+    found = experiments(rows(shipped))
+
+    assert [one.label for one in found] == ["k0 8x4"] * 3 + ["k1 8x4"] * 3
+    assert [one.problem.m for one in found] == [64, 128, 192] * 2
+    assert found[0].gflops == pytest.approx((1.0, 2.0, 3.0))
+    assert (found[0].mean, found[0].deviation) == pytest.approx((2.0, 1.0))
+    assert found[0].max_error == 1e-6
+    assert found[0].observed("energy_joules") is None
+
+
+def test_a_failed_repetition_leaves_no_mean(shipped: Shipped) -> None:
+    right, wrong = rows(shipped)[0], rows(shipped)[3]
+    mixed = Experiment((right, replace(right, status=Status.CRASHED, seconds=())))
+
+    assert (mixed.status, mixed.mean, mixed.deviation) == (Status.CRASHED, None, None)
+    assert Experiment((wrong,)).status is Status.WRONG_RESULT
+    assert Experiment((right,)).mean == pytest.approx(1.0)
+    assert Experiment((right,)).deviation is None
+
+
+@pytest.mark.parametrize(("kernels", "sizes"), [(2, 3), (12, 2), (12, 11)])
+def test_every_experiment_has_a_bar_or_says_why_not(
+    shipped: Shipped, kernels: int, sizes: int
+) -> None:
+    found = experiments(rows(shipped, kernels, sizes))
+    drawn = standalone(found, "a <title>")
+    root = ET.fromstring(drawn)
+    tags = [element.tag.rpartition("}")[2] for element in root.iter()]
+
+    assert drawn.count("wrong_result") == 1
+    assert tags.count("path") == len(found) - 1  # error bars
+    assert "a &lt;title&gt;" in drawn
+    assert bars(found).count("<path") == len(found) - 1
