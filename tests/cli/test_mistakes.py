@@ -89,6 +89,7 @@ def _runs(folder: Path, finished: Path) -> None:
         run = folder / name
         shutil.copytree(finished, run)
         document = json.loads((run / "run.json").read_text())
+        del document["checksum"]  # as after any change by hand
         (run / "run.json").write_text(json.dumps(document | changes))
         return run
 
