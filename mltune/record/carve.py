@@ -60,14 +60,18 @@ def carve(path: Path) -> Carved:
         log[at + _FRAME_HEADER : at + frame]
         for at in range(_LOG_HEADER, len(log) - frame + 1, frame)
     ]
+    rows = [row for page in (*pages, *logged) for row in _rows(page, pages)]
+    # Tables of an older mltune have no checksums; in any other a row without one has lost it.
+    is_checked = any(cells["checksum"] for _, cells in rows)
     found: dict[int, Measurement] = {}
     damaged: dict[int, str] = {}
-    for page in (*pages, *logged):
-        for number, cells in _rows(page, pages):
-            try:
-                found[number] = from_row(cells)
-            except UsageError as error:
-                damaged[number] = f"row {number}: {error}"
+    for number, cells in rows:
+        try:
+            if is_checked and not cells["checksum"]:
+                raise UsageError("its checksum is missing")
+            found.setdefault(number, from_row(cells))
+        except UsageError as error:
+            damaged[number] = f"row {number}: {error}"
     numbers = set(found)
     span = range(1, max(numbers, default=0) + 1)
     return Carved(

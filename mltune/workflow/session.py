@@ -28,6 +28,7 @@ ROUNDS = 3
 
 _MOST_ROUNDS = 9
 _CONTENDS = 1.1  # a leader this much slower than the fastest of a size needs one round only
+_AGAIN = 2  # more tries of a trial's measurement that was disturbed
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 2.0
 
 
@@ -135,8 +136,14 @@ class Session:
         measurements = list(trial.measurements)
         for problem in trial.missing(self._problems):
             row = self._runner.run(problem, trial.config, to_beat=self._fastest.get(problem))
-            row = self._run.store.add(replace(row, trial=trial.number, phase="search"))
             self._steady.note(row)
+            for _ in range(_AGAIN):
+                if not self._may_lead(row) or self._steady.is_undisturbed(row):
+                    break
+                self._run.store.add(replace(row, trial=trial.number, phase=SIDELINED))
+                row = self._runner.run(problem, trial.config, checked=True)
+                self._steady.note(row)
+            row = self._run.store.add(replace(row, trial=trial.number, phase="search"))
             self._note_speed(row)
             measurements.append(row)
             if row.status is not Status.OK:
@@ -157,9 +164,9 @@ class Session:
         )
         self._note_speed(row)
         self._steady.note(row)
-        is_quiet = self._steady.slowdown(row) == 1
+        is_undisturbed = self._steady.is_undisturbed(row)
         # The last round counts for want of better; its anchor stays in the record.
-        phase = FINAL if is_quiet or (keep and not earlier) else SIDELINED
+        phase = FINAL if is_undisturbed or (keep and not earlier) else SIDELINED
         return self._run.store.add(replace(row, trial=trial.number, phase=phase))
 
     def _lacks(
@@ -186,6 +193,14 @@ class Session:
         if self._run.info.objective == ENERGY:
             return measurement.seen(ENERGY_SEEN)
         return self._steady.seconds(measurement)
+
+    def _may_lead(self, measurement: Measurement) -> bool:
+        """Whether a config would be among the fastest, if its best sample told the truth."""
+        fastest = self._fastest.get(measurement.problem)
+        if not measurement.seconds or fastest is None:
+            return bool(measurement.seconds)
+        best = min(measurement.seconds) / self._steady.slowdown(measurement)
+        return best <= _CONTENDS * fastest
 
     def _note_speed(self, measurement: Measurement) -> None:
         median = measurement.median

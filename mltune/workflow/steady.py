@@ -12,12 +12,19 @@ from collections.abc import Iterable
 
 from mltune.record import Measurement
 from mltune.runner.live import ANCHOR
+from mltune.runner.timing import RACING_SAMPLES, spread
 
 DISTURBED = 1.1
 """An anchor that is slower than a quiet one by less than this is never called disturbed."""
 
+CLEARLY_DISTURBED = 1.5
+"""One that is slower by this much always is."""
+
+BLURRED = 0.1
+"""A measurement whose median is known no better than this after all samples is disturbed, too."""
+
 _NOISE = 5.0
-"""Nor is one within so many times its own spread: on an H200 the anchor takes 11 to 14 us."""
+"""An anchor within so many times its own spread is quiet: on an H200 it takes 11 to 14 us."""
 
 _QUIET_SHARE = 4  # the first quarter is quiet; its very fastest may be lucky
 _LUCKY_SHARE = 20
@@ -45,7 +52,17 @@ class SteadyTimes:
         quiet = self._anchors[len(self._anchors) // _QUIET_SHARE]
         lucky = self._anchors[len(self._anchors) // _LUCKY_SHARE]
         ratio = anchor / quiet
-        return ratio if ratio > max(DISTURBED, 1 + _NOISE * (quiet / lucky - 1)) else 1.0
+        limit = max(DISTURBED, 1 + _NOISE * (quiet / lucky - 1))
+        return ratio if ratio > min(limit, CLEARLY_DISTURBED) else 1.0
+
+    def is_undisturbed(self, measurement: Measurement) -> bool:
+        """Whether neither the anchor nor the samples show that something was in the way.
+
+        The three samples of a race that was lost say too little about it.
+        """
+        samples = measurement.seconds
+        is_sharp = len(samples) <= RACING_SAMPLES or spread(samples) <= BLURRED
+        return is_sharp and self.slowdown(measurement) == 1
 
     def seconds(self, measurement: Measurement) -> float | None:
         """The median, had the device not been slowed down; None if it failed."""

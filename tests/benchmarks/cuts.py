@@ -212,10 +212,11 @@ def _damage_often(root: Path, sample: Path, damages: int, chooser: random.Random
                 (folder / other).unlink()
         path = folder / name
         path.write_bytes(damage.spoil(bytearray(path.read_bytes()), chooser))
-        outcome = _check_damaged(folder, rows, info, f"{name}: {damage.name}, number {number}")
+        what = f"{name}: {damage.name}, number {number}"
+        outcome = _check_damaged(folder, rows, info, what)
         outcomes[name, damage.name, outcome] += 1
         if name == DATABASE_NAME and outcome == "reported":
-            readable = _check_salvaged(folder, rows)
+            readable = _check_salvaged(folder, rows, what)
             saved, lost = saved + readable, lost + len(rows) - readable
         shutil.rmtree(folder)
     print("| file | damage | reported | harmless: all is read as it was |\n|---|---|---|---|")
@@ -280,14 +281,18 @@ def _outcome(
     return "harmless"
 
 
-def _check_salvaged(folder: Path, rows: Sequence[Measurement]) -> int:
-    """How many rows of a damaged database can be saved; all of them must be true."""
+def _check_salvaged(folder: Path, rows: Sequence[Measurement], what: str) -> int:
+    """How many rows of a damaged database can be saved; all of them must be true.
+
+    The number of a row is no part of the measurement, and may be damaged like the page it is in.
+    """
     try:
         carved = carve(folder / DATABASE_NAME).measurements
     except MltuneError:
         return 0
-    if any(row not in rows for row in carved):
-        raise LostError(f"{folder}: a salvaged row is not what was measured")
+    measured = {replace(row, id=0) for row in rows}
+    if any(replace(row, id=0) not in measured for row in carved):
+        raise LostError(f"{what}: a salvaged row is not what was measured")
     return len(carved)
 
 

@@ -106,3 +106,15 @@ def test_a_row_that_went_missing_is_noticed(tmp_path: Path, make: Make) -> None:
     ):
         store.measurements()
     assert carve(path).missing == (3,)
+
+
+def test_a_row_that_lost_its_checksum_is_not_believed(tmp_path: Path, make: Make) -> None:
+    path = tmp_path / "run.db"
+    filled(path, make, 3)
+    with closing(sqlite3.connect(path)) as writer, writer:
+        writer.execute("UPDATE mltune_measurements SET checksum = '' WHERE id = 2")
+
+    carved = carve(path)
+
+    assert [one.id for one in carved.measurements] == [1, 3]
+    assert carved.damaged == ("row 2: its checksum is missing",)

@@ -1,0 +1,192 @@
+"""Searches while another process loads all cores on and off, and asks how good the choice is.
+
+    python -m tests.benchmarks.noise --searches 20 --configs 60
+
+Every search measures the same configs in another order, then re-measures the leaders as every
+search does. Beside its choice stand those of naive rules on the same samples: the fastest first
+sample, the least of seven, the least median of seven. What each choice is worth is
+measured afterwards without the load: the leading configs in many interleaved rounds, those set
+aside in which the anchor shows that something else was at work. The exit code is 0 when at most
+one choice in ten is more than 3 % slower than the best.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import math
+import multiprocessing
+import os
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from mltune.kernel.families import FAMILIES
+from mltune.problem import Precision, Problem, Size, gemm
+from mltune.record import Measurement
+from mltune.record.run import Run
+from mltune.record.run_info import RunInfo, Timing
+from mltune.runner import WorkerRunner
+from mltune.space import Config
+from mltune.workflow.finale import choose
+from mltune.workflow.session import Session
+from tests.benchmarks.hostile import ListSearcher, healthy_configs
+
+_CLOSE = 0.03
+_SAMPLES = 7
+_FIRST_ROUNDS = 5
+_SERIOUS = 1.3  # a config this much slower than the best need not be known better
+_FURTHER_ROUNDS = 40
+
+RULES: dict[str, Callable[[Measurement], float]] = {
+    "fastest first sample": lambda row: row.seconds[0],
+    "least of 7 samples": lambda row: min(row.seconds[:_SAMPLES]),
+    "least median of 7": lambda row: statistics.median(row.seconds[:_SAMPLES]),
+}
+
+
+def main() -> int:
+    """Search under load, judge in quiet, print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--searches", type=int, default=20)
+    parser.add_argument("--configs", type=int, default=60)
+    parser.add_argument("--draw", type=int, default=180, help="of which the fastest are taken")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--size", type=int, default=256)
+    parser.add_argument(
+        "--quantile",
+        type=float,
+        default=0.5,
+        help="of the samples in quiet; less where others use the machine too",
+    )
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    choices: dict[str, list[Config]] = defaultdict(list)
+    began = time.monotonic()
+    with (
+        WorkerRunner(options.device, FAMILIES["tiled"]) as runner,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        info = _info(runner, Size((options.size,) * 3), options.configs)
+        (problem,) = info.problems
+        # Close together, so that choosing is hard; built before, so that all searches are alike.
+        drawn = healthy_configs(options.draw, runner.device, options.seed)
+        first_seconds = {config: runner.run(problem, config).seconds for config in drawn}
+        configs = sorted(drawn, key=lambda config: min(first_seconds[config], default=math.inf))
+        configs = configs[: options.configs]
+        with _load(options.seed):
+            for number in range(options.searches):
+                random.Random(number).shuffle(configs)
+                rows = _search(Path(folder) / str(number), runner, info, configs)
+                choices["mltune"].append(choose(rows)[problem].best.config)
+                first = [row for row in rows if row.phase == "search" and row.seconds]
+                for name, rule in RULES.items():
+                    choices[name].append(min(first, key=rule).config)
+        searched = time.monotonic() - began
+        seconds = _in_quiet(runner, problem, configs, options.quantile)
+    best = min(seconds.values())
+    print(
+        f"{options.searches} searches of {len(configs)} configs of sgemm_nn {problem.label} on "
+        f"{info.device.name} in {searched:.0f} s, load on {os.cpu_count()} cores on and off"
+    )
+    print("\n| choice | within 3 % of the best | median loss | worst loss |\n|---|---|---|---|")
+    for name in ("mltune", *RULES):
+        losses = [seconds[config] / best - 1 for config in choices[name]]
+        close = sum(loss <= _CLOSE for loss in losses)
+        print(
+            f"| {name} | {close} of {len(losses)} | {statistics.median(losses):.1%} | "
+            f"{max(losses):.1%} |"
+        )
+    within = sum(seconds[config] / best - 1 <= _CLOSE for config in choices["mltune"])
+    return 0 if 10 * within >= 9 * options.searches else 1
+
+
+def _info(runner: WorkerRunner, size: Size, budget: int) -> RunInfo:
+    return RunInfo(
+        mltune_version="",
+        command=(),
+        contraction=gemm(Precision.SINGLE),
+        sizes=(size,),
+        space="list",
+        space_text="",
+        family="tiled",
+        device=runner.device,
+        seed=0,
+        budget=budget,
+        sampler="list",
+        timing=Timing(
+            warmups=2, samples=_SAMPLES, build_timeout_seconds=60, run_timeout_seconds=30
+        ),
+    )
+
+
+def _search(
+    folder: Path, runner: WorkerRunner, info: RunInfo, configs: Sequence[Config]
+) -> Sequence[Measurement]:
+    with Run.create(folder, info) as run:
+        session = Session(run, runner, ListSearcher(configs), len(configs), lambda _: None)
+        session.search()
+        session.measure_leaders()
+        return run.store.measurements()
+
+
+@contextlib.contextmanager
+def _load(seed: int) -> Iterator[None]:
+    """Have as many processes as cores compute and rest, all at the same times."""
+    context = multiprocessing.get_context("spawn")
+    begin = time.time() + 1
+    spinners = [
+        context.Process(target=_spin, args=(seed, begin), daemon=True)
+        for _ in range(os.cpu_count() or 1)
+    ]
+    for spinner in spinners:
+        spinner.start()
+    try:
+        yield
+    finally:
+        for spinner in spinners:
+            spinner.kill()
+            spinner.join()
+
+
+def _spin(seed: int, begin: float) -> None:
+    chooser = random.Random(seed)
+    until = begin
+    while True:
+        until += chooser.uniform(0.3, 3)
+        while time.time() < until:
+            pass
+        until += chooser.uniform(0.3, 3)
+        time.sleep(max(0.0, until - time.time()))
+
+
+def _in_quiet(
+    runner: WorkerRunner, problem: Problem, configs: Sequence[Config], quantile: float
+) -> dict[Config, float]:
+    """Measure all configs in turns, then the fast ones until each has many samples."""
+    samples: dict[Config, list[float]] = defaultdict(list)
+
+    def measure(some: Sequence[Config]) -> None:
+        for config in some:
+            samples[config] += runner.run(problem, config, checked=True).seconds
+
+    def seconds(config: Config) -> float:
+        return float(np.quantile(samples[config], quantile))
+
+    for _ in range(_FIRST_ROUNDS):
+        measure(configs)
+    fast = [one for one in configs if seconds(one) <= _SERIOUS * min(map(seconds, configs))]
+    for _ in range(_FURTHER_ROUNDS):
+        measure(fast)
+    return {config: seconds(config) for config in configs}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""What a session does about measurements that something disturbed, on answers made up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from mltune.device_info import DeviceInfo
+from mltune.problem import Problem, Size
+from mltune.record import Measurement
+from mltune.record.run import Run
+from mltune.record.run_info import RunInfo
+from mltune.runner.live import ANCHOR
+from mltune.search.exhaustive import ExhaustiveSearcher
+from mltune.space.config import Config
+from mltune.space.recorded import RecordedSpace
+from mltune.workflow.finale import SIDELINED
+from mltune.workflow.session import Session
+
+Make = Callable[..., Measurement]
+
+QUIET, BUSY = 1e-4, 5e-4
+
+
+class ScriptedRunner:
+    """A `Runner` with the answers of a list, in its order; the last one is repeated."""
+
+    ahead = 0
+
+    def __init__(self, device: DeviceInfo, answers: Sequence[Measurement]) -> None:
+        self.device = device
+        self._answers = list(answers)
+
+    def prepare(self, problem: Problem, config: Config) -> None:
+        """Do nothing."""
+
+    def run(
+        self,
+        problem: Problem,
+        config: Config,
+        *,
+        to_beat: float | None = None,
+        checked: bool = False,
+    ) -> Measurement:
+        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        return replace(answer, problem=problem, config=config)
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def searched(
+    folder: Path, info: RunInfo, make: Make, *answers: tuple[float, float]
+) -> list[tuple[str, float]]:
+    """Search two configs on one size; return phase and time of each row that came of it.
+
+    Args:
+        answers: seconds, and those of the anchor beside them.
+    """
+    rows = [make(0, 8, seconds, observed=((ANCHOR, anchor),)) for seconds, anchor in answers]
+    space = RecordedSpace("two", [Config.of({"depth_u": 1}), Config.of({"depth_u": 2})])
+    info = replace(info, sizes=(Size((8, 8, 8)),))
+    with Run.create(folder, info) as run:
+        runner = ScriptedRunner(info.device, rows)
+        session = Session(run, runner, ExhaustiveSearcher(space, 0), 2, lambda _: None)
+        session.search()
+        return [(row.phase, row.seconds[0]) for row in run.store.measurements()]
+
+
+def test_a_disturbed_measurement_that_may_lead_is_made_again(
+    tmp_path: Path, info: RunInfo, make: Make
+) -> None:
+    rows = searched(tmp_path / "run", info, make, (1.0, QUIET), (4.0, BUSY), (0.9, QUIET))
+
+    assert rows == [("search", 1.0), (SIDELINED, 4.0), ("search", 0.9)]
+
+
+def test_one_that_cannot_lead_is_not(tmp_path: Path, info: RunInfo, make: Make) -> None:
+    rows = searched(tmp_path / "run", info, make, (1.0, QUIET), (40.0, BUSY))
+
+    assert rows == [("search", 1.0), ("search", 40.0)]
+
+
+def test_on_a_device_that_is_never_quiet_the_search_goes_on(
+    tmp_path: Path, info: RunInfo, make: Make
+) -> None:
+    rows = searched(tmp_path / "run", info, make, (1.0, QUIET), (4.0, BUSY))
+
+    assert [phase for phase, _ in rows] == ["search", SIDELINED, SIDELINED, "search"]
