@@ -23,6 +23,13 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="a .json file, or a folder for selector.json (default: models/<device>/<problem>)",
     )
     add(
+        "--method",
+        default="tree",
+        metavar="NAME",
+        help="how sizes are told apart: tree, tensile (thresholds of M, then N, then K) or "
+        "autogemm (thresholds of M*N, tiles that fit exactly, a fallback) (default: tree)",
+    )
+    add(
         "--tolerance",
         type=fraction,
         default=0.02,
@@ -61,6 +68,7 @@ def run(args: argparse.Namespace) -> int:
         DistilOptions(
             runs=tuple(args.runs),
             output=args.output,
+            method=args.method,
             tolerance=args.tolerance,
             max_kernels=args.max_kernels,
             max_depth=args.max_depth,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mltune.distil.fit import Settings, fit
+from mltune.distil.fit import Settings
+from mltune.distil.methods import METHODS, TREE
 from mltune.distil.regret import RegretRow, regret_table
-from mltune.distil.rules import TREE
 from mltune.distil.table import TimeTable
 from mltune.errors import UsageError
 from mltune.problem import Contraction
@@ -28,6 +28,7 @@ def distil(
     table: TimeTable,
     contraction: Contraction,
     *,
+    method: str = TREE,
     tolerance: float = 0.02,
     max_kernels: int = 16,
     max_depth: int = 8,
@@ -43,6 +44,7 @@ def distil(
     Args:
         table: seconds of every kernel on every size.
         contraction: the problem type that the table is about.
+        method: how sizes are told apart: one of `METHODS`.
         tolerance: a kernel within 1 + tolerance of a size's best is as good as the best.
         max_kernels: the most kernels that ship.
         max_depth: the most questions on a path of the tree.
@@ -61,11 +63,17 @@ def distil(
     ):
         if not low <= value <= high:
             raise UsageError(f"distil: {name} must be from {low} to {high}, got {value}")
+    if method not in METHODS:
+        raise UsageError(f"distil: unknown method '{method}' (known: {', '.join(METHODS)})")
     settings = Settings(
-        tolerance=tolerance, max_kernels=max_kernels, max_depth=max_depth, seed=seed
+        tolerance=tolerance,
+        max_kernels=max_kernels,
+        max_depth=max_depth,
+        seed=seed,
+        swapped=contraction.swaps_operands,
     )
     rows = regret_table(table, held_out=held_out, settings=settings)
-    fitted = fit(table, settings)
+    fitted = METHODS[method](table, settings)
     times = table.seconds[:, list(fitted.portfolio)]
     exact = tuple(
         ((size.m, size.n, size.k, size.batch), int(np.nanargmin(seconds)))
@@ -77,7 +85,7 @@ def distil(
         portfolio=tuple(table.kernels[column] for column in fitted.portfolio),
         tree=fitted.tree,
         exact=exact,
-        regret=next((row.regret for row in rows if row.rule == TREE), None),
-        conditions=tuple(conditions),
+        regret=next((row.regret for row in rows if row.rule == method), None),
+        conditions=(*conditions, *((("method", method),) if method != TREE else ())),
     )
     return Distilled(selector, rows)

@@ -45,12 +45,14 @@ class Settings:
         max_kernels: the most kernels in the portfolio.
         max_depth: the most questions on a path of the tree.
         seed: of the splits into folds, and of ties between questions.
+        swapped: whether a kernel's tile stands for columns and rows, as in row-major problems.
     """
 
     tolerance: float = 0.02
     max_kernels: int = 16
     max_depth: int = 8
     seed: int = 0
+    swapped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

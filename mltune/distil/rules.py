@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mltune.distil.fit import Settings, fit
+from mltune.distil.methods import METHODS
 from mltune.distil.portfolio import cover
 from mltune.distil.table import TimeTable
 
 Rule = Callable[[TimeTable, TimeTable, Settings], NDArray[np.float64]]
 """Fits on the first table; gives log(chosen time / best time) for each size of the second."""
-
-TREE = "tree"
 
 
 def _of_chosen(table: TimeTable, chosen: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -32,8 +31,11 @@ def _portfolio_oracle(
     return np.asarray(test.log_ratios[:, list(portfolio)].min(axis=1))
 
 
-def _tree(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:
-    return _of_chosen(test, fit(train, settings).choose(test))
+def _by_method(name: str) -> Rule:
+    def judge(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:
+        return _of_chosen(test, METHODS[name](train, settings).choose(test))
+
+    return judge
 
 
 def _thresholds(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:
@@ -58,7 +60,7 @@ def _random_pick(train: TimeTable, test: TimeTable, settings: Settings) -> NDArr
 RULES: dict[str, Rule] = {
     "oracle": _oracle,
     "best of portfolio": _portfolio_oracle,
-    TREE: _tree,
+    **{name: _by_method(name) for name in METHODS},
     "nearest size": _nearest_size,
     "M*N thresholds": _thresholds,
     "single best kernel": _single_best,

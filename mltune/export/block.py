@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mltune.selector import Leaf, Split, Tree, depth
+from mltune.selector.rest import rest_expression, rest_tile
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +16,13 @@ class Guard:
     at_most: bool
     threshold: int
     block: Block
+
+    @property
+    def condition(self) -> str:
+        """The question in C and in Python, where features have their names as variables."""
+        tile = rest_tile(self.feature)
+        value = self.feature if tile is None else rest_expression(tile)
+        return f"{value} {'<=' if self.at_most else '>'} {self.threshold}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +49,8 @@ def block_of(tree: Tree) -> Block:
 
 
 def features_of(tree: Tree) -> frozenset[str]:
-    """The features that a tree asks for."""
+    """The features that the conditions of a tree name; a remainder is computed from the sizes."""
     if isinstance(tree, Leaf):
         return frozenset()
-    return features_of(tree.low) | features_of(tree.high) | {tree.feature}
+    named = {tree.feature} if rest_tile(tree.feature) is None else {"m", "n", "k"}
+    return features_of(tree.low) | features_of(tree.high) | named

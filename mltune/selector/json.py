@@ -19,6 +19,7 @@ from mltune.selector.selector import (
     Selector,
     Split,
     Tree,
+    is_feature,
     nodes,
 )
 from mltune.space.config import Config
@@ -141,8 +142,8 @@ def _tree(field: Checked, kernels: int) -> Tree:
                 side.fail("the number of a later node that has no other parent")
             children.append(child)
         feature, threshold = parts["feature"].text(), parts["threshold"].whole(0, INT64_MAX - 1)
-        if feature not in FEATURES:
-            parts["feature"].fail(f"one of {', '.join(FEATURES)}")
+        if not is_feature(feature):
+            parts["feature"].fail(f"one of {', '.join(FEATURES)}, rest_MxNxK")
         built[number] = Split(feature, threshold, *children)
     root = built.pop(0)
     if built:

@@ -9,6 +9,7 @@ from enum import Enum
 
 from mltune.errors import UsageError
 from mltune.problem import Contraction
+from mltune.selector.rest import rest_tile
 from mltune.space.config import Config
 
 INT64_MAX = 2**63 - 1
@@ -20,7 +21,8 @@ recursion stays far from Python's limit."""
 FEATURES: tuple[str, ...] = (
     "m", "n", "k", "batch", "mn", "mk", "nk", "mnk", "m_per_n", "n_per_m", "k_per_m", "k_per_n",
 )  # fmt: skip
-"""The integer features that a tree may ask for; the exporters compute the same ones."""
+"""The integer features that a tree may ask for, beside those of `rest`; the exporters compute the
+same ones."""
 
 
 def _saturating(*factors: int) -> int:
@@ -51,6 +53,19 @@ def features(m: int, n: int, k: int, batch: int = 1) -> dict[str, int]:
         "k_per_m": k // max(m, 1),
         "k_per_n": k // max(n, 1),
     }
+
+
+def is_feature(name: str) -> bool:
+    """Whether a tree may ask for it."""
+    return name in FEATURES or rest_tile(name) is not None
+
+
+def feature_value(values: dict[str, int], name: str) -> int:
+    """One feature, given those that `features` computes."""
+    tile = rest_tile(name)
+    if tile is None:
+        return values[name]
+    return sum(values[size] % extent for size, extent in zip("mnk", tile, strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,9 +109,10 @@ class Split:
     high: Tree
 
     def __post_init__(self) -> None:
-        if self.feature not in FEATURES:
+        if not is_feature(self.feature):
             raise UsageError(
-                f"selector: unknown feature {self.feature!r} (known: {', '.join(FEATURES)})"
+                f"selector: unknown feature {self.feature!r} (known: {', '.join(FEATURES)}, "
+                "rest_MxNxK)"
             )
         if not 0 <= self.threshold < INT64_MAX:
             raise UsageError(
@@ -207,7 +223,8 @@ def _refuse_twice(what: str, names: Sequence[object]) -> None:
 def walk(tree: Tree, values: dict[str, int]) -> int:
     """Follow a tree from the root to a leaf and return the leaf's kernel number."""
     while isinstance(tree, Split):
-        tree = tree.low if values[tree.feature] <= tree.threshold else tree.high
+        is_low = feature_value(values, tree.feature) <= tree.threshold
+        tree = tree.low if is_low else tree.high
     return tree.kernel
 
 

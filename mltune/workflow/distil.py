@@ -21,6 +21,7 @@ class DistilOptions:
 
     runs: tuple[Path, ...]
     output: Path | None
+    method: str
     tolerance: float
     max_kernels: int
     max_depth: int
@@ -33,6 +34,7 @@ class DistilResult:
     """The selector, where it lies, and how it compares on held-out sizes."""
 
     path: Path
+    method: str
     selector: Selector
     rows: tuple[RegretRow, ...]
 
@@ -47,6 +49,7 @@ class DistilResult:
         kernels, leaf_count, levels = self.shape
         return {
             "selector": str(self.path),
+            "method": self.method,
             "kernels": [kernel.name for kernel in self.selector.portfolio],
             "leaves": leaf_count,
             "depth": levels,
@@ -78,6 +81,7 @@ def distil_runs(options: DistilOptions) -> DistilResult:
     distilled = distil(
         TimeTable.from_measurements(recorded.measurements),
         recorded.contraction,
+        method=options.method,
         tolerance=options.tolerance,
         max_kernels=options.max_kernels,
         max_depth=options.max_depth,
@@ -87,7 +91,9 @@ def distil_runs(options: DistilOptions) -> DistilResult:
     )
     path = selector_path(options.output or recorded.model_folder)
     write_selector(distilled.selector, path)
-    return DistilResult(path=path, selector=distilled.selector, rows=distilled.rows)
+    return DistilResult(
+        path=path, method=options.method, selector=distilled.selector, rows=distilled.rows
+    )
 
 
 def selector_path(path: Path) -> Path:

@@ -11,6 +11,7 @@ import pytest
 
 from mltune import __version__
 from mltune.cli.main import VERBS
+from mltune.distil.methods import METHODS
 from mltune.problem import parse_problem_type
 from mltune.record.run import Run
 
@@ -177,15 +178,17 @@ def test_predict_explores_configs_that_nobody_measured(mltune: Command, model: P
     assert len(kernels) == len(set(kernels)) == 12
 
 
+@pytest.mark.parametrize("method", METHODS)
 def test_distil_writes_a_selector_and_its_loss(
-    mltune: Command, finished_run: Path, tmp_path: Path
+    mltune: Command, finished_run: Path, tmp_path: Path, method: str
 ) -> None:
     path = tmp_path / "selector.json"
 
-    distilled = mltune("distil", finished_run, "-o", path, "--json").json
+    distilled = mltune("distil", finished_run, "--method", method, "-o", path, "--json").json
 
     assert distilled["selector"] == str(path)
     assert json.loads(path.read_text())
+    assert distilled["method"] == method
     assert distilled["leaves"] >= 1
     assert all(0 < row["geomean"] <= 1 for row in distilled["regret"])
 

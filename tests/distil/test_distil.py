@@ -7,6 +7,7 @@ import pytest
 
 from mltune.distil import RegretRow, TimeTable, distil
 from mltune.distil.fit import Settings
+from mltune.distil.methods import METHODS
 from mltune.distil.regret import regret_table
 from mltune.distil.rules import RULES
 from mltune.errors import UsageError
@@ -48,6 +49,21 @@ def test_tuned_sizes_get_the_best_kernel_of_the_portfolio(make_table: MakeTable)
         choice = selector.choose(*size)
         assert choice.reason is Reason.EXACT
         assert seconds[table.kernels.index(choice.kernel)] <= 1.02 * best
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_states_its_own_loss_and_what_it_is(
+    make_table: MakeTable, method: str
+) -> None:
+    distilled = distil(make_table(12), SGEMM, method=method)
+
+    assert distilled.selector.regret == by_rule(distilled.rows)[method].regret
+    assert dict(distilled.selector.conditions).get("method", "tree") == method
+
+
+def test_a_method_that_there_is_not_is_refused(make_table: MakeTable) -> None:
+    with pytest.raises(UsageError, match=r"unknown method 'oak' \(known: tree, tensile, autogemm"):
+        distil(make_table(4), SGEMM, method="oak")
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 8])

@@ -16,6 +16,7 @@ Make = Callable[..., Library]
 Build = Callable[..., Path]
 Size = tuple[int, int, int, int]
 CHOOSE = Path(__file__).parent / "choose.c"
+ASKED = (*FEATURES, "rest_1x1x1", "rest_7x3x5", "rest_128x64x16")
 CORNERS = (-(2**63), -1, 0, 1, 2, 2**31 - 1, 2**31, 2**32, INT64_MAX - 1, INT64_MAX)
 
 
@@ -64,14 +65,14 @@ def sizes_at(feature: str, threshold: int) -> Iterator[Size]:
                 "k_per_m": (other, 1, min(value * other, INT64_MAX), 1),
                 "k_per_n": (1, other, min(value * other, INT64_MAX), 1),
             }
-            yield near[feature]
+            yield near.get(feature, (value, other, other, 1))
 
 
 def random_tree(rng: np.random.Generator, kernels: int, levels: int) -> Tree:
     if levels == 0 or rng.random() < 0.1:
         return Leaf(int(rng.integers(kernels)))
     return Split(
-        FEATURES[rng.integers(len(FEATURES))],
+        ASKED[rng.integers(len(ASKED))],
         int(2 ** rng.uniform(0, rng.choice([8, 20, 62]))) - 1,
         random_tree(rng, kernels, levels - 1),
         random_tree(rng, kernels, levels - 1),
@@ -123,6 +124,24 @@ def test_agrees_at_every_threshold(
     wanted = expected(library.selector, sizes)
 
     assert set(wanted) == {0, 1, 2, 3}
+    assert choices_in_c(library, sizes, compile_c, tmp_path / "c") == wanted
+    assert choices_in_python(library, sizes, tmp_path / "python") == wanted
+
+
+def test_agrees_on_which_sizes_a_tile_fits(
+    chooser: Make, compile_c: Build, tmp_path: Path
+) -> None:
+    tree = Split("rest_4x3x2", 0, Leaf(0), Split("rest_2x1x1", 0, Leaf(1), Leaf(2)))
+    library = chooser(tree, 3)
+    sizes = [(m, n, k, 1) for m in range(-1, 9) for n in range(7) for k in range(5)]
+    sizes += [(INT64_MAX, INT64_MAX, INT64_MAX, 1)]
+
+    wanted = [
+        0 if m % 4 + n % 3 + k % 2 == 0 else 1 if m % 2 == 0 else 2
+        for m, n, k in ((max(m, 0), n, k) for m, n, k, _ in sizes)
+    ]
+
+    assert expected(library.selector, sizes) == wanted
     assert choices_in_c(library, sizes, compile_c, tmp_path / "c") == wanted
     assert choices_in_python(library, sizes, tmp_path / "python") == wanted
 

@@ -51,7 +51,10 @@ def test_random_trees_come_back_as_they_were(tmp_path: Path) -> None:
         if level == 0 or rng.random() < 0.2:
             return Leaf(rng.randrange(3))
         return Split(
-            rng.choice(FEATURES), rng.randrange(2**63 - 1), grow(level - 1), grow(level - 1)
+            rng.choice((*FEATURES, "rest_128x64x16")),
+            rng.randrange(2**63 - 1),
+            grow(level - 1),
+            grow(level - 1),
         )
 
     for _ in range(30):

@@ -64,6 +64,22 @@ def test_features_are_whole_saturating_and_complete() -> None:
     assert values["k_per_m"] == 0
 
 
+def test_a_tile_is_asked_whether_it_fits_without_a_rim() -> None:
+    chosen = selector(Split("rest_16x8x4", 0, Leaf(0), Leaf(1)))
+
+    assert [chosen.choose(*size).index for size in ((32, 8, 4), (32, 8, 5), (33, 8, 4))] == [
+        0,
+        1,
+        1,
+    ]
+
+
+@pytest.mark.parametrize("name", ["rest_16x8", "rest_0x8x4", "rest_016x8x4", "rest_-1x8x4"])
+def test_what_is_no_tile_cannot_be_asked_for(name: str) -> None:
+    with pytest.raises(UsageError, match="unknown feature"):
+        Split(name, 0, Leaf(0), Leaf(1))
+
+
 def test_deep_trees_meet_no_recursion_limit() -> None:
     tree = chain(100_000)
 

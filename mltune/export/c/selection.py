@@ -110,8 +110,7 @@ def body(selector: Selector) -> str:
 def _lines(block: Block, level: int) -> Iterator[str]:
     pad = "    " * level
     for guard in block.guards:
-        sign = "<=" if guard.at_most else ">"
-        yield f"{pad}if ({guard.feature} {sign} {guard.threshold}) {{"
+        yield f"{pad}if ({guard.condition}) {{"
         yield from _lines(guard.block, level + 1)
         yield f"{pad}}}"
     yield f"{pad}return {block.kernel};"

@@ -42,6 +42,6 @@ def body(selector: Selector) -> str:
 def _lines(block: Block, level: int) -> Iterator[str]:
     pad = "    " * level
     for guard in block.guards:
-        yield f"{pad}if {guard.feature} {'<=' if guard.at_most else '>'} {guard.threshold}:"
+        yield f"{pad}if {guard.condition}:"
         yield from _lines(guard.block, level + 1)
     yield f"{pad}return {block.kernel}"

@@ -1,0 +1,109 @@
+"""Tensile's library logic: nested thresholds on M, then N, then K, then the batch.
+
+The paper's algorithm (section IV.D) asks for the first size, within its answer for the second,
+and so on, each time a chain of thresholds. As Tensile does, neighbouring extents share a rule
+where that loses less than a rule is worth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mltune.distil.fit import Fitted, Settings
+from mltune.distil.portfolio import cover
+from mltune.distil.table import TimeTable
+from mltune.selector import MAX_DEPTH, Leaf, Split, Tree
+
+RULE_WORTH = 0.02
+"""A rule more has to save as much as 2 % on one size: what a measurement is known to."""
+
+_AXES = ("m", "n", "k", "batch")
+
+
+def fit_ranges(table: TimeTable, settings: Settings) -> Fitted:
+    """Split the sizes recursively; every leaf is the kernel that is best on the sizes in it.
+
+    All kernels that are the fastest of a size may be chosen, up to `settings.max_kernels`.
+    """
+    portfolio = cover(table, tolerance=0.0, max_kernels=settings.max_kernels)
+    costs = table.log_ratios[:, list(portfolio)] * table.size_weights[:, None]
+    rules = _Splitter(np.array(table.sizes), costs).rules(np.arange(len(table.sizes)), 0)
+    return Fitted(portfolio, rules.tree)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """A tree over some sizes.
+
+    Attributes:
+        cost: what it loses on them, summed up, and what its leaves cost.
+        deepest: questions on its longest path.
+    """
+
+    tree: Tree
+    cost: float
+    deepest: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Splitter:
+    """The sizes, and what each kernel loses on each of them."""
+
+    sizes: NDArray[np.int64]
+    costs: NDArray[np.float64]
+
+    def rules(self, rows: NDArray[np.intp], axis: int) -> _Rules:
+        """The rules for some sizes, from an axis on."""
+        if axis == len(_AXES):
+            sums = self.costs[rows].sum(axis=0)
+            kernel = int(sums.argmin())
+            return _Rules(Leaf(kernel), float(sums[kernel]) + RULE_WORTH, 0)
+        extents = self.sizes[rows, axis]
+        values = np.unique(extents)
+        if len(values) == 1:
+            return self.rules(rows, axis + 1)
+        slabs: list[tuple[NDArray[np.intp], _Rules]] = []
+        for value in values:
+            new = rows[extents == value]
+            alone = self.rules(new, axis + 1)
+            if slabs:
+                before, rule = slabs[-1]
+                both = np.concatenate((before, new))
+                shared = self.rules(both, axis + 1)
+                if shared.cost <= rule.cost + alone.cost:
+                    slabs[-1] = (both, shared)
+                    continue
+            slabs.append((new, alone))
+        thresholds = [
+            math.isqrt(int(self.sizes[low, axis].max()) * int(self.sizes[high, axis].min()))
+            for (low, _), (high, _) in pairwise(slabs)
+        ]
+        return _chain(_AXES[axis], thresholds, [rule for _, rule in slabs])
+
+
+def _chain(
+    feature: str, thresholds: Sequence[int], rules: Sequence[_Rules], room: int | None = None
+) -> _Rules:
+    """Thresholds in ascending order, as the paper writes them; halved where that is too deep."""
+    if not thresholds:
+        return rules[0]
+    axes_left = len(_AXES) - _AXES.index(feature)
+    room = MAX_DEPTH * axes_left // len(_AXES) if room is None else room
+    last = len(thresholds)
+    deepest = max(min(place + 1, last) + rule.deepest for place, rule in enumerate(rules))
+    if deepest <= room:
+        tree = rules[-1].tree
+        for threshold, rule in zip(reversed(thresholds), reversed(rules[:-1]), strict=True):
+            tree = rule.tree if rule.tree == tree else Split(feature, threshold, rule.tree, tree)
+        return _Rules(tree, math.fsum(rule.cost for rule in rules), deepest)
+    middle = last // 2
+    low = _chain(feature, thresholds[:middle], rules[: middle + 1], room - 1)
+    high = _chain(feature, thresholds[middle + 1 :], rules[middle + 1 :], room - 1)
+    split = Split(feature, thresholds[middle], low.tree, high.tree)
+    return _Rules(split, low.cost + high.cost, 1 + max(low.deepest, high.deepest))

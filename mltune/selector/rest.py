@@ -1,0 +1,29 @@
+"""Remainder features: what whole tiles leave over of a size, nothing where they fit exactly.
+
+`rest_128x64x16` is m % 128 + n % 64 + k % 16: one question that asks, as AutoGEMM does, whether a
+tile of 128 x 64 with 16 terms a step fits without a rim.
+"""
+
+from __future__ import annotations
+
+import re
+
+Tile = tuple[int, int, int]
+
+_NAME = re.compile(r"rest_([1-9]\d{0,8})x([1-9]\d{0,8})x([1-9]\d{0,8})")
+
+
+def rest_name(tile: Tile) -> str:
+    """The name of a tile's feature."""
+    return f"rest_{'x'.join(map(str, tile))}"
+
+
+def rest_tile(feature: str) -> Tile | None:
+    """The tile that a feature asks about; None if it is no remainder feature."""
+    match = _NAME.fullmatch(feature)
+    return (int(match[1]), int(match[2]), int(match[3])) if match else None
+
+
+def rest_expression(tile: Tile) -> str:
+    """The feature in C and in Python, where m, n and k are known."""
+    return " + ".join(f"{size} % {extent}" for size, extent in zip("mnk", tile, strict=True))

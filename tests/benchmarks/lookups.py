@@ -1,0 +1,108 @@
+"""Compares the ways to choose by size: what they lose, how large they are, ns per lookup.
+
+    python tests/benchmarks/lookups.py runs/2026-11-21-sgemm-nn-nvidia-h200
+
+For each method of `mltune distil` the selector of a run is exported to C and compiled with -O2,
+once with the map of exact sizes and once without. A lookup is timed on sizes that were drawn at
+random, log-uniform, none of them in the map; beside it stand Tensile's lookup cache, a std::map,
+and a std::unordered_map, both holding the answers already. Needs g++ and size.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from mltune.distil import RegretRow, TimeTable, distil
+from mltune.distil.methods import METHODS
+from mltune.export import WRITERS
+from mltune.export.library import Library
+from mltune.kernel.families import FAMILIES
+from mltune.problem import random_sizes
+from mltune.selector import Selector, depth, leaves
+from mltune.workflow.recorded import read_runs
+
+HARNESS = Path(__file__).with_name("lookups.cpp")
+
+
+def main() -> None:
+    """Distil, export, compile, time, and print the table in Markdown."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("runs", nargs="+", type=Path)
+    parser.add_argument("--max-kernels", type=int, default=16)
+    parser.add_argument("--sizes", type=int, default=1024, help="drawn at random")
+    options = parser.parse_args()
+    recorded = read_runs(options.runs)
+    table = TimeTable.from_measurements(recorded.measurements)
+    known = {(size.m, size.n, size.k) for size in table.sizes}
+    drawn = [size.extents for size in random_sizes(options.sizes, seed=1)]
+    asked = [extents for extents in drawn if extents not in known]
+    print(
+        f"{len(table.sizes)} sizes, {len(table.kernels)} kernels, {recorded.device.name}; "
+        f"ns: median of 15 passes over {len(asked)} unseen sizes\n"
+    )
+    print(
+        "| method | kernels | leaves | depth | geomean | 10th pct | worst | code bytes | "
+        "with exact map | ns | ns with exact map | ns std::map | ns unordered_map |"
+    )
+    print("|---|" + "---|" * 12)
+    for method in METHODS:
+        distilled = distil(
+            table, recorded.contraction, method=method, max_kernels=options.max_kernels
+        )
+        print(_row(method, distilled.selector, distilled.rows, asked), flush=True)
+
+
+def _row(
+    method: str,
+    selector: Selector,
+    rows: Sequence[RegretRow],
+    asked: Sequence[tuple[int, ...]],
+) -> str:
+    regret = next(row.regret for row in rows if row.rule == method)
+    bare_bytes, (plain, ordered, hashed) = _timed(replace(selector, exact=()), asked)
+    full_bytes, (exact, _, _) = _timed(selector, asked)
+    cells = (
+        method, len(selector.portfolio), len(leaves(selector.tree)), depth(selector.tree),
+        f"{regret.geomean:.3f}", f"{regret.p10:.3f}", f"{regret.worst:.3f}",
+        f"{bare_bytes:,}", f"{full_bytes:,}",
+        *(f"{value:.1f}" for value in (plain, exact, ordered, hashed)),
+    )  # fmt: skip
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def _timed(selector: Selector, asked: Sequence[tuple[int, ...]]) -> tuple[int, list[float]]:
+    """Bytes of code and constants without the names of kernels, and nanoseconds."""
+    kernels = [
+        FAMILIES[one.family].generate(selector.contraction, one.config)
+        for one in selector.portfolio
+    ]
+    name = Library.of(selector, kernels).name
+    text = "".join(f"{m} {n} {k} 1\n" for m, n, k in asked)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        WRITERS["c"].write(selector, kernels, folder)
+        made = folder / f"{name}_select.o"
+        _call("gcc", "-std=c99", "-O2", "-c", str(made.with_suffix(".c")), "-o", str(made))
+        _call(
+            "g++", "-O2", f"-I{folder}", f'-DSELECT_H="{name}_select.h"',
+            f"-DPROBLEM={name}_problem", f"-DSELECT={name}_select",
+            str(HARNESS), str(made), "-o", str(folder / "lookups"),
+        )  # fmt: skip
+        sections = _call("size", str(made)).splitlines()[1].split()
+        spent = _call(str(folder / "lookups"), text=text)
+    names = sum(len(kernel.name) + 1 + 8 for kernel in kernels)  # and a pointer to each
+    return int(sections[0]) + int(sections[1]) - names, [float(one) for one in spent.split()]
+
+
+def _call(*command: str, text: str = "") -> str:
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+if __name__ == "__main__":
+    main()
