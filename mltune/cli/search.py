@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mltune.cli.output import ProgressBar, print_json, print_table, short_names
+from mltune.cli.output import ProgressBar, duration_text, print_json, print_table, short_names
 from mltune.cli.parser import number, positive, seconds, whole
 from mltune.errors import UsageError
 
 if TYPE_CHECKING:
+    from mltune.search.outlook import Outlook
+    from mltune.workflow.ending import Ending
     from mltune.workflow.search import SearchResult
 
 EXAMPLE = "mltune search --budget 60 --problem sgemm_nn --sizes cpu --device auto"
@@ -149,6 +151,13 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="begin no trial after this time; the leaders' last rounds follow (default: none)",
     )
+    add(
+        "--patience",
+        type=positive,
+        metavar="N",
+        help="end after N trials without a gain, once the sampler expects less than 0.1 %% of "
+        "the time from the next (default: none)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -183,6 +192,7 @@ def run(args: argparse.Namespace) -> int:
         objective=args.objective,
         priors=tuple(args.prior),
         time_limit_seconds=args.time_limit,
+        patience=args.patience,
         kernels=tuple(args.kernels),
     )
     with ProgressBar(args.quiet > 0) as bar:
@@ -209,6 +219,7 @@ def _run_replay(args: argparse.Namespace) -> int:
             sampler=args.sampler,
             seed=args.seed,
             priors=args.prior,
+            patience=args.patience,
             note=bar.note,
         )
     if args.json:
@@ -233,6 +244,7 @@ def _run_replay(args: argparse.Namespace) -> int:
             )
         ],
     )
+    _print_ending(result.ending, result.outlook)
     return 0
 
 
@@ -264,3 +276,22 @@ def _print_result(result: SearchResult) -> None:
         "kernel ms: kernel time by device events, median of "
         f"{result.info.timing.samples} or more samples; id: mltune replay {result.run} ID"
     )
+    effort = result.effort
+    print(
+        f"spent: {duration_text(effort.build_seconds)} of building, {effort.timed} times a config "
+        f"on a size, {duration_text(effort.kernel_seconds)} of kernels; by size: --json or "
+        "mltune report"
+    )
+    _print_ending(result.ending, result.outlook)
+
+
+def _print_ending(ending: Ending, outlook: Outlook | None) -> None:
+    from mltune.workflow.ending import AHEAD
+
+    expected = (
+        f"; expected of one more trial: {outlook.next_gain:.2%} less time, of {AHEAD} more: at "
+        f"most {outlook.most(AHEAD):.2%}"
+        if outlook
+        else ""
+    )
+    print(f"ended by: {ending.value}{expected}")

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mltune.problem import problem_type_name
+from mltune.record.effort import Effort
 from mltune.record.measurement import Measurement, Status
 from mltune.report.bars import bars
 from mltune.report.content import Content, Model, Selection
 from mltune.report.experiments import experiments
 from mltune.report.loss import MOST_DOTS, calibration, portfolio_curve, regret_strips
 from mltune.report.markup import Markup, embed_json, join, tag
-from mltune.report.numbers import number, percent
+from mltune.report.numbers import number, percent, seconds
 from mltune.report.parameters import importance_bars, small_multiples
 from mltune.report.speed import (
     Paint,
@@ -29,6 +30,7 @@ from mltune.report.speed import (
 from mltune.report.tables import (
     MOST_ROWS,
     best_table,
+    effort_table,
     environment,
     experiment_table,
     failure_table,
@@ -78,6 +80,7 @@ def _sections(content: Content) -> tuple[Markup, ...]:
         *_repetitions(content),
         _model(content),
         _selection(content.selection),
+        _effort(content),
         _failures(content.measurements),
         _measurements(len(content.measurements)),
         _section("environment", "Environment", environment(content.info)),
@@ -298,6 +301,17 @@ def _regret_table(selection: Selection) -> Markup:
         worst = max(range(len(losses)), key=losses.__getitem__)
         rows.append((rule, selection.sizes[worst], percent(losses[worst]), percent(mean)))
     return table(("rule", "worst at", "worst", "mean"), rows, numeric=(2, 3))
+
+
+def _effort(content: Content) -> Markup:
+    effort = Effort.of(content.measurements, content.info.problems)
+    failed = ", ".join(f"{count} {status}" for status, count in effort.failures)
+    words = (
+        f"{effort.trials} trials ({f'failed: {failed}' if failed else 'none failed'}); the "
+        f"builders were busy for {seconds(effort.build_seconds)}; {effort.timed} times a config "
+        f"was timed on a size."
+    )
+    return _section("effort", "Where the budget went", _note(words), effort_table(effort))
 
 
 def _failures(measurements: Sequence[Measurement]) -> Markup:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mltune.problem import problem_type_name
+from mltune.record.effort import Effort
 from mltune.record.measurement import Measurement, Status
 from mltune.record.run_info import RunInfo
 from mltune.report.experiments import Experiment
@@ -76,6 +77,25 @@ def experiment_table(experiments: Sequence[Experiment]) -> Markup:
             for one in experiments
         ],
         numeric=(0, 4, 5, 6),
+    )
+
+
+def effort_table(effort: Effort) -> Markup:
+    """What each size took of the search, and what came of it."""
+    return table(
+        ("size", "configs timed", "kernels ran", "first", "best", "last gain in trial"),
+        [
+            (
+                size.problem.label,
+                str(size.timed),
+                seconds(size.kernel_seconds),
+                seconds(size.first_seconds),
+                seconds(size.best_seconds),
+                "-" if size.last_gain is None else str(size.last_gain),
+            )
+            for size in effort.sizes
+        ],
+        numeric=(1, 2, 3, 4, 5),
     )
 
 

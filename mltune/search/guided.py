@@ -15,8 +15,9 @@ from mltune.search.candidates import CandidateSource
 from mltune.search.encoding import Encoding
 from mltune.search.expectation import View
 from mltune.search.knowledge import Knowledge
+from mltune.search.outlook import Outlook
 from mltune.search.searcher import check_answer
-from mltune.search.surrogate import Surrogate
+from mltune.search.surrogate import Forecast, Surrogate
 from mltune.search.unseen import UnseenConfigs
 from mltune.space.config import Config
 from mltune.space.config_space import ConfigSpace
@@ -68,15 +69,29 @@ class GuidedSearcher:
         self._asked.pop(config, None)
         self._answers[config] = value
 
+    def outlook(self, trials: int) -> Outlook | None:
+        """Return what the model expects of up to so many trials; None while it has begun."""
+        forecast = self._forecast()
+        if forecast is None or not any(value is not None for value in self._answers.values()):
+            return None
+        return Outlook.of(forecast.gains[forecast.gains >= 0].tolist(), trials)
+
     def _most_promising(self) -> Config | None:
         """Return the best by the model; None while it has too little to go by, or is done."""
+        forecast = self._forecast()
+        if forecast is None:
+            return None
+        chosen = int(np.argmax(forecast.gains))
+        return forecast.candidates[chosen] if forecast.gains[chosen] >= 0 else None
+
+    def _forecast(self) -> Forecast | None:
+        """The mean of what the surrogates expect; configs that were seen gain -1."""
         known = sum(value is not None for value in self._answers.values())
         starting = len(self._answers) < _STARTS or known < _KNOWN
         if not self._surrogates or (starting and not self._knows):
             return None
         forecasts = [one.forecast(self._answers, tuple(self._asked)) for one in self._surrogates]
         candidates = forecasts[0].candidates
-        gains = np.sum([forecast.gains for forecast in forecasts], axis=0)
+        gains = np.mean([forecast.gains for forecast in forecasts], axis=0)
         gains[~candidates.others((*self._answers, *self._asked))] = -1
-        chosen = int(np.argmax(gains))
-        return candidates[chosen] if gains[chosen] >= 0 else None
+        return Forecast(candidates, gains)

@@ -66,6 +66,7 @@ class SearchOptions:
     objective: str | None = None
     priors: tuple[Path, ...] = ()
     time_limit_seconds: float | None = None
+    patience: int | None = None
     kernels: tuple[Path, ...] = ()
     command: tuple[str, ...] = ()
 

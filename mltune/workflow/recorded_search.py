@@ -13,8 +13,11 @@ from mltune.errors import NoCorrectConfigError, UsageError
 from mltune.record import Status
 from mltune.record.recording import Point, Recording
 from mltune.search import SEARCHERS, Searcher
+from mltune.search.incumbents import Incumbents
+from mltune.search.outlook import Outlook
 from mltune.space.config_space import ConfigSpace
 from mltune.space.recorded import RecordedSpace
+from mltune.workflow.ending import LITTLE, Ending, Patience, outlook_of, outlook_to_json
 from mltune.workflow.recordings import read_any
 
 DEFAULT_SAMPLER = "guided"
@@ -28,6 +31,8 @@ class RecordedSearchResult:
     Attributes:
         evaluated: the points in the order they were asked for.
         seconds: wall time of the search.
+        ending: what ended it.
+        outlook: what further evaluations are expected to bring; None where nobody can tell.
     """
 
     recording: Recording
@@ -35,6 +40,8 @@ class RecordedSearchResult:
     seed: int
     evaluated: tuple[Point, ...]
     seconds: float
+    ending: Ending
+    outlook: Outlook | None
 
     @property
     def best(self) -> Point:
@@ -69,6 +76,8 @@ class RecordedSearchResult:
             "trials": len(self.evaluated),
             "failed": self.failed,
             "seconds": round(self.seconds, 3),
+            "ending": self.ending.value,
+            "outlook": outlook_to_json(self.outlook),
             "best": [
                 {
                     "sizes": None,
@@ -91,6 +100,7 @@ def search_recorded(
     seed: int | None,
     priors: Sequence[Path],
     note: Callable[[str], None],
+    patience: int | None = None,
 ) -> RecordedSearchResult:
     """Search among the points of a file or a run.
 
@@ -101,6 +111,7 @@ def search_recorded(
         seed: 0 unless given.
         priors: other recordings to learn from first.
         note: is told single lines, such as what is wrong with a file.
+        patience: evaluations without a gain after which it ends if none is expected.
 
     Raises:
         UsageError: when an option or a file is wrong.
@@ -113,13 +124,20 @@ def search_recorded(
     started = time.monotonic()
     searcher = new_searcher(name, space, seed or 0, [_read(prior, note) for prior in priors])
     evaluated: list[Point] = []
+    endurance, incumbents = Patience(patience), Incumbents([1])
+    ending = Ending.BUDGET
     for _ in range(DEFAULT_BUDGET if budget is None else budget):
+        if endurance.is_lost(searcher):
+            ending = Ending.PATIENCE
+            break
         config = searcher.ask()
         if config is None:
+            ending = Ending.SPACE
             break
         point = points[config]
         value = None if point.seconds is None else math.log(point.seconds)
         searcher.tell(config, value, point.status)
+        endurance.hear(incumbents.add({} if value is None else {0: value}) >= LITTLE)
         evaluated.append(point)
     if all(point.seconds is None for point in evaluated):
         raise NoCorrectConfigError(f"{path}: none of {len(evaluated)} configs had worked")
@@ -129,6 +147,8 @@ def search_recorded(
         seed=seed or 0,
         evaluated=tuple(evaluated),
         seconds=time.monotonic() - started,
+        ending=ending,
+        outlook=outlook_of(searcher),
     )
 
 

@@ -25,14 +25,17 @@ from mltune.kernel.handwritten.space import space_text
 from mltune.problem import Contraction, problem_type_name
 from mltune.record import Measurement, Status
 from mltune.record.database import file_url
+from mltune.record.effort import Effort
 from mltune.record.run import DATABASE_NAME, INFO_NAME, Run
 from mltune.record.run_info import RunInfo
 from mltune.runner.live import WorkerRunner
 from mltune.search import Searcher
 from mltune.search.alternating import AlternatingSearcher
+from mltune.search.outlook import Outlook
 from mltune.space.load import load_space, parse_space
 from mltune.space.names import outside_names
 from mltune.space.space import Space
+from mltune.workflow.ending import Ending, outlook_of, outlook_to_json
 from mltune.workflow.families import family_named
 from mltune.workflow.finale import SIDELINED, Choice, choose
 from mltune.workflow.options import (
@@ -65,6 +68,9 @@ class SearchResult:
         stopped: why it ended before its end by itself; empty if it did not.
         disturbed: rounds of the leaders that were measured again, as something slowed them down.
         measured_while_building: the share of the builders' time in which the device measured.
+        ending: what ended the trials.
+        effort: where the budget went.
+        outlook: what further trials are expected to bring; None where nobody can tell.
     """
 
     run: Path
@@ -77,6 +83,9 @@ class SearchResult:
     stopped: str = ""
     disturbed: int = 0
     measured_while_building: float | None = None
+    ending: Ending
+    effort: Effort
+    outlook: Outlook | None = None
 
     @property
     def best(self) -> tuple[Measurement, ...]:
@@ -115,6 +124,9 @@ class SearchResult:
             "stopped": self.stopped,
             "disturbed": self.disturbed,
             "measured_while_building": self.measured_while_building,
+            "ending": self.ending.value,
+            "outlook": outlook_to_json(self.outlook),
+            "effort": self.effort.to_json(),
             "best": [
                 {
                     "sizes": list(choice.best.problem.size),
@@ -147,7 +159,7 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
     """
     started = time.monotonic()
     check_options(options)
-    interrupted, stopped = False, ""
+    stopped, outlook = "", None
     run, runner, space = _resume(options) if options.resume else _begin(options)
     with run:
         try:
@@ -156,16 +168,19 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
                 f"{run.info.device.name}, {space.size:,} configs, {len(run.info.sizes)} sizes"
             )
             budget = run.info.budget if options.budget is None else options.budget
-            session = Session(run, runner, _searcher(run.info, space, note), budget, show)
-            session.search(time_limit_seconds=options.time_limit_seconds)
+            searcher = _searcher(run.info, space, note)
+            session = Session(run, runner, searcher, budget, show, options.patience)
+            ending = session.search(time_limit_seconds=options.time_limit_seconds)
+            outlook = outlook_of(searcher)
             session.measure_leaders()
         except KeyboardInterrupt:
-            interrupted = True
+            ending = Ending.INTERRUPTED
         except DeviceGoneError as error:
-            stopped = str(error)
+            ending, stopped = Ending.DEVICE_LOST, str(error)
         finally:
             overlap = runner.measured_while_building
             runner.close()
+        interrupted = ending is Ending.INTERRUPTED
         if not interrupted:  # whoever interrupts wants the prompt back; resuming catches up
             note("copying the trials into an Optuna study (for optuna-dashboard)")
             _mirror(run, space)
@@ -190,6 +205,9 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
             stopped=stopped,
             disturbed=sum(m.phase == SIDELINED for m in measurements),
             measured_while_building=overlap,
+            ending=ending,
+            effort=Effort.of(measurements, run.info.problems),
+            outlook=outlook,
         )
 
 

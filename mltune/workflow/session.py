@@ -14,7 +14,9 @@ from mltune.record.run import Run
 from mltune.runner import Runner
 from mltune.runner.observe import ENERGY as ENERGY_SEEN
 from mltune.search import Searcher
+from mltune.search.incumbents import Incumbents
 from mltune.space.config import Config
+from mltune.workflow.ending import LITTLE, Ending, Patience
 from mltune.workflow.finale import FINAL, SIDELINED
 from mltune.workflow.options import ENERGY
 from mltune.workflow.progress import Progress
@@ -41,10 +43,17 @@ class Session:
         searcher: proposes; it is told about the trials that the run holds.
         budget: trials, those of earlier sessions included.
         show: is told about the progress after every trial.
+        patience: trials without a gain after which the search ends if none is expected.
     """
 
     def __init__(
-        self, run: Run, runner: Runner, searcher: Searcher, budget: int, show: Show
+        self,
+        run: Run,
+        runner: Runner,
+        searcher: Searcher,
+        budget: int,
+        show: Show,
+        patience: int | None = None,
     ) -> None:
         self._run = run
         self._runner = runner
@@ -53,6 +62,8 @@ class Session:
         self._cross_problems = run.info.cross_problems
         self._budget = budget
         self._show = show
+        self._patience = Patience(patience)
+        self._incumbents = Incumbents([size.count for size in run.info.sizes])
         before = run.store.measurements()
         self._steady = SteadyTimes(before)
         self._trials = list(group_trials(m for m in before if m.phase == "search"))
@@ -63,8 +74,8 @@ class Session:
         self._started = time.monotonic()
         self._new = 0
 
-    def search(self, time_limit_seconds: float | None = None) -> None:
-        """Finish the trial that was cut off, if any, then ask for more.
+    def search(self, time_limit_seconds: float | None = None) -> Ending:
+        """Finish the trial that was cut off, if any, then ask for more, and say what ended it.
 
         No trial begins after the time limit.
         """
@@ -74,16 +85,21 @@ class Session:
                 self._trials[position] = self._measure(trial)
             self._tell(self._trials[position])
         end = math.inf if time_limit_seconds is None else self._started + time_limit_seconds
-        while len(self._trials) < self._budget and time.monotonic() < end:
+        while len(self._trials) < self._budget:
+            if time.monotonic() >= end:
+                return Ending.TIME_LIMIT
+            if self._patience.is_lost(self._searcher):
+                return Ending.PATIENCE
             self._ask()
             if not self._ahead:
-                return
+                return Ending.SPACE
             number = self._trials[-1].number + 1 if self._trials else 0
             trial = self._measure(Trial(number, self._ahead.popleft(), ()))
             self._trials.append(trial)
             self._new += 1
             self._tell(trial)
             self._show(self._progress())
+        return Ending.BUDGET
 
     def measure_leaders(self) -> None:
         """Measure the leaders again, size by size: the times that later stages rely on.
@@ -214,6 +230,8 @@ class Session:
         if failure is None and value is None:
             return  # nothing was metered: the searcher never hears of it, and does not ask again
         self._searcher.tell(trial.config, value, failure.status if failure else Status.OK)
+        values = {} if failure else trial.values_by(self._problems, self._worth)
+        self._patience.hear(self._incumbents.add(values) >= LITTLE)
 
     def _leaders_progress(self, done: int, total: int, started: float) -> Progress:
         elapsed = time.monotonic() - started

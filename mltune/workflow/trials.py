@@ -50,6 +50,15 @@ class Trial:
             return None
         return math.fsum(logs) / len(logs)
 
+    def values_by(self, problems: Sequence[Problem], worth: Worth) -> dict[int, float]:
+        """The log of each measurement's worth, where it is known, by the number of its problem."""
+        worths = {m.problem: worth(m) for m in self.measurements}
+        return {
+            number: math.log(value)
+            for number, problem in enumerate(problems)
+            if (value := worths.get(problem)) is not None
+        }
+
     @property
     def gflops(self) -> float | None:
         """The geometric mean of the speeds over the sizes, in GFLOP/s; None if failed."""

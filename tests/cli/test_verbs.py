@@ -70,10 +70,22 @@ def test_progress_goes_to_stderr_and_a_used_up_space_ends_the_search(
     done = mltune(*quick_search, *few, "--json")
 
     assert done.code == 0
-    assert done.json["trials"] == 12
+    assert (done.json["trials"], done.json["ending"]) == (12, "space used up")
+    assert [size["timed"] for size in done.json["effort"]["sizes"]] == [12]
     assert f"run {run}: sgemm_nn on " in done.err
     assert "12 configs" in done.err
     assert "next: mltune train" in done.err
+
+
+def test_says_what_ended_the_search_and_where_the_budget_went(
+    mltune: Command, finished_run: Path
+) -> None:
+    recorded = ("search", "--replay", finished_run, "--sampler", "exhaustive")
+    shown = mltune(*recorded, "--patience", "50")
+    more = mltune("search", "--resume", "--run", finished_run, "--quiet")
+
+    assert shown.out.splitlines()[-1] == "ended by: space used up"
+    assert re.search(r"^spent: .* of building, 36 times a config on a size", more.out, re.M)
 
 
 def test_cross_sizes_are_measured_at_the_end_by_the_leaders_only(

@@ -16,8 +16,8 @@ MakeRun = Callable[..., Path]
 Shipped = tuple[RunInfo, list[Measurement]]
 
 SECTIONS = (
-    *("best", "search", "maps", "parameters", "model", "selection", "failures"),
-    *("measurements", "environment", "next"),
+    *("best", "search", "maps", "parameters", "model", "selection", "effort"),
+    *("failures", "measurements", "environment", "next"),
 )
 FIGURES = (
     *("progress", "importance", "speed-map", "kernel-map", "parameters"),

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-import time
 import tracemalloc
 
 import numpy as np
@@ -128,7 +127,6 @@ def test_a_huge_space_is_searched_within_little_memory() -> None:
         limits={},
     )
     tracemalloc.start()
-    started = time.perf_counter()
     searcher = GuidedSearcher(space, 0)
     seen = set()
     for _ in range(20):
@@ -136,7 +134,6 @@ def test_a_huge_space_is_searched_within_little_memory() -> None:
         assert config is not None
         searcher.tell(config, float(sum(config.int(name) for name in config)), Status.OK)
         seen.add(config)
-    assert time.perf_counter() - started < 20
     assert tracemalloc.get_traced_memory()[1] < 3e8
     tracemalloc.stop()
     assert len(seen) == 20

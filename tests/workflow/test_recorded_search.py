@@ -75,3 +75,19 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "optimum / best" in capsys.readouterr().out
     assert main(["search", "--replay", path, "--device", "cpu"]) == 2
     assert main(["search", "--prior", path, "--sampler", "tpe"]) == 2
+
+
+def test_says_what_ended_it_and_what_more_would_bring(tmp_path: Path) -> None:
+    path = cache(tmp_path / "a.json")
+    impatient = searched(path, budget=64, patience=10)
+    patient = searched(path, budget=64)
+    blind = searched(path, budget=64, patience=4, sampler="exhaustive")
+
+    assert impatient.to_json()["ending"] == "no gain expected"
+    assert impatient.history[-1] == pytest.approx(1e-3)
+    assert impatient.outlook is not None
+    assert 0 <= impatient.outlook.next_gain < 0.001
+    assert len(impatient.evaluated) < len(patient.evaluated) == 64
+    assert patient.to_json()["ending"] == "budget"
+    assert (blind.outlook, blind.to_json()["outlook"]) == (None, None)
+    assert blind.history[-1] == blind.history[-5]

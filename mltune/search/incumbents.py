@@ -1,0 +1,56 @@
+"""The best value of every size so far, and what a better one is worth to the library."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from mltune.search.encoding import Matrix
+
+
+class Incumbents:
+    """Knows the best time of every size, as its log.
+
+    A library runs the best kernel of each size. Where the sizes were counted, as in an
+    application's log of its calls, a size has a share in the library's time by its calls and its
+    best time. Where all counts are the same nobody has said how often each is called, and a tenth
+    faster counts the same on every size.
+
+    Args:
+        counts: how often each size is called.
+    """
+
+    def __init__(self, counts: Sequence[int]) -> None:
+        self._counts = np.array(counts, dtype=np.float64)
+        self._is_counted = len(set(counts)) > 1
+        self._best = np.full(len(counts), math.inf)
+
+    def add(self, values: Mapping[int, float]) -> float:
+        """Note the logs of a config's times by size; return the share of time that it saves.
+
+        The first time on a size saves all that the size has a share in.
+        """
+        before = self._best.copy()
+        for size, value in values.items():
+            self._best[size] = min(self._best[size], value)
+        known = np.isfinite(self._best)
+        saved = -np.expm1(self._best[known] - before[known])
+        # Of the time before; what is new had none, and counts with the time it has now.
+        shares = self._shares(np.where(np.isfinite(before), before, self._best))[known]
+        return float(shares @ saved)
+
+    @property
+    def shares(self) -> Matrix:
+        """The part of each size in the whole, by the best times; sizes without one have none."""
+        return self._shares(self._best)
+
+    def _shares(self, best: Matrix) -> Matrix:
+        known = np.isfinite(best)
+        if not known.any():
+            return np.full(len(best), 1 / len(best))
+        parts = np.zeros(len(best))
+        parts[known] = self._counts[known] * np.exp(best[known]) if self._is_counted else 1.0
+        shares: Matrix = parts / parts.sum()
+        return shares
