@@ -6,12 +6,13 @@ import argparse
 import contextlib
 import errno
 import importlib
+import keyword
 import logging
 import os
 import signal
 import sys
 from collections.abc import Sequence
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import NoReturn
 
 from mltune import __version__
@@ -27,6 +28,8 @@ VERBS: dict[str, str] = {
     "export": "write a selector and its kernels as C or Python",
     "bench": "compare the tuned kernels with other libraries",
     "sweep": "measure hand-written kernels over orders and local sizes, as GEMMbench does",
+    "import": "read other programs' files, and bundles, into mltune's form",
+    "convert": "write a run or a file in another form",
     "replay": "repeat one recorded measurement",
     "salvage": "save what is readable of a damaged run",
     "protocol": "measure kernels by Tensile's seven steps, from its YAML file",
@@ -53,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = _parse(arguments)
         _set_logging(args.verbose - args.quiet)
         signal.signal(signal.SIGTERM, _interrupt)
-        code = importlib.import_module(f"mltune.cli.{args.verb}").run(args)
+        code = _module(args.verb).run(args)
         sys.stdout.flush()  # here, where its failure can still be told
         return int(code)
     except MltuneError as error:
@@ -71,6 +74,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
+def _module(verb: str) -> ModuleType:
+    """The module of a verb; `import` is a word of Python's own, so its module is `import_`."""
+    return importlib.import_module(f"mltune.cli.{verb}{'_' * keyword.iskeyword(verb)}")
+
+
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = Parser(
         prog="mltune",
@@ -81,7 +89,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--version", action="version", version=f"mltune {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
     for verb, summary in VERBS.items():
-        module = importlib.import_module(f"mltune.cli.{verb}")
+        module = _module(verb)
         sub = verbs.add_parser(
             verb,
             help=summary,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mltune.protocol.keys import possible_values
 from mltune.protocol.protocol import Group
+from mltune.space.config import Config, Value
 
 _TEXT = """\
 name: {name}
 family: tiled
-about: Every value that a parameter can have in this protocol, and the limits of the device.
+about: Every value that a parameter has there, within the limits of the device.
 
 parameters:
 {parameters}
@@ -31,7 +32,21 @@ constraints:
 
 def space_text(name: str, groups: Sequence[Group]) -> str:
     """Write the space of some groups' kernels."""
-    values = possible_values(choice for group in groups for choice in group.choices)
+    return _text(name, possible_values(choice for group in groups for choice in group.choices))
+
+
+def space_of_configs(name: str, configs: Sequence[Config]) -> str:
+    """Write the space of all combinations of the values that some configs have."""
+    return _text(
+        name,
+        {
+            parameter: tuple(sorted({config[parameter] for config in configs}, key=str))
+            for parameter in configs[0]
+        },
+    )
+
+
+def _text(name: str, values: Mapping[str, Sequence[Value]]) -> str:
     lines = (
         f"  {parameter}: {{values: [{', '.join(map(str, listed))}]}}"
         for parameter, listed in values.items()

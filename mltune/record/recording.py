@@ -42,6 +42,7 @@ class Recording:
         device: where, likewise.
         points: in the order they were recorded.
         notes: one line for everything that was not right and left out.
+        form: of the file, for people.
     """
 
     where: str
@@ -49,6 +50,7 @@ class Recording:
     device: str
     points: tuple[Point, ...]
     notes: tuple[str, ...] = ()
+    form: str = "mltune run"
 
     @property
     def optimum_seconds(self) -> float | None:

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 from mltune.errors import UsageError
+from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.problem import problem_type_name
 from mltune.record import Status
 from mltune.record.foreign import read_recording
@@ -28,6 +29,9 @@ def read_any(path: Path) -> Recording:
     with Run.open(path) as run:
         info = run.info
         readable, damaged = run.store.salvage("search")
+    if info.family != HANDWRITTEN:
+        # Beside generated kernels these have parameters of their own.
+        readable = [row for row in readable if row.family != HANDWRITTEN]
     points: dict[str, Point] = {}
     for trial in group_trials(readable):
         value = trial.value

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Command
 
 SHIPPED_RUN = Path(__file__).parents[2] / "runs" / "2026-11-21-sgemm-nn-nvidia-h200"
-WITHOUT_A_DEFAULT = ("--lang", "-o DIR", "--replay", "--prior")
+WITHOUT_A_DEFAULT = ("--lang", "--to", "-o DIR", "-o OUT", "--replay", "--prior")
 
 
 def test_devices_lists_what_chooses_each_device(mltune: Command, device_spec: str) -> None:

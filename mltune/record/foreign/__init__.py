@@ -9,21 +9,24 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mltune.errors import UsageError
-from mltune.record.foreign import kernel_tuner, t4
+from mltune.record.foreign import clblast, kernel_tuner, t4
 from mltune.record.foreign.document import Document, read_document
 from mltune.record.foreign.rows import Row, to_points
 from mltune.record.foreign.text import read_text
 from mltune.record.recording import Recording
 
-READERS: dict[str, Callable[[Document], list[Row | str]]] = {
-    "cache": kernel_tuner.read_rows,
-    "results": t4.read_rows,
+Reader = Callable[[Document], list[Row | str]]
+
+READERS: dict[str, tuple[str, Reader]] = {
+    "Kernel Tuner cache": ("cache", kernel_tuner.read_rows),
+    "CLBlast tuner JSON": ("results", clblast.read_rows),
+    "T4 results": ("results", t4.read_rows),
 }
-"""The member that holds a file's rows tells the format."""
+"""The formats, with the member that holds a file's rows."""
 
 
 def read_recording(path: Path) -> Recording:
-    """Read a Kernel Tuner cache or a T4 results file, gzipped or plain.
+    """Read a Kernel Tuner cache, T4 results or a CLBlast tuner's JSON, gzipped or plain.
 
     What can be read is kept: a torn end and wrong rows are named in the recording's notes.
 
@@ -32,15 +35,23 @@ def read_recording(path: Path) -> Recording:
     """
     text, torn = read_text(path)
     try:
-        document = read_document(text, tuple(READERS))
-        points, dropped = to_points(READERS[document.rows_name](document))
+        document = read_document(text, tuple(dict.fromkeys(rows for rows, _ in READERS.values())))
+        form = _form(document)
+        points, dropped = to_points(READERS[form][1](document))
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from error
     notes = [f"{path}: {note}" for note in (torn or document.damage, dropped) if note]
     return Recording(
         where=str(path),
-        problem=document.text("kernel_name"),
+        problem=document.text("kernel_name") or clblast.problem_of(document),
         device=document.text("device_name"),
         points=points,
         notes=tuple(notes),
+        form=form,
     )
+
+
+def _form(document: Document) -> str:
+    """Tell the format by the rows' member; T4 and CLBlast share one."""
+    forms = [form for form, (rows, _) in READERS.items() if rows == document.rows_name]
+    return forms[0] if clblast.FAMILY in document.header else forms[-1]

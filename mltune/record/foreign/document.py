@@ -61,7 +61,8 @@ def read_document(text: str, row_names: tuple[str, ...]) -> Document:
         damage = f"line {scanner.line}: cut off or no JSON, the rest is left out ({reason:.100})"
     if not rows_name:
         known = " or ".join(f"'{name}'" for name in row_names)
-        raise UsageError(damage or f"no records: has no member {known} (Kernel Tuner, T4)")
+        formats = "Kernel Tuner, T4, CLBlast"
+        raise UsageError(damage or f"no records: has no member {known} ({formats})")
     return Document(header, rows_name, tuple(rows), damage)
 
 

@@ -1,0 +1,150 @@
+"""Spaces in the T1 form of the auto-tuning community, in and out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mltune.errors import UsageError
+from mltune.space.config import Value
+from mltune.space.constraint import Constraint
+from mltune.space.expression import names
+from mltune.space.load import SpaceFile
+from mltune.space.names import OUTSIDE_NAMES
+from mltune.space.parameter import Parameter
+from mltune.space.yaml_document import Item, parse_document
+
+SECTION = "ConfigurationSpace"
+"""The member that a T1 file is known by."""
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SPELLINGS = ((r"&&", " and "), (r"\|\|", " or "), (r"!(?!=)", " not "), (r"(?<!/)/(?!/)", "//"))
+
+
+def to_t1(space: SpaceFile) -> tuple[str, tuple[str, ...]]:
+    """Write a space as T1, with derived values put in their places.
+
+    Returns:
+        the text, and one line for each condition that T1 cannot evaluate by itself.
+    """
+    derived: dict[str, str] = {}
+    for value in space.derived:
+        derived[value.name] = f"({_substituted(value.text, derived)})"
+    conditions = []
+    notes = []
+    for rule in space.constraints:
+        text = _substituted(rule.text, derived)
+        used = set(_NAME.findall(re.sub(r"\"[^\"]*\"|'[^']*'", "", text)))
+        own = [parameter.name for parameter in space.parameters if parameter.name in used]
+        conditions.append({"Expression": text, "Parameters": own})
+        if outside := sorted(used & OUTSIDE_NAMES):
+            notes.append(
+                f"condition '{rule.name}' uses {', '.join(outside)}, which T1 does not define"
+            )
+    document = {
+        "General": {"FormatVersion": 1},
+        SECTION: {
+            "TuningParameters": [
+                {
+                    "Name": parameter.name,
+                    "Type": "int" if parameter.is_number else "string",
+                    "Values": json.dumps(list(parameter.values)),
+                }
+                for parameter in space.parameters
+            ],
+            "Conditions": conditions,
+        },
+        "KernelSpecification": {"Language": "OpenCL", "KernelName": space.family},
+    }
+    return json.dumps(document, indent=2) + "\n", tuple(notes)
+
+
+def from_t1(text: str, name: str) -> tuple[str, tuple[str, ...]]:
+    """Write a T1 file's space as the text of a space's file.
+
+    Args:
+        text: JSON.
+        name: of the file, for messages.
+
+    Returns:
+        YAML, and one line for each condition that mltune's expressions cannot say.
+
+    Raises:
+        UsageError: with the line of the first mistake.
+    """
+    top = parse_document(text.replace("\t", " "), name).mapping("a T1 file")
+    if SECTION not in top:
+        raise UsageError(f"{name}: lacks the key '{SECTION}'")
+    section = top[SECTION].mapping(f"'{SECTION}'")
+    if "TuningParameters" not in section:
+        raise UsageError(f"{top[SECTION].where}: lacks the key 'TuningParameters'")
+    parameters = tuple(
+        _parameter(item) for item in section["TuningParameters"].sequence("'TuningParameters'")
+    )
+    known = {parameter.name for parameter in parameters}
+    rules: list[str] = []
+    notes: list[str] = []
+    listed = section["Conditions"].sequence("'Conditions'") if "Conditions" in section else ()
+    for item in listed:
+        fields = item.mapping("a condition")
+        given = fields["Expression"].text("'Expression'") if "Expression" in fields else ""
+        expression = given
+        for pattern, ours in _SPELLINGS:
+            expression = re.sub(pattern, ours, expression)
+        try:
+            used = names(Constraint("condition", expression, item.where).tree)
+            if missing := sorted(used - known - OUTSIDE_NAMES):
+                raise UsageError(f"unknown name '{missing[0]}'")
+        except UsageError as error:
+            reason = str(error).rpartition("': ")[2]
+            notes.append(f"{item.where}: condition '{given:.80}' is left out: {reason}")
+        else:
+            rules.append(expression)
+    return "\n".join(_yaml(_family(top), parameters, rules)) + "\n", tuple(notes)
+
+
+def _yaml(family: str, parameters: Sequence[Parameter], rules: Sequence[str]) -> Iterator[str]:
+    yield f"name: {family}"
+    yield f"family: {family}"
+    yield "parameters:"
+    for parameter in parameters:
+        yield f"  {parameter.name}: {{values: {json.dumps(list(parameter.values))}}}"
+    if rules:
+        yield "constraints:"
+    for number, rule in enumerate(rules, start=1):
+        yield f"  condition_{number}: {json.dumps(' '.join(rule.split()))}"
+
+
+def _family(top: Mapping[str, Item]) -> str:
+    specification = top["KernelSpecification"].content if "KernelSpecification" in top else {}
+    item = specification.get("KernelName") if isinstance(specification, dict) else None
+    word = str(item.scalar("'KernelName'")) if item is not None else ""
+    return re.sub(r"[^A-Za-z0-9_]", "_", word) or "foreign"
+
+
+def _parameter(item: Item) -> Parameter:
+    fields = item.mapping("a tuning parameter")
+    for key in ("Name", "Values"):
+        if key not in fields:
+            raise UsageError(f"{item.where}: a tuning parameter lacks the key '{key}'")
+    name = fields["Name"].text("'Name'")
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{item.where}: '{name}' is no name of a parameter")
+    content: Any = fields["Values"].content
+    if isinstance(content, str):  # T1 has the list as a text
+        content = parse_document(content, item.where).content
+    if not isinstance(content, tuple):
+        raise UsageError(f"{item.where}: parameter '{name}': 'Values' must be a list")
+    values: list[Value] = [each.scalar(f"a value of '{name}'") for each in content]
+    return Parameter(name, tuple(values), where=item.where)
+
+
+def _substituted(text: str, derived: Mapping[str, str]) -> str:
+    """Put the texts of derived values in the places of their names, outside of quoted words."""
+    return re.sub(
+        r"\"[^\"]*\"|'[^']*'|[A-Za-z_][A-Za-z0-9_]*",
+        lambda found: derived.get(found[0], found[0]),
+        text,
+    )

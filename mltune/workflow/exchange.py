@@ -1,0 +1,322 @@
+"""`mltune import` and `convert`: foreign files into mltune's, and mltune's into others."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mltune.errors import UsageError
+from mltune.kernel.handwritten import Description
+from mltune.kernel.handwritten.read import read_files, read_kept
+from mltune.kernel.handwritten.write import to_files
+from mltune.kernel.tiled.parameters import RULES
+from mltune.problem import Contraction, Size, merge_sizes, problem_type_name
+from mltune.protocol import parse_protocol
+from mltune.protocol.logic import parse_logic
+from mltune.protocol.space_text import space_of_configs
+from mltune.record.bundle import FORMAT as BUNDLE_FORMAT
+from mltune.record.bundle import read_bundle, unpack, write_bundle
+from mltune.record.files import make_folder, write_atomically
+from mltune.record.foreign.text import read_text
+from mltune.record.foreign.write import WRITERS
+from mltune.record.run import Run
+from mltune.space.config import Config
+from mltune.space.load import parse_space
+from mltune.space.t1 import SECTION as T1_SECTION
+from mltune.space.t1 import from_t1, to_t1
+from mltune.space.yaml_document import parse_document
+from mltune.workflow.recordings import read_any
+
+NO_LICENCE = "not stated"
+IMPORTED = Path("imported")
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """What was written, and what could not be carried over.
+
+    Attributes:
+        kind: what the file was, for people.
+        notes: one line for everything that is not in what was written.
+        next_command: what the user may do with it.
+    """
+
+    source: Path
+    kind: str
+    target: str
+    files: tuple[Path, ...]
+    notes: tuple[str, ...]
+    next_command: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document that `--json` prints."""
+        return {
+            "source": str(self.source),
+            "kind": self.kind,
+            "target": self.target,
+            "files": [str(file) for file in self.files],
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    """One file to convert.
+
+    Attributes:
+        text: of the file; empty for a folder.
+    """
+
+    source: Path
+    text: str
+    out: Path
+    licence: str
+
+
+Result = tuple[Sequence[Path], Sequence[str], str]
+"""Files, notes, and the next command."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A kind of file.
+
+    Attributes:
+        name: for people.
+        targets: what it can become; the first is what `mltune import` makes of it.
+    """
+
+    name: str
+    targets: dict[str, Callable[[_Job], Result]]
+
+
+def import_files(paths: Sequence[Path], out: Path | None) -> tuple[Converted, ...]:
+    """Read files of other programs, and bundles, into mltune's own form.
+
+    Args:
+        paths: of the files.
+        out: the folder to write into; None for `imported`, or `runs` for a bundle.
+
+    Raises:
+        UsageError: when one cannot be read, or there is something in its place.
+        MltuneError: when something cannot be written.
+    """
+    done = []
+    for path in paths:
+        kind, text = _recognise(path)
+        target = next(iter(kind.targets))
+        stem = path.name.partition(".")[0]
+        suffix = _SUFFIXES.get(target, "")
+        folder = out or (Path("runs") if target == "run" else IMPORTED)
+        done.append(_convert(path, kind, text, target, folder / f"{stem}{suffix}", NO_LICENCE))
+    return tuple(done)
+
+
+def convert(path: Path, target: str, out: Path, licence: str) -> Converted:
+    """Write a file, a run or a folder of kernels in another form.
+
+    Args:
+        path: of what is to be converted.
+        target: a name of `TARGETS`.
+        out: the file or folder to write.
+        licence: of a bundle.
+
+    Raises:
+        UsageError: when it cannot be read, has no such form, or there is something in its place.
+        MltuneError: when something cannot be written.
+    """
+    kind, text = _recognise(path)
+    if target not in kind.targets:
+        known = ", ".join(kind.targets)
+        raise UsageError(f"{path}: is {kind.name}, which cannot become '{target}' (can: {known})")
+    return _convert(path, kind, text, target, out, licence)
+
+
+def _convert(
+    path: Path, kind: _Kind, text: str, target: str, out: Path, licence: str
+) -> Converted:
+    if out.resolve() == path.resolve():
+        raise UsageError(f"{out}: is what is to be converted; give another -o")
+    job = _Job(source=path, text=text, out=out, licence=licence)
+    files, notes, next_command = kind.targets[target](job)
+    return Converted(path, kind.name, target, tuple(files), tuple(notes), next_command)
+
+
+def _recognise(path: Path) -> tuple[_Kind, str]:
+    """Tell what a file is by what stands in it."""
+    if path.is_dir():
+        return (_KERNELS if any(path.glob("*.json")) and not _is_run(path) else _RUN), ""
+    text, _ = read_text(path)
+    start = text.lstrip()[:1]
+    if start == "{":
+        for word, kind in ((f'"{BUNDLE_FORMAT}"', _BUNDLE), ('"transA"', _KERNELS)):
+            if word in text[:4096]:
+                return kind, text
+        return (_T1 if f'"{T1_SECTION}"' in text else _RECORDING), text
+    document = parse_document(text, str(path))
+    if isinstance(document.content, tuple):
+        return _LOGIC, text
+    return (_PROTOCOL if "BenchmarkProblems" in document.mapping("the file") else _SPACE), text
+
+
+def _is_run(path: Path) -> bool:
+    return (path / "run.json").exists()
+
+
+def _written(path: Path, text: str) -> list[Path]:
+    make_folder(path.parent)
+    write_atomically(path, text.encode())
+    return [path]
+
+
+def _bundle_to_run(job: _Job) -> Result:
+    try:
+        info, measurements, licence = read_bundle(json.loads(job.text))
+    except (UsageError, ValueError, RecursionError) as error:
+        raise UsageError(f"{job.source}: {error}") from error
+    files = unpack(info, measurements, job.out)
+    note = f"licence: {licence}; measured on {info.device.identity}, {info.created[:10]}"
+    first = measurements[0].id if measurements else 1
+    return files, [note], f"mltune report {job.out}    or: mltune replay {job.out} {first}"
+
+
+def _run_to_bundle(job: _Job) -> Result:
+    make_folder(job.out.parent)
+    with Run.open(job.source) as run:
+        write_bundle(run, job.licence, job.out)
+        info = run.info
+    notes = [] if job.licence != NO_LICENCE else ["no licence: say one with --licence"]
+    if info.priors:
+        notes.append(f"the records of --prior are not in it: {', '.join(info.priors)}")
+    return [job.out], notes, f"mltune import {job.out}"
+
+
+def _recording_to(form: str) -> Callable[[_Job], Result]:
+    def write(job: _Job) -> Result:
+        recording = read_any(job.source)
+        text, lost = WRITERS[form](recording)
+        files = _written(job.out, text)
+        averaged = []
+        if job.source.is_dir():
+            with Run.open(job.source) as run:
+                count = len(run.info.sizes)
+            if count > 1:
+                averaged = [f"{job.source}: times are geometric means over {count} sizes"]
+        told = [*recording.notes, *averaged, *(f"{job.source}: {line}" for line in lost)]
+        return files, told, f"mltune search --replay {job.out}" if form != "csv" else ""
+
+    return write
+
+
+def _run_to_kernels(job: _Job) -> Result:
+    with Run.open(job.source) as run:
+        kept = run.info.kernels
+    if not kept:
+        raise UsageError(f"{job.source}: has no hand-written kernels")
+    return _kernel_files(read_kept(kept, str(job.source)), job.out)
+
+
+def _kernels_to_kernels(job: _Job) -> Result:
+    return _kernel_files(read_files([job.source]), job.out)
+
+
+def _kernel_files(descriptions: Sequence[Description], out: Path) -> Result:
+    files = [file for name, text in to_files(descriptions) for file in _written(out / name, text)]
+    return files, [], f"mltune search --kernels {out}"
+
+
+def _protocol_to_sizes(job: _Job) -> Result:
+    protocol = parse_protocol(job.text, str(job.source))
+    files: list[Path] = []
+    for problems in protocol.problems:
+        sizes = [
+            size for group in problems.groups for size in (*group.step_sizes, *group.final_sizes)
+        ]
+        several = len(protocol.problems) > 1
+        name = problem_type_name(problems.contraction)
+        out = job.out.with_name(f"{job.out.stem}-{name}{job.out.suffix}") if several else job.out
+        files += _written(out, _sizes_text(job, problems.contraction, merge_sizes(sizes)))
+    note = f"{job.source}: of its kernels nothing is carried over; mltune protocol measures them"
+    return files, [*protocol.notes, note], f"mltune search --sizes {files[0]}"
+
+
+def _logic_to_sizes(job: _Job) -> Result:
+    logic = parse_logic(job.text, str(job.source))
+    if not logic.sizes:
+        raise UsageError(f"{job.source}: has no exact sizes")
+    files = _written(job.out, _sizes_text(job, logic.contraction, logic.sizes))
+    note = f"{job.source}: which solution was the fastest is not carried over"
+    problem = problem_type_name(logic.contraction)
+    return files, [note], f"mltune search --problem {problem} --sizes {job.out}"
+
+
+def _logic_to_space(job: _Job) -> Result:
+    logic = parse_logic(job.text, str(job.source))
+    if not logic.configs:
+        raise UsageError(f"{job.source}: has no solution with a counterpart")
+    text = space_of_configs(job.out.stem, _level(logic.configs))
+    notes = [*logic.notes, f"{job.source}: the space has all combinations of the values"]
+    return _written(job.out, text), notes, f"mltune search --space {job.out}"
+
+
+def _level(configs: Sequence[Config]) -> list[Config]:
+    """Give all configs the parameters that any has, with the family's own defaults."""
+    names = {name for config in configs for name in config}
+    defaults = {name: RULES[name].default for name in names}
+    filled = {name: value for name, value in defaults.items() if value is not None}
+    return [Config.of({**filled, **config}) for config in configs]
+
+
+def _t1_to_space(job: _Job) -> Result:
+    text, notes = from_t1(job.text, str(job.source))
+    parse_space(text, str(job.out))
+    return _written(job.out, text), notes, ""
+
+
+def _space_to_t1(job: _Job) -> Result:
+    text, notes = to_t1(parse_space(job.text, str(job.source)))
+    return _written(job.out, text), [f"{job.source}: {note}" for note in notes], ""
+
+
+def _sizes_text(job: _Job, contraction: Contraction, sizes: Sequence[Size]) -> str:
+    if not contraction.is_gemm:
+        name = problem_type_name(contraction)
+        raise UsageError(f"{job.source}: {name} is no GEMM, and files of sizes have m, n, k only")
+    text = io.StringIO(newline="")
+    text.write(f"# {problem_type_name(contraction)}, from {job.source.name}\n")
+    batched = any(len(size.extents) > 3 for size in sizes)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["m", "n", "k", *(["batch"] if batched else []), "count"])
+    for size in sizes:
+        extents = size.extents + ((1,) if batched and len(size.extents) == 3 else ())
+        writer.writerow([*extents, size.count])
+    return text.getvalue()
+
+
+_RECORDING_TARGETS = {form: _recording_to(form) for form in ("t4", "kernel-tuner", "csv")}
+_RUN = _Kind(
+    "a run", {"bundle": _run_to_bundle, **_RECORDING_TARGETS, "gemmbench": _run_to_kernels}
+)
+_BUNDLE = _Kind("a bundle of mltune", {"run": _bundle_to_run})
+_RECORDING = _Kind("a tuner's record", _RECORDING_TARGETS)
+_KERNELS = _Kind("hand-written kernels", {"gemmbench": _kernels_to_kernels})
+_PROTOCOL = _Kind("Tensile's benchmark file", {"sizes": _protocol_to_sizes})
+_LOGIC = _Kind("Tensile's library logic", {"sizes": _logic_to_sizes, "space": _logic_to_space})
+_T1 = _Kind("a space in T1", {"space": _t1_to_space})
+_SPACE = _Kind("a space of mltune", {"t1": _space_to_t1})
+_SUFFIXES = {"t4": ".t4.json", "sizes": ".csv", "space": ".yaml", "t1": ".t1.json",
+             "bundle": ".json.gz"}  # fmt: skip
+
+TARGETS = tuple(
+    dict.fromkeys(
+        target
+        for kind in (_RUN, _BUNDLE, _RECORDING, _KERNELS, _PROTOCOL, _LOGIC, _T1, _SPACE)
+        for target in kind.targets
+    )
+)
+"""The names of all forms."""

@@ -1,0 +1,133 @@
+"""`mltune import` and `convert`."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mltune.record.run import Run
+from mltune.resources import data_folder
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Command
+
+SPACES = data_folder("spaces")
+LOGIC = """\
+[{V: 1}, vega, gfx900, [d], {DataType: 1}, [{WorkGroup: [8, 8, 1], ThreadTile: [4, 4]}],
+ [2, 3, 0, 1], [[[64, 32, 1, 16], [0, 1.0]]], null]
+"""
+
+
+def test_a_bundle_of_a_run_is_imported_and_a_row_of_it_replayed(
+    mltune: Command, finished_run: Path, tmp_path: Path
+) -> None:
+    bundle = tmp_path / "shared.json.gz"
+    made = mltune("convert", finished_run, "--to", "bundle", "-o", bundle, "--licence", "CC0")
+    taken = mltune("import", bundle, "-o", tmp_path / "there")
+    folder = tmp_path / "there" / "shared"
+    again = mltune("replay", folder, 1, "--json")
+
+    assert (made.code, taken.code, again.code) == (0, 0, 0)
+    assert f"next: mltune import {bundle}" in made.out
+    assert "licence: CC0; measured on " in taken.err
+    assert again.json["repeated"]["status"] == "ok"
+    assert not again.json["verdict"].startswith("not comparable")
+    with Run.open(finished_run) as run, Run.open(folder) as other:
+        assert other.info == run.info
+        assert other.store.measurements() == run.store.measurements()
+    assert mltune("import", bundle, "-o", tmp_path / "there").code == 2
+
+
+@pytest.mark.parametrize("form", ["t4", "kernel-tuner"])
+def test_a_run_in_another_tuners_form_can_be_searched_and_learned_from(
+    mltune: Command, finished_run: Path, tmp_path: Path, form: str
+) -> None:
+    out = tmp_path / "out.json"
+    made = mltune("convert", finished_run, "--to", form, "-o", out)
+    there = mltune("search", "--replay", out, "--json", "--quiet").json
+    here = mltune("search", "--replay", finished_run, "--json", "--quiet").json
+
+    assert "times are geometric means over 6 sizes" in made.err
+    assert there["optimum_seconds"] == here["optimum_seconds"]
+    few = mltune("search", "--replay", finished_run, "--prior", out, "--quiet")
+    assert "has 6 times, a prior needs 10" in few.err  # it was read
+
+
+def test_every_known_file_is_imported(
+    mltune: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    row = {"kernel": "Xgemm", "time": 2.0, "parameters": {"MWG": 64}}
+    Path("clblast.json").write_text(json.dumps({"kernel_family": "xgemm", "results": [row]}))
+    Path("cache.json.gz").write_bytes(
+        gzip.compress(b'{"tune_params_keys": ["x"], "cache": {"1": {"x": 1, "time": 1.5}}}')
+    )
+    Path("logic.yaml").write_text(LOGIC)
+    mltune("convert", SPACES / "tiled-cpu.yaml", "--to", "t1", "-o", "space.json")
+    done = mltune(
+        "import", "clblast.json", "cache.json.gz", "logic.yaml", "space.json",
+        SPACES / "protocols" / "seven-steps.yaml", SPACES / "handwritten", "--json",
+    )  # fmt: skip
+    found = {Path(one["source"]).name: one for one in done.json["imported"]}
+
+    assert {name: one["files"][0] for name, one in found.items()} == {
+        "clblast.json": "imported/clblast.t4.json",
+        "cache.json.gz": "imported/cache.t4.json",
+        "logic.yaml": "imported/logic.csv",
+        "space.json": "imported/space.yaml",
+        "seven-steps.yaml": "imported/seven-steps.csv",
+        "handwritten": "imported/handwritten/SGEMM_NT_1x1.json",
+    }
+    assert Path("imported/logic.csv").read_text() == (
+        "# dgemm_nn, from logic.yaml\nm,n,k,count\n64,32,16,1\n"
+    )
+    assert mltune("search", "--replay", "imported/clblast.t4.json", "--quiet").code == 0
+
+
+def test_the_solutions_of_library_logic_become_a_space(mltune: Command, tmp_path: Path) -> None:
+    (tmp_path / "logic.yaml").write_text(LOGIC)
+    out = tmp_path / "theirs.yaml"
+
+    assert mltune("convert", tmp_path / "logic.yaml", "--to", "space", "-o", out).code == 0
+    assert "work_group_0: {values: [8]}" in out.read_text()
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (("import", "none.json"), "none.json: cannot"),
+        (("convert", "{space}", "--to", "t4", "-o", "x"), "which cannot become 't4' (can: t1)"),
+        (("convert", "{run}", "--to", "gemmbench", "-o", "x"), "has no hand-written kernels"),
+        (("convert", "{run}", "--to", "sizes", "-o", "x"), "become 'sizes' (can: bundle, t4,"),
+        (("convert", "{space}", "--to", "t1", "-o", "{space}"), "is what is to be converted"),
+        (("convert", "{text}", "--to", "t4", "-o", "x"), "no records: has no member"),
+        (("convert", "{bundle}", "--to", "run", "-o", "x"), "field 'schema' is missing"),
+        (("import",), "required: FILE"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_line(
+    mltune: Command,
+    finished_run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    asked: tuple[str, ...],
+    words: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("text.json").write_text("{}")
+    Path("bundle.json").write_text('{"format": "mltune bundle"}')
+    names = {
+        "space": SPACES / "tiled-cpu.yaml",
+        "run": finished_run,
+        "text": "text.json",
+        "bundle": "bundle.json",
+    }
+    wrong = mltune(*(word.format(**names) for word in asked))
+
+    assert (wrong.code, wrong.out) == (2, "")
+    assert words in wrong.err
+    assert wrong.err.count("\n") == 1
