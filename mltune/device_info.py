@@ -8,6 +8,7 @@ from typing import Any
 
 from mltune.errors import UsageError
 
+_OPT_IN_KIBIBYTES = ((120, 99), (90, 227), (89, 99), (87, 163), (86, 99), (80, 163), (75, 64))
 _PLAIN_TYPES = {"str": str, "int": int, "bool": bool}
 
 
@@ -59,6 +60,19 @@ class DeviceInfo:
         parts = (self.platform, self.name, self.driver_version, self.uuid)
         return " / ".join(part for part in parts if part)
 
+    @property
+    def local_mem_opt_in_bytes(self) -> int:
+        """Local memory that a work-group gets if its kernel takes more than `local_mem_bytes`.
+
+        NVIDIA's OpenCL tells 48 KiB and builds and runs kernels with as much as CUDA lets a kernel
+        opt in to ("CUDA C++ Programming Guide", technical specifications per compute
+        capability).
+        """
+        for capability, kibibytes in _OPT_IN_KIBIBYTES:
+            if self.compute_capability >= capability:
+                return kibibytes * 1024
+        return self.local_mem_bytes
+
     def limits(self) -> dict[str, int]:
         """The numbers that a space's constraints may name."""
         return {
@@ -70,6 +84,7 @@ class DeviceInfo:
             "max_work_item_size_1": self.max_work_item_sizes[1],
             "max_work_item_size_2": self.max_work_item_sizes[2],
             "local_mem_bytes": self.local_mem_bytes,
+            "local_mem_opt_in_bytes": self.local_mem_opt_in_bytes,
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -126,5 +141,6 @@ def limit_names() -> frozenset[str]:
             "max_work_item_size_1",
             "max_work_item_size_2",
             "local_mem_bytes",
+            "local_mem_opt_in_bytes",
         }
     )

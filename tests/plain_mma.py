@@ -11,6 +11,7 @@ from mltune.problem import Contraction, Precision
 from mltune.space import Config
 
 _INSTRUCTIONS = Path(__file__).parent / "kernel" / "mma_plain"
+_MORE_WHOLE_TILES = "copied + TURN <= whole_tiles"
 
 
 class PlainMmaFamily(MmaFamily):
@@ -21,12 +22,17 @@ class PlainMmaFamily(MmaFamily):
         super().__init__(_INSTRUCTIONS)
 
     def generate(self, contraction: Contraction, config: Config) -> Kernel:
-        """Write the kernel with its loops as loops: PoCL copies every barrier it unrolls.
+        """Write the kernel as pip's PoCL can build it.
 
-        Except double: pip's PoCL then keeps vectors of 32 bytes wrongly over a barrier.
+        It copies every barrier that it unrolls, so that loops stay loops, except those of
+        double: it keeps vectors of 32 bytes wrongly over a barrier in a loop. Nor is it right
+        with barriers in a loop that is entered on a condition, as the one of whole tiles is:
+        they are left to the loop of any tiles.
         """
         kernel = super().generate(contraction, config)
-        if kernel.contraction.precision is Precision.DOUBLE:
-            return kernel
-        source = kernel.source.replace("#pragma unroll\n", "#pragma unroll 1\n")
-        return replace(kernel, source=source.replace('("unroll")', '("unroll 1")'))
+        before, _, rest = kernel.source.partition(f"        if ({_MORE_WHOLE_TILES})\n")
+        source = before + rest.partition(f"while ({_MORE_WHOLE_TILES});\n")[2]
+        if kernel.contraction.precision is not Precision.DOUBLE:
+            source = source.replace("#pragma unroll\n", "#pragma unroll 1\n")
+            source = source.replace('("unroll")', '("unroll 1")')
+        return replace(kernel, source=source)

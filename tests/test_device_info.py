@@ -44,6 +44,17 @@ def test_the_limits_have_the_names_that_constraints_may_use() -> None:
 
 
 @pytest.mark.parametrize(
+    ("capability", "kibibytes"), [(0, 48), (70, 48), (80, 163), (86, 99), (90, 227), (120, 99)]
+)
+def test_nvidia_gpus_have_more_local_memory_than_they_tell(
+    capability: int, kibibytes: int
+) -> None:
+    device = replace(GPU, compute_capability=capability)
+
+    assert device.local_mem_opt_in_bytes == kibibytes * 1024
+
+
+@pytest.mark.parametrize(
     ("name", "slug"), [("NVIDIA H200 (test)", "nvidia-h200-test"), ("***", "device")]
 )
 def test_a_slug_is_fit_for_a_folder(name: str, slug: str) -> None:

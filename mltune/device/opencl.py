@@ -153,10 +153,10 @@ class OpenCLDevice:
                     f"a work-group of {launch.local_size} is over the limits of "
                     f"{self._info.max_work_item_sizes}"
                 )
-        if program.local_mem_bytes > self._info.local_mem_bytes:
+        if program.local_mem_bytes > self._info.local_mem_opt_in_bytes:
             raise LimitError(
                 f"{program.local_mem_bytes} bytes of local memory are over the limit of "
-                f"{self._info.local_mem_bytes}"
+                f"{self._info.local_mem_opt_in_bytes}"
             )
 
     def _checked(self, call: Any, *arguments: Any) -> None:

@@ -16,8 +16,11 @@ missing term could hide in it; 20 u ||a|| ||b|| is never reached by rounding, an
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -26,6 +29,8 @@ from mltune.runner.data import Array, Layout, Operands, untouched_outside
 
 RIGOROUS_TERMS = 16
 _BLOCK_ELEMENTS = 1 << 16  # what fits in a core's cache with its temporaries
+_BLOCKS_WORTH_THREADS = 4
+_MOST_THREADS = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,40 +127,74 @@ def check(computed: Array, layout: Layout, right: Reference) -> Verdict:
         right: the reference.
     """
     shape = right.values.T.shape  # transposed: memory order
-    found, expected = layout.elements(computed).T, right.values.T
-    norms_a = np.broadcast_to(right.norms_a.T, shape)
-    norms_b = np.broadcast_to(right.norms_b.T, shape)
-    wrong, fault = 0, ""
-    max_error, bound_there, has_nan = -1.0, 0.0, False
-    for block in _blocks(shape):
-        with np.errstate(invalid="ignore"):  # an infinity or a NaN is found below
-            error = np.abs(found[block] - expected[block])
-        bound = norms_a[block] * norms_b[block]
-        bound += right.constant
-        bad = ~(error <= bound)  # so that a NaN is bad
-        worst = np.unravel_index(int(error.argmax()), error.shape)  # a NaN counts as largest
-        has_nan = has_nan or bool(np.isnan(error[worst]))
-        if error[worst] > max_error:
-            max_error, bound_there = float(error[worst]), float(bound[worst])
-        if bad.any():
-            first = np.unravel_index(int(bad.argmax()), bad.shape)
-            if not fault:
-                where = tuple(
-                    int(inner) + (outer.start or 0)
-                    for inner, outer in zip(first, block, strict=True)
-                )
-                fault = (
-                    f"C{list(where[::-1])} is {found[block][first]:.9g}, expected "
-                    f"{expected[block][first]:.9g} within {bound[first]:.2g}"
-                )
-            wrong += int(bad.sum())
+    sides = (
+        layout.elements(computed).T,
+        right.values.T,
+        np.broadcast_to(right.norms_a.T, shape),
+        np.broadcast_to(right.norms_b.T, shape),
+    )
+    blocks = tuple(_blocks(shape))
+    compare = partial(_compare, *sides, right.constant)
+    if len(blocks) < _BLOCKS_WORTH_THREADS:
+        seen = [compare(block) for block in blocks]
+    else:
+        with ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_THREADS)) as threads:
+            seen = list(threads.map(compare, blocks))
+    wrong = sum(each.wrong for each in seen)
+    fault = next((each.fault for each in seen if each.fault), "")
     if fault:
         fault = f"{wrong} of {right.values.size} elements are wrong: {fault}"
     if not untouched_outside(computed, layout):
         fault = fault or "memory outside of C's elements was written"
-    if has_nan or not math.isfinite(max_error):
+    worst = max(seen, key=lambda each: each.max_error, default=_Seen())
+    if any(each.has_nan for each in seen) or not math.isfinite(worst.max_error):
         return Verdict(fault, None, None)
-    return Verdict(fault, max_error, bound_there)
+    return Verdict(fault, worst.max_error, worst.bound_there)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What the comparison of one block says."""
+
+    wrong: int = 0
+    fault: str = ""
+    max_error: float = -1.0
+    bound_there: float = 0.0
+    has_nan: bool = False
+
+
+def _compare(
+    found: Array,
+    expected: Array,
+    norms_a: Array,
+    norms_b: Array,
+    constant: float,
+    block: tuple[slice, ...],
+) -> _Seen:
+    with np.errstate(invalid="ignore"):  # an infinity or a NaN is found below
+        error = np.abs(found[block] - expected[block])
+    bound = norms_a[block] * norms_b[block]
+    bound += constant
+    bad = ~(error <= bound)  # so that a NaN is bad
+    worst = np.unravel_index(int(error.argmax()), error.shape)  # a NaN counts as largest
+    fault = ""
+    if bad.any():
+        first = np.unravel_index(int(bad.argmax()), bad.shape)
+        where = tuple(
+            int(inner) + (outer.start or 0) for inner, outer in zip(first, block, strict=True)
+        )
+        fault = (
+            f"C{list(where[::-1])} is {found[block][first]:.9g}, expected "
+            f"{expected[block][first]:.9g} within {bound[first]:.2g}"
+        )
+    largest = float(error[worst])
+    return _Seen(
+        wrong=int(bad.sum()),
+        fault=fault,
+        max_error=-1.0 if math.isnan(largest) else largest,
+        bound_there=float(bound[worst]),
+        has_nan=math.isnan(largest),
+    )
 
 
 def _in_c_order(values: Array, indices: tuple[int, ...], problem: Problem) -> Array:

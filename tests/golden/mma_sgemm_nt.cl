@@ -38,6 +38,7 @@
 #define A_RUN 16
 #define A_CHUNKS 512
 #define A_LOADS 4
+#define A_SHARES 1
 #define A_TILE 2048
 #define A_SWIZZLE(row) ((row) / 4 % 4 * 2)
 #define A_WAVE 32
@@ -49,6 +50,7 @@
 #define B_RUN 32
 #define B_CHUNKS 1024
 #define B_LOADS 8
+#define B_SHARES 1
 #define B_TILE 4096
 #define B_SWIZZLE(row) ((row) / 4 % 4 * 2)
 #define B_WAVE 64
@@ -104,18 +106,28 @@ static inline uint place_a(const uint row, const uint chunk)
     return (row * A_RUN + (chunk ^ A_SWIZZLE(row))) * CHUNK;
 }
 
-/* Copy this work-item's share of the tile, with zeros for what lies outside of the matrix. */
+/* The row and the chunk in it that a work-item copies as its n-th. */
+#define A_ROW(item, n)                                                                        \
+    (A_RUN <= THREADS ? (item) / A_RUN + (n) * (THREADS / A_RUN) : (n) / A_SHARES)
+#define A_IN_ROW(item, n)                                                                     \
+    (A_RUN <= THREADS ? (item) % A_RUN : (item) + (n) % A_SHARES * THREADS)
+#define A_IS_THERE(item, n) (A_CHUNKS % THREADS == 0 || (item) + (n) * THREADS < A_CHUNKS)
+
+/* Copy this work-item's share of a tile that lies inside of the matrix, at multiples of a chunk. */
+#define COPY_WHOLE_A()                                                                          \
+    _Pragma("unroll") for (uint n = 0; n < A_LOADS; ++n)                                       \
+        if (A_IS_THERE(item, n))                                                              \
+            copy_chunk(tile_a + filling * A_TILE +                                           \
+                           place_a(A_ROW(item, n), A_IN_ROW(item, n)),                    \
+                       (const __global LOCAL *)next_a + A_IN_ROW(item, n) * CHUNK +          \
+                           A_ROW(item, n) * ld_a,                                            \
+                       16)
+
+/* The same for any tile, with zeros for what lies outside. */
 static inline void copy_a(__local LOCAL *tile, const __global LOCAL *a, const ulong step_a,
                           const ulong ld_a, const uint item, const uint free_left,
                           const uint terms_left, const bool chunks)
 {
-    if (chunks && free_left >= A_FREE && terms_left >= DU) {
-#pragma unroll
-        for (uint n = item; n < A_CHUNKS; n += THREADS)
-            copy_chunk(tile + place_a(n / A_RUN, n % A_RUN),
-                       a + n % A_RUN * CHUNK + n / A_RUN * ld_a, 16);
-        return;
-    }
     const uint rows_left = A_FREE_IS_CONTIGUOUS ? terms_left : free_left;
     const uint along_left = A_FREE_IS_CONTIGUOUS ? free_left : terms_left;
 #pragma unroll 1
@@ -149,18 +161,28 @@ static inline uint place_b(const uint row, const uint chunk)
     return (row * B_RUN + (chunk ^ B_SWIZZLE(row))) * CHUNK;
 }
 
-/* Copy this work-item's share of the tile, with zeros for what lies outside of the matrix. */
+/* The row and the chunk in it that a work-item copies as its n-th. */
+#define B_ROW(item, n)                                                                        \
+    (B_RUN <= THREADS ? (item) / B_RUN + (n) * (THREADS / B_RUN) : (n) / B_SHARES)
+#define B_IN_ROW(item, n)                                                                     \
+    (B_RUN <= THREADS ? (item) % B_RUN : (item) + (n) % B_SHARES * THREADS)
+#define B_IS_THERE(item, n) (B_CHUNKS % THREADS == 0 || (item) + (n) * THREADS < B_CHUNKS)
+
+/* Copy this work-item's share of a tile that lies inside of the matrix, at multiples of a chunk. */
+#define COPY_WHOLE_B()                                                                          \
+    _Pragma("unroll") for (uint n = 0; n < B_LOADS; ++n)                                       \
+        if (B_IS_THERE(item, n))                                                              \
+            copy_chunk(tile_b + filling * B_TILE +                                           \
+                           place_b(B_ROW(item, n), B_IN_ROW(item, n)),                    \
+                       (const __global LOCAL *)next_b + B_IN_ROW(item, n) * CHUNK +          \
+                           B_ROW(item, n) * ld_b,                                            \
+                       16)
+
+/* The same for any tile, with zeros for what lies outside. */
 static inline void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ulong step_b,
                           const ulong ld_b, const uint item, const uint free_left,
                           const uint terms_left, const bool chunks)
 {
-    if (chunks && free_left >= B_FREE && terms_left >= DU) {
-#pragma unroll
-        for (uint n = item; n < B_CHUNKS; n += THREADS)
-            copy_chunk(tile + place_b(n / B_RUN, n % B_RUN),
-                       b + n % B_RUN * CHUNK + n / B_RUN * ld_b, 16);
-        return;
-    }
     const uint rows_left = B_FREE_IS_CONTIGUOUS ? terms_left : free_left;
     const uint along_left = B_FREE_IS_CONTIGUOUS ? free_left : terms_left;
 #pragma unroll 1
@@ -262,22 +284,36 @@ static inline void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ul
     (wave_a * A_WAVE + (x) / A_SHARE * (8 * A_SHARE) + (2 * t + (e)) * A_SHARE + (x) % A_SHARE)
 #define ROW(y) (wave_b * B_WAVE + (y) / B_SHARE * (8 * B_SHARE) + g * B_SHARE + (y) % B_SHARE)
 
-/* Begin to copy the next tiles, if there are more, into the buffer that is free. */
+/* Begin to copy the next tiles, which lie inside of A and B, into the buffer that is free. */
+#define COPY_WHOLE()                                                                             \
+    do {                                                                                         \
+        COPY_WHOLE_A();                                                                          \
+        COPY_WHOLE_B();                                                                          \
+        COPIED();                                                                                \
+    } while (0)
+
+/* Begin to copy the next tiles, if there are more. */
 #define COPY_NEXT()                                                                              \
     do {                                                                                         \
-        if (copied < tiles) {                                                                    \
+        if (copied < whole_tiles) {                                                              \
+            COPY_WHOLE_A();                                                                      \
+            COPY_WHOLE_B();                                                                      \
+        } else if (copied < tiles) {                                                             \
+            const uint left = terms_here - min(terms_here, copied * DU);                         \
             copy_a(tile_a + filling * A_TILE, (const __global LOCAL *)next_a, step_a, ld_a,      \
                    item, size_i - tile_i, left, chunks_a);                                       \
             copy_b(tile_b + filling * B_TILE, (const __global LOCAL *)next_b, step_b, ld_b,      \
                    item, size_j - tile_j, left, chunks_b);                                       \
-            next_a += DU * term_step_a;                                                          \
-            next_b += DU * term_step_b;                                                          \
-            left -= min(left, (uint)DU);                                                         \
         }                                                                                        \
-        COMMIT();                                                                                \
-        copied += 1;                                                                             \
-        filling = filling + 1 == BUFFERS ? 0 : filling + 1;                                      \
+        COPIED();                                                                                \
     } while (0)
+
+#define COPIED()                                                                                 \
+    COMMIT();                                                                                    \
+    next_a += DU * term_step_a;                                                                  \
+    next_b += DU * term_step_b;                                                                  \
+    copied += 1;                                                                                 \
+    filling = filling + 1 == BUFFERS ? 0 : filling + 1
 
 /* Turn to the tiles that were copied after the present ones. */
 #define TURN_TO_NEXT()                                                                           \
@@ -334,6 +370,8 @@ void KERNEL_NAME(__global STORED *restrict c,
     /* A chunk is 16 bytes at a multiple of 16, a vector of C likewise. */
     const bool chunks_a = step_a == 1 && (start_a | ld_a) % CHUNK == 0;
     const bool chunks_b = step_b == 1 && (start_b | ld_b) % CHUNK == 0;
+    const bool whole_chunks =
+        chunks_a && chunks_b && size_i - tile_i >= A_FREE && size_j - tile_j >= B_FREE;
     const bool vectors_c = step_c == 1 && (start_c | ld_c) % VW == 0;
 
     const ulong free_step_a = A_FREE_IS_CONTIGUOUS ? step_a : ld_a;
@@ -357,8 +395,8 @@ void KERNEL_NAME(__global STORED *restrict c,
         const __global STORED *next_a = a, *next_b = b;
         /* In sums of so few terms the product of the two small parts counts, which the
            instructions leave out: these sums are computed as they stand. */
-        uint left = terms < 4 ? 0 : terms;
-        for (uint l = 0; l < terms - left; ++l) {
+        const uint terms_here = terms < 4 ? 0 : terms;
+        for (uint l = 0; l < terms - terms_here; ++l) {
 #pragma unroll
             for (int y = 0; y < B_TILES; ++y) {
                 const bool is_row = ROW(y) < size_j - tile_j;
@@ -374,8 +412,10 @@ void KERNEL_NAME(__global STORED *restrict c,
         }
         /* In turns of TURN tiles; those without terms, such as the only one of an empty sum, are
            zeros. */
-        const uint tiles = max(1u, left / (TURN * DU) + (left % (TURN * DU) > 0)) * TURN;
-        uint copied = 0, filling = 0, buffer = BUFFERS - 1;
+        const uint turns = terms_here / (TURN * DU) + (terms_here % (TURN * DU) > 0);
+        const uint tiles = max(1u, turns) * TURN;
+        const uint whole_tiles = whole_chunks ? terms_here / DU : 0;
+        uint copied = 0, filling = 0, buffer = BUFFERS - 1, done = 0;
         const __local LOCAL *now_a, *now_b;
 #pragma unroll
         for (int ahead = 0; ahead < BUFFERS - 1 + PLR; ++ahead)
@@ -387,7 +427,56 @@ void KERNEL_NAME(__global STORED *restrict c,
         READ_A(0, 0);
         READ_B(0, 0);
 #endif
-        uint done = 0;
+        /* While whole tiles are to be copied: a loop without a branch, so that the compiler can
+           let copies and products take turns. */
+        if (copied + TURN <= whole_tiles)
+            do {
+#pragma unroll
+            for (int step = 0; step < TURN * UNITS; ++step) {
+                /* With PLR the next unit travels to registers while this one is multiplied. */
+                const int p = PLR ? step & 1 : 0, unit = (step + PLR) % UNITS;
+                if (unit == 0) {
+                    AWAIT(BUFFERS - 2);
+                    /* All have read what the copies overwrite. */
+                    barrier(CLK_LOCAL_MEM_FENCE);
+                    TURN_TO_NEXT();
+                    COPY_WHOLE();
+                }
+                READ_A(p ^ PLR, unit);
+                READ_B(p ^ PLR, unit);
+                /* Two parts at a time are what an instruction multiplies. */
+#pragma unroll
+                for (int pair = 0; pair < PARTS / 2; ++pair) {
+                    const int pairs = step * (PARTS / 2) + pair;
+                    const bool begins = SUM_PAIRS > 0 && pairs % max(SUM_PAIRS, 1) == 0;
+                    const bool ends = SUM_PAIRS > 0 && (pairs + 1) % max(SUM_PAIRS, 1) == 0;
+                    FRAGMENT split_a[SPLITS][A_TILES][2], split_b[SPLITS][B_TILES][2];
+                    SPLIT_PAIR(a, A_TILES);
+                    SPLIT_PAIR(b, B_TILES);
+#pragma unroll
+                    for (int y = 0; y < B_TILES; y += 2) {
+                        /* Small times large, large times small, large times large: the last alone
+                           where numbers are not split. */
+#pragma unroll
+                        for (int product = SPLITS == 1 ? 2 : 0; product < 3; ++product)
+#pragma unroll
+                            for (int x = 0; x < A_TILES; ++x) {
+                                const bool is_new = begins && (SPLITS == 1 || product == 0);
+                                partial[y / 2][x] = multiply_add(
+                                    is_new ? (SUM)(0) : partial[y / 2][x],
+                                    split_b[product == 0][y][0], split_b[product == 0][y + 1][0],
+                                    split_b[product == 0][y][1], split_b[product == 0][y + 1][1],
+                                    split_a[product == 1][x][0], split_a[product == 1][x][1]);
+                            }
+                        if (ends)
+#pragma unroll
+                            for (int x = 0; x < A_TILES; ++x)
+                                sum[y / 2][x] += partial[y / 2][x];
+                    }
+                }
+            }
+            done += TURN;
+            } while (copied + TURN <= whole_tiles);
         do {
 #pragma unroll
             for (int step = 0; step < TURN * UNITS; ++step) {

@@ -115,14 +115,20 @@ class MmaFamily:
                 places_c=signature.places("c"),
                 few_terms=_text(_FOLDER / "few_terms.cl", few=few).rstrip("\n")
                 if few
-                else "        uint left = terms;",
-                multiply=_text(_FOLDER / "multiply.cl").rstrip("\n"),
+                else "        const uint terms_here = terms;",
+                turn_whole=_turn_of_tiles("COPY_WHOLE"),
+                turn_next=_turn_of_tiles("COPY_NEXT"),
             ),
         )
 
 
 def _text(file: Path, **names: str | int) -> str:
     return Template(file.read_text(encoding="utf-8")).substitute(names)
+
+
+def _turn_of_tiles(copy: str) -> str:
+    multiply = _text(_FOLDER / "multiply.cl").rstrip("\n")
+    return _text(_FOLDER / "turn.cl", copy=copy, multiply=multiply).rstrip("\n")
 
 
 def _definitions(
@@ -189,6 +195,7 @@ def _operand(
         (f"{operand}_RUN", run),
         (f"{operand}_CHUNKS", chunks),
         (f"{operand}_LOADS", -(-chunks // threads)),
+        (f"{operand}_SHARES", max(run // threads, 1)),
         (f"{operand}_TILE", extent * depth),
         (f"{operand}_SWIZZLE(row)", swizzle),
         (f"{operand}_WAVE", wave),

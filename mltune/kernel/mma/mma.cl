@@ -18,22 +18,36 @@
     (wave_a * A_WAVE + (x) / A_SHARE * (8 * A_SHARE) + (2 * t + (e)) * A_SHARE + (x) % A_SHARE)
 #define ROW(y) (wave_b * B_WAVE + (y) / B_SHARE * (8 * B_SHARE) + g * B_SHARE + (y) % B_SHARE)
 
-/* Begin to copy the next tiles, if there are more, into the buffer that is free. */
+/* Begin to copy the next tiles, which lie inside of A and B, into the buffer that is free. */
+#define COPY_WHOLE()                                                                             \
+    do {                                                                                         \
+        COPY_WHOLE_A();                                                                          \
+        COPY_WHOLE_B();                                                                          \
+        COPIED();                                                                                \
+    } while (0)
+
+/* Begin to copy the next tiles, if there are more. */
 #define COPY_NEXT()                                                                              \
     do {                                                                                         \
-        if (copied < tiles) {                                                                    \
+        if (copied < whole_tiles) {                                                              \
+            COPY_WHOLE_A();                                                                      \
+            COPY_WHOLE_B();                                                                      \
+        } else if (copied < tiles) {                                                             \
+            const uint left = terms_here - min(terms_here, copied * DU);                         \
             copy_a(tile_a + filling * A_TILE, (const __global LOCAL *)next_a, step_a, ld_a,      \
                    item, size_i - tile_i, left, chunks_a);                                       \
             copy_b(tile_b + filling * B_TILE, (const __global LOCAL *)next_b, step_b, ld_b,      \
                    item, size_j - tile_j, left, chunks_b);                                       \
-            next_a += DU * term_step_a;                                                          \
-            next_b += DU * term_step_b;                                                          \
-            left -= min(left, (uint)DU);                                                         \
         }                                                                                        \
-        COMMIT();                                                                                \
-        copied += 1;                                                                             \
-        filling = filling + 1 == BUFFERS ? 0 : filling + 1;                                      \
+        COPIED();                                                                                \
     } while (0)
+
+#define COPIED()                                                                                 \
+    COMMIT();                                                                                    \
+    next_a += DU * term_step_a;                                                                  \
+    next_b += DU * term_step_b;                                                                  \
+    copied += 1;                                                                                 \
+    filling = filling + 1 == BUFFERS ? 0 : filling + 1
 
 /* Turn to the tiles that were copied after the present ones. */
 #define TURN_TO_NEXT()                                                                           \
@@ -83,6 +97,8 @@ ${position}
     /* A chunk is 16 bytes at a multiple of 16, a vector of C likewise. */
     const bool chunks_a = step_a == 1 && (${places_a}) % CHUNK == 0;
     const bool chunks_b = step_b == 1 && (${places_b}) % CHUNK == 0;
+    const bool whole_chunks =
+        chunks_a && chunks_b && size_i - tile_i >= A_FREE && size_j - tile_j >= B_FREE;
     const bool vectors_c = step_c == 1 && (${places_c}) % VW == 0;
 
     const ulong free_step_a = A_FREE_IS_CONTIGUOUS ? step_a : ld_a;
@@ -106,8 +122,10 @@ ${outer_loop}
 ${few_terms}
         /* In turns of TURN tiles; those without terms, such as the only one of an empty sum, are
            zeros. */
-        const uint tiles = max(1u, left / (TURN * DU) + (left % (TURN * DU) > 0)) * TURN;
-        uint copied = 0, filling = 0, buffer = BUFFERS - 1;
+        const uint turns = terms_here / (TURN * DU) + (terms_here % (TURN * DU) > 0);
+        const uint tiles = max(1u, turns) * TURN;
+        const uint whole_tiles = whole_chunks ? terms_here / DU : 0;
+        uint copied = 0, filling = 0, buffer = BUFFERS - 1, done = 0;
         const __local LOCAL *now_a, *now_b;
 #pragma unroll
         for (int ahead = 0; ahead < BUFFERS - 1 + PLR; ++ahead)
@@ -119,24 +137,14 @@ ${few_terms}
         READ_A(0, 0);
         READ_B(0, 0);
 #endif
-        uint done = 0;
+        /* While whole tiles are to be copied: a loop without a branch, so that the compiler can
+           let copies and products take turns. */
+        if (copied + TURN <= whole_tiles)
+            do {
+${turn_whole}
+            } while (copied + TURN <= whole_tiles);
         do {
-#pragma unroll
-            for (int step = 0; step < TURN * UNITS; ++step) {
-                /* With PLR the next unit travels to registers while this one is multiplied. */
-                const int p = PLR ? step & 1 : 0, unit = (step + PLR) % UNITS;
-                if (unit == 0) {
-                    AWAIT(BUFFERS - 2);
-                    /* All have read what the copies overwrite. */
-                    barrier(CLK_LOCAL_MEM_FENCE);
-                    TURN_TO_NEXT();
-                    COPY_NEXT();
-                }
-                READ_A(p ^ PLR, unit);
-                READ_B(p ^ PLR, unit);
-${multiply}
-            }
-            done += TURN;
+${turn_next}
         } while (done < tiles);
         /* Before the tiles are filled anew. */
         AWAIT(0);

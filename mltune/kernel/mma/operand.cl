@@ -12,18 +12,28 @@ static inline uint place_$x(const uint row, const uint chunk)
     return (row * ${X}_RUN + (chunk ^ ${X}_SWIZZLE(row))) * CHUNK;
 }
 
-/* Copy this work-item's share of the tile, with zeros for what lies outside of the matrix. */
+/* The row and the chunk in it that a work-item copies as its n-th. */
+#define ${X}_ROW(item, n)                                                                        \
+    (${X}_RUN <= THREADS ? (item) / ${X}_RUN + (n) * (THREADS / ${X}_RUN) : (n) / ${X}_SHARES)
+#define ${X}_IN_ROW(item, n)                                                                     \
+    (${X}_RUN <= THREADS ? (item) % ${X}_RUN : (item) + (n) % ${X}_SHARES * THREADS)
+#define ${X}_IS_THERE(item, n) (${X}_CHUNKS % THREADS == 0 || (item) + (n) * THREADS < ${X}_CHUNKS)
+
+/* Copy this work-item's share of a tile that lies inside of the matrix, at multiples of a chunk. */
+#define COPY_WHOLE_$X()                                                                          \
+    _Pragma("unroll") for (uint n = 0; n < ${X}_LOADS; ++n)                                       \
+        if (${X}_IS_THERE(item, n))                                                              \
+            copy_chunk(tile_$x + filling * ${X}_TILE +                                           \
+                           place_$x(${X}_ROW(item, n), ${X}_IN_ROW(item, n)),                    \
+                       (const __global LOCAL *)next_$x + ${X}_IN_ROW(item, n) * CHUNK +          \
+                           ${X}_ROW(item, n) * ld_$x,                                            \
+                       16)
+
+/* The same for any tile, with zeros for what lies outside. */
 static inline void copy_$x(__local LOCAL *tile, const __global LOCAL *$x, const ulong step_$x,
                           const ulong ld_$x, const uint item, const uint free_left,
                           const uint terms_left, const bool chunks)
 {
-    if (chunks && free_left >= ${X}_FREE && terms_left >= DU) {
-#pragma unroll
-        for (uint n = item; n < ${X}_CHUNKS; n += THREADS)
-            copy_chunk(tile + place_$x(n / ${X}_RUN, n % ${X}_RUN),
-                       $x + n % ${X}_RUN * CHUNK + n / ${X}_RUN * ld_$x, 16);
-        return;
-    }
     const uint rows_left = ${X}_FREE_IS_CONTIGUOUS ? terms_left : free_left;
     const uint along_left = ${X}_FREE_IS_CONTIGUOUS ? free_left : terms_left;
 #pragma unroll 1
