@@ -197,6 +197,15 @@ def _compare(
     )
 
 
+def bound_at(right: Reference, place: int) -> float:
+    """The bound of one element, counted in the order of memory."""
+    shape = right.values.shape
+    where = np.unravel_index(place, shape, order="F")
+    norm_a = np.broadcast_to(right.norms_a, shape)[where]
+    norm_b = np.broadcast_to(right.norms_b, shape)[where]
+    return float(norm_a * norm_b + right.constant)
+
+
 def _in_c_order(values: Array, indices: tuple[int, ...], problem: Problem) -> Array:
     """Unfold axes that were merged, sort them by index, and put extent 1 where C has others."""
     unfolded = values.reshape([problem.sizes[index] for index in indices])

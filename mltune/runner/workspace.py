@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from mltune.device import Execution, OpenCLDevice, Program
+from mltune.device import Comparison, Execution, Expected, OpenCLDevice, Program
 from mltune.problem import Problem
-from mltune.runner.data import GUARD_BYTES, Array, Layout, operands
-from mltune.runner.validation import Reference, Verdict, check, reference
+from mltune.runner.data import GUARD_BYTES, PATTERN_BYTE, Array, Layout, operands
+from mltune.runner.validation import Reference, Verdict, bound_at, check, reference
 
 Buffer = Any  # the driver's handle, which only the device looks into
+
+LARGE = 1 << 18
+"""Elements of C from which on the device compares them; fewer are read back sooner."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,8 +23,10 @@ class Workspace:
     """What it takes to run and check kernels on one canonical problem.
 
     Attributes:
-        a: A's guarded buffer; kernels get the part between the guards. Likewise `b`, `c`.
+        a: A's guarded buffer. Likewise `b`, `c`.
+        inside: what kernels get: C, A and B without their guards.
         fresh_c: C's buffer as it was before the product.
+        on_device: compares there; None where the host does.
     """
 
     device: OpenCLDevice
@@ -30,7 +35,9 @@ class Workspace:
     a: Buffer
     b: Buffer
     c: Buffer
+    inside: tuple[Buffer, Buffer, Buffer]
     fresh_c: Buffer
+    on_device: Comparison | None = None
 
     @classmethod
     def make(cls, device: OpenCLDevice, problem: Problem, seed: int) -> Workspace:
@@ -46,11 +53,20 @@ class Workspace:
         device.write(buffers["a"], data.a)
         device.write(buffers["b"], data.b)
         device.write(fresh_c, data.c)
+
+        def inside(tensor: str) -> Buffer:
+            nbytes = Layout.of(problem, tensor).tensor_bytes
+            return device.part(buffers[tensor], GUARD_BYTES, nbytes)
+
+        right = reference(problem, data)
+        is_large = right.values.size >= LARGE
         return cls(
             device=device,
             problem=problem,
-            right=reference(problem, data),
+            right=right,
+            inside=(inside("c"), inside("a"), inside("b")),
             fresh_c=fresh_c,
+            on_device=device.comparison(_expected(problem, right)) if is_large else None,
             **buffers,
         )
 
@@ -60,12 +76,16 @@ class Workspace:
 
     def launch(self, program: Program) -> Execution:
         """Start a kernel on these numbers; see `OpenCLDevice.launch` for what it raises."""
-        return self.device.launch(
-            program, self.problem, a=self._part("a"), b=self._part("b"), c=self._part("c")
-        )
+        c, a, b = self.inside
+        return self.device.launch(program, self.problem, c=c, a=a, b=b)
 
     def check(self) -> Verdict:
         """Compare the whole C, and what lies around it, with the reference."""
+        if self.on_device is not None:
+            difference = self.on_device.run(self.c)
+            if not difference.wrong and not difference.written_outside:
+                bound = bound_at(self.right, difference.place)
+                return Verdict("", difference.error, bound)
         layout = Layout.of(self.problem, "c")
         computed: Array = np.empty(layout.length, layout.dtype)
         self.device.read(self.c, computed)
@@ -81,16 +101,44 @@ class Workspace:
                 return False
         return True
 
-    def _part(self, tensor: str) -> Buffer:
-        nbytes = Layout.of(self.problem, tensor).tensor_bytes
-        return self.device.part(getattr(self, tensor), GUARD_BYTES, nbytes)
-
 
 def workspace_bytes(problem: Problem) -> int:
     """Return the memory that a problem's workspace takes, on device and host together."""
     on_device = sum(_nbytes(problem, tensor) for tensor in "abcc")
+    elements = problem.m * problem.n * problem.batch
     wide = 16 if problem.contraction.precision.is_complex else 8
-    return on_device + problem.m * problem.n * problem.batch * wide
+    return on_device + elements * wide * (2 if elements >= LARGE else 1)
+
+
+def _expected(problem: Problem, right: Reference) -> Expected:
+    """The reference as the device takes it: flat, with strides that are 0 along other axes."""
+    layout = Layout.of(problem, "c")
+
+    def strides(norms: Array) -> list[int]:
+        steps = np.cumprod([1, *norms.shape[:-1]])
+        return [
+            int(step) if extent > 1 else 0 for step, extent in zip(steps, norms.shape, strict=True)
+        ]
+
+    return Expected(
+        dtype=layout.dtype,
+        first=layout.guard + layout.offset,
+        length=layout.length,
+        dims=tuple(
+            zip(
+                layout.extents,
+                layout.strides,
+                strides(right.norms_a),
+                strides(right.norms_b),
+                strict=True,
+            )
+        ),
+        values=right.values.ravel(order="F"),
+        norms_a=right.norms_a.ravel(order="F"),
+        norms_b=right.norms_b.ravel(order="F"),
+        constant=right.constant,
+        pattern=PATTERN_BYTE,
+    )
 
 
 def _nbytes(problem: Problem, tensor: str) -> int:

@@ -6,6 +6,7 @@ import math
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 
 from mltune.problem import Problem
@@ -31,6 +32,8 @@ ROUNDS = 3
 _MOST_ROUNDS = 9
 _CONTENDS = 1.1  # a leader this much slower than the fastest of a size needs one round only
 _AGAIN = 2  # more tries of a trial's measurement that was disturbed
+_MOST_DOUBTFUL = 12  # of those that stay disturbed, taken to the leaders' rounds
+_LATELY, _NOISY = 20, 0.1  # measurements, and the disturbed share of them that is noise
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 2.0
 
 
@@ -66,6 +69,7 @@ class Session:
         self._incumbents = Incumbents([size.count for size in run.info.sizes])
         before = run.store.measurements()
         self._steady = SteadyTimes(before)
+        self._lately: deque[bool] = deque(maxlen=_LATELY)
         self._trials = list(group_trials(m for m in before if m.phase == "search"))
         self._fastest: dict[Problem, float] = {}
         for measurement in before:
@@ -85,20 +89,20 @@ class Session:
                 self._trials[position] = self._measure(trial)
             self._tell(self._trials[position])
         end = math.inf if time_limit_seconds is None else self._started + time_limit_seconds
-        while len(self._trials) < self._budget:
-            if time.monotonic() >= end:
-                return Ending.TIME_LIMIT
-            if self._patience.is_lost(self._searcher):
-                return Ending.PATIENCE
-            self._ask()
-            if not self._ahead:
-                return Ending.SPACE
-            number = self._trials[-1].number + 1 if self._trials else 0
-            trial = self._measure(Trial(number, self._ahead.popleft(), ()))
-            self._trials.append(trial)
-            self._new += 1
-            self._tell(trial)
-            self._show(self._progress())
+        with ThreadPoolExecutor(1) as thinker:
+            while len(self._trials) < self._budget:
+                if time.monotonic() >= end:
+                    return Ending.TIME_LIMIT
+                if self._patience.is_lost(self._searcher):
+                    return Ending.PATIENCE
+                self._ask()
+                if not self._ahead:
+                    return Ending.SPACE
+                trial = self._measure_next(thinker)
+                self._trials.append(trial)
+                self._new += 1
+                self._tell(trial)
+                self._show(self._progress())
         return Ending.BUDGET
 
     def measure_leaders(self) -> None:
@@ -109,6 +113,8 @@ class Session:
         put aside, and made again in a later round.
         """
         chosen = leaders(self._trials, worth=self._worth)
+        doubtful = [t for t in self._trials if any(map(self._is_doubtful, t.measurements))]
+        chosen = tuple(dict.fromkeys((*chosen, *doubtful[:_MOST_DOUBTFUL])))
         rows: dict[tuple[Problem, Config], list[Measurement]] = defaultdict(list)
         for measurement in self._run.store.measurements(FINAL):
             rows[measurement.problem, measurement.config].append(measurement)
@@ -142,19 +148,45 @@ class Session:
         """Ask for a config, and for as many more as the runner can prepare meanwhile."""
         left = self._budget - len(self._trials)
         while len(self._ahead) < min(1 + self._runner.ahead, left):
-            config = self._searcher.ask()
-            if config is None:
+            if not self._note_proposal(self._searcher.ask()):
                 return
+
+    def _measure_next(self, thinker: Executor) -> Trial:
+        """Measure the config that is next, and may think of a later one meanwhile."""
+        number = self._trials[-1].number + 1 if self._trials else 0
+        config = self._ahead.popleft()
+        proposal = thinker.submit(self._searcher.ask) if self._may_think else None
+        trial = self._measure(Trial(number, config, ()))
+        if proposal is not None:
+            self._note_proposal(proposal.result())
+        return trial
+
+    def _note_proposal(self, config: Config | None) -> bool:
+        """Have a proposal prepared; say whether there was one."""
+        if config is not None:
             self._runner.prepare(self._problems[0], config)
             self._ahead.append(config)
+        return config is not None
+
+    @property
+    def _may_think(self) -> bool:
+        """Whether the searcher may compute while a config is measured, for a later trial.
+
+        Not where the device is the processor, whose times it would spoil.
+        """
+        under_way = len(self._trials) + 1 + len(self._ahead)
+        is_apart = self._runner.device.kind != "cpu"
+        return is_apart and len(self._ahead) > 0 and under_way < self._budget
 
     def _measure(self, trial: Trial) -> Trial:
         measurements = list(trial.measurements)
         for problem in trial.missing(self._problems):
-            row = self._runner.run(problem, trial.config, to_beat=self._fastest.get(problem))
+            to_beat = None if self._is_noisy else self._fastest.get(problem)
+            row = self._runner.run(problem, trial.config, to_beat=to_beat)
             self._steady.note(row)
+            self._lately.append(self._steady.is_undisturbed(row))
             for _ in range(_AGAIN):
-                if not self._may_lead(row) or self._steady.is_undisturbed(row):
+                if not self._is_doubtful(row):
                     break
                 self._run.store.add(replace(row, trial=trial.number, phase=SIDELINED))
                 row = self._runner.run(problem, trial.config, checked=True)
@@ -210,13 +242,17 @@ class Session:
             return measurement.seen(ENERGY_SEEN)
         return self._steady.seconds(measurement)
 
-    def _may_lead(self, measurement: Measurement) -> bool:
-        """Whether a config would be among the fastest, if its best sample told the truth."""
-        fastest = self._fastest.get(measurement.problem)
-        if not measurement.seconds or fastest is None:
-            return bool(measurement.seconds)
+    @property
+    def _is_noisy(self) -> bool:
+        """Whether something is often in the way: three samples then decide no race."""
+        return self._lately.count(False) > _NOISY * len(self._lately)
+
+    def _is_doubtful(self, measurement: Measurement) -> bool:
+        """Whether a disturbed config would be among the fastest, if its best sample is true."""
+        if not measurement.seconds or self._steady.is_undisturbed(measurement):
+            return False
         best = min(measurement.seconds) / self._steady.slowdown(measurement)
-        return best <= _CONTENDS * fastest
+        return best <= _CONTENDS * self._fastest.get(measurement.problem, math.inf)
 
     def _note_speed(self, measurement: Measurement) -> None:
         median = measurement.median

@@ -188,9 +188,14 @@ def healthy_configs(count: int, device: DeviceInfo, seed: int) -> tuple[Config, 
 
 
 def search(
-    folder: Path, runner: WorkerRunner, configs: Sequence[Config], sizes: tuple[Size, ...]
+    folder: Path,
+    runner: WorkerRunner,
+    configs: Sequence[Config],
+    sizes: tuple[Size, ...],
+    *,
+    leaders: bool = True,
 ) -> tuple[list[Measurement], list[Choice]]:
-    """Run one search to its end."""
+    """Run one search of a list of configs to its end, with or without the leaders' rounds."""
     info = RunInfo(
         mltune_version="", command=(), contraction=gemm(Precision.SINGLE), sizes=sizes,
         space="planted", space_text="", family="planted", device=runner.device, seed=0,
@@ -200,7 +205,8 @@ def search(
     with Run.create(folder, info) as run:
         session = Session(run, runner, ListSearcher(configs), len(configs), lambda _: None)
         session.search()
-        session.measure_leaders()
+        if leaders:
+            session.measure_leaders()
         rows = run.store.measurements()
     return rows, list(choose(rows).values())
 

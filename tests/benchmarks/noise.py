@@ -29,15 +29,11 @@ from pathlib import Path
 import numpy as np
 
 from mltune.kernel.families import FAMILIES
-from mltune.problem import Precision, Problem, Size, gemm
+from mltune.problem import Precision, Problem, Size, gemm, problem_of_size
 from mltune.record import Measurement
-from mltune.record.run import Run
-from mltune.record.run_info import RunInfo, Timing
 from mltune.runner import WorkerRunner
 from mltune.space import Config
-from mltune.workflow.finale import choose
-from mltune.workflow.session import Session
-from tests.benchmarks.hostile import ListSearcher, healthy_configs
+from tests.benchmarks.hostile import healthy_configs, search
 
 _CLOSE = 0.03
 _SAMPLES = 7
@@ -74,8 +70,8 @@ def main() -> int:
         WorkerRunner(options.device, FAMILIES["tiled"]) as runner,
         tempfile.TemporaryDirectory() as folder,
     ):
-        info = _info(runner, Size((options.size,) * 3), options.configs)
-        (problem,) = info.problems
+        size = Size((options.size,) * 3)
+        problem = problem_of_size(gemm(Precision.SINGLE), size.extents, 1.0, 0.0)
         # Close together, so that choosing is hard; built before, so that all searches are alike.
         drawn = healthy_configs(options.draw, runner.device, options.seed)
         first_seconds = {config: runner.run(problem, config).seconds for config in drawn}
@@ -84,8 +80,8 @@ def main() -> int:
         with _load(options.seed):
             for number in range(options.searches):
                 random.Random(number).shuffle(configs)
-                rows = _search(Path(folder) / str(number), runner, info, configs)
-                choices["mltune"].append(choose(rows)[problem].best.config)
+                rows, chosen = search(Path(folder) / str(number), runner, configs, (size,))
+                choices["mltune"].append(chosen[0].best.config)
                 first = [row for row in rows if row.phase == "search" and row.seconds]
                 for name, rule in RULES.items():
                     choices[name].append(min(first, key=rule).config)
@@ -94,7 +90,7 @@ def main() -> int:
     best = min(seconds.values())
     print(
         f"{options.searches} searches of {len(configs)} configs of sgemm_nn {problem.label} on "
-        f"{info.device.name} in {searched:.0f} s, load on {os.cpu_count()} cores on and off"
+        f"{runner.device.name} in {searched:.0f} s, load on {os.cpu_count()} cores on and off"
     )
     print("\n| choice | within 3 % of the best | median loss | worst loss |\n|---|---|---|---|")
     for name in ("mltune", *RULES):
@@ -106,35 +102,6 @@ def main() -> int:
         )
     within = sum(seconds[config] / best - 1 <= _CLOSE for config in choices["mltune"])
     return 0 if 10 * within >= 9 * options.searches else 1
-
-
-def _info(runner: WorkerRunner, size: Size, budget: int) -> RunInfo:
-    return RunInfo(
-        mltune_version="",
-        command=(),
-        contraction=gemm(Precision.SINGLE),
-        sizes=(size,),
-        space="list",
-        space_text="",
-        family="tiled",
-        device=runner.device,
-        seed=0,
-        budget=budget,
-        sampler="list",
-        timing=Timing(
-            warmups=2, samples=_SAMPLES, build_timeout_seconds=60, run_timeout_seconds=30
-        ),
-    )
-
-
-def _search(
-    folder: Path, runner: WorkerRunner, info: RunInfo, configs: Sequence[Config]
-) -> Sequence[Measurement]:
-    with Run.create(folder, info) as run:
-        session = Session(run, runner, ListSearcher(configs), len(configs), lambda _: None)
-        session.search()
-        session.measure_leaders()
-        return run.store.measurements()
 
 
 @contextlib.contextmanager

@@ -88,3 +88,20 @@ def test_on_a_device_that_is_never_quiet_the_search_goes_on(
     rows = searched(tmp_path / "run", info, make, (1.0, QUIET), (4.0, BUSY))
 
     assert [phase for phase, _ in rows] == ["search", SIDELINED, SIDELINED, "search"]
+
+
+def test_a_gpu_measures_while_the_searcher_thinks_and_every_config_is_tried_once(
+    tmp_path: Path, info: RunInfo, make: Make
+) -> None:
+    configs = [Config.of({"depth_u": number}) for number in range(1, 10)]
+    info = replace(
+        info, sizes=(Size((8, 8, 8)),), device=replace(info.device, kind="gpu"), budget=7
+    )
+    with Run.create(tmp_path / "run", info) as run:
+        runner = ScriptedRunner(info.device, [make(0, 8, 1.0)])
+        runner.ahead = 3
+        searcher = ExhaustiveSearcher(RecordedSpace("nine", configs), 0)
+        Session(run, runner, searcher, 7, lambda _: None).search()
+        tried = [row.config for row in run.store.measurements()]
+
+    assert len(tried) == len(set(tried)) == 7

@@ -1,0 +1,141 @@
+"""Large results are compared on the device, and nothing passes there that the host would see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mltune.device import OpenCLDevice
+from mltune.problem import Precision, Problem, gemm, gemm_problem
+from mltune.problem.gemm import parse_problem_type
+from mltune.problem.problem import problem_of_size
+from mltune.runner import workspace as workspace_module
+from mltune.runner.data import PATTERN_BYTE, Array, Layout
+from mltune.runner.validation import Verdict, check
+from mltune.runner.workspace import Workspace
+
+Spoil = Callable[[Array, Layout], None]
+
+
+@pytest.fixture(scope="module")
+def device(device_spec: str) -> OpenCLDevice:
+    return OpenCLDevice.open(device_spec)
+
+
+@pytest.fixture(autouse=True)
+def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workspace_module, "LARGE", 1)
+
+
+def made(precision: Precision, beta: float = 0.5) -> Problem:
+    """A batch with gaps between its columns and an offset."""
+    return gemm_problem(gemm(precision, batched=True), 7, 5, 9, 3, ldc=11, offset_c=3, beta=beta)
+
+
+def result(workspace: Workspace) -> tuple[Array, Layout]:
+    """The right result in its guarded buffer."""
+    layout = Layout.of(workspace.problem, "c")
+    buffer = np.empty(layout.length, layout.dtype)
+    buffer.view(np.uint8).fill(PATTERN_BYTE)
+    layout.elements(buffer)[...] = workspace.right.values.astype(layout.dtype)
+    return buffer, layout
+
+
+def verdicts(workspace: Workspace, computed: Array) -> tuple[Verdict, Verdict]:
+    """What the workspace finds, and what the host finds."""
+    workspace.device.write(workspace.c, computed)
+    layout = Layout.of(workspace.problem, "c")
+    return workspace.check(), check(computed.copy(), layout, workspace.right)
+
+
+PROBLEMS = {
+    **{precision.name.lower(): made(precision) for precision in Precision},
+    "beta 0": made(Precision.SINGLE, beta=0.0),
+    "einsum": problem_of_size(parse_problem_type("s:bmk,kcn->bmcn"), (4, 3, 5, 2, 6), 1.0, 0.0),
+}
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+def test_a_right_result_is_found_right_without_the_host(
+    device: OpenCLDevice, problem: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = Workspace.make(device, problem.canonical(), 0)
+    found, expected = verdicts(workspace, result(workspace)[0])
+    monkeypatch.setattr(workspace_module, "check", None)
+
+    assert workspace.check() == found
+    assert found.fault == expected.fault == ""
+    assert found.max_error == pytest.approx(expected.max_error)
+    assert found.error_bound == pytest.approx(expected.error_bound)
+
+
+def last_element(buffer: Array, layout: Layout) -> None:
+    elements = layout.elements(buffer)
+    elements[(-1,) * elements.ndim] += 0.25
+
+
+def not_a_number(buffer: Array, layout: Layout) -> None:
+    elements = layout.elements(buffer)
+    elements[(0,) * elements.ndim] = np.nan
+
+
+def first_guard(buffer: Array, layout: Layout) -> None:
+    buffer.view(np.uint8)[0] ^= 1
+
+
+def last_guard(buffer: Array, layout: Layout) -> None:
+    buffer.view(np.uint8)[-1] ^= 0x80
+
+
+def just_before(buffer: Array, layout: Layout) -> None:
+    buffer[layout.guard + layout.offset - 1] = 0
+
+
+def gap_between_columns(buffer: Array, layout: Layout) -> None:
+    buffer[layout.guard + layout.offset + layout.extents[0]] = 0
+
+
+@pytest.mark.parametrize("precision", Precision)
+@pytest.mark.parametrize(
+    "spoil",
+    [last_element, not_a_number, first_guard, last_guard, just_before, gap_between_columns],
+)
+def test_a_single_fault_is_seen(device: OpenCLDevice, precision: Precision, spoil: Spoil) -> None:
+    workspace = Workspace.make(device, made(precision), 0)
+    computed, layout = result(workspace)
+    spoil(computed, layout)
+
+    found, expected = verdicts(workspace, computed)
+
+    assert found.fault
+    assert found == expected
+
+
+def test_the_largest_error_is_the_one_that_is_told(device: OpenCLDevice) -> None:
+    workspace = Workspace.make(device, made(Precision.SINGLE), 0)
+    computed, layout = result(workspace)
+    layout.elements(computed)[3, 2, 1] *= 1 + 1e-6
+
+    found, expected = verdicts(workspace, computed)
+
+    assert found.fault == ""
+    assert found.max_error == pytest.approx(expected.max_error)
+    assert found.error_bound == pytest.approx(expected.error_bound)
+
+
+def test_every_single_element_counts(device: OpenCLDevice) -> None:
+    problem = replace(made(Precision.SINGLE), beta=0.0)
+    workspace = Workspace.make(device, problem, 0)
+    computed, layout = result(workspace)
+    elements = layout.elements(computed)
+    for place in np.ndindex(elements.shape):
+        right = elements[place]
+        elements[place] = right + np.float32(1e-3)
+        workspace.device.write(workspace.c, computed)
+
+        assert workspace.on_device is not None
+        assert workspace.on_device.run(workspace.c).wrong == 1
+        elements[place] = right
