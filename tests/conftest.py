@@ -172,13 +172,18 @@ def postgres_server(postgres_programs: Path) -> Iterator[postgres.Server]:
         yield running
 
 
+@pytest.fixture
+def postgres_url(postgres_server: postgres.Server) -> str:
+    """The URL of an empty database of the server."""
+    engine = create_engine(postgres_server.url, poolclass=NullPool)
+    with engine.begin() as connection:
+        connection.execute(text("DROP SCHEMA public CASCADE; CREATE SCHEMA public"))
+    return postgres_server.url.render_as_string(hide_password=False)
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of an empty database: a file's, then a server's."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/measurements.db"
-    server: postgres.Server = request.getfixturevalue("postgres_server")
-    engine = create_engine(server.url, poolclass=NullPool)
-    with engine.begin() as connection:
-        connection.execute(text("DROP SCHEMA public CASCADE; CREATE SCHEMA public"))
-    return server.url.render_as_string(hide_password=False)
+    return str(request.getfixturevalue("postgres_url"))

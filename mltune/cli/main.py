@@ -22,6 +22,7 @@ from mltune.errors import MltuneError, NoCorrectConfigError, NoDeviceError, Usag
 VERBS: dict[str, str] = {
     "devices": "list the OpenCL devices, and what is wrong when there is none",
     "search": "search the kernel space by measuring on a device",
+    "worker": "take part in a search that is kept in a shared database",
     "train": "fit the cost model to measurements",
     "predict": "rank kernels for a size by the cost model",
     "distil": "fit a portfolio and a decision tree to measurements",

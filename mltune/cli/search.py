@@ -54,8 +54,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "--device",
         metavar="D",
-        help="auto (a GPU if there is one, else PoCL), cpu, gpu, P:D, or a part of a name "
-        "(default: auto)",
+        help="auto (a GPU if there is one, else PoCL), cpu, gpu, P:D, or a part of a name; all, "
+        "with --storage: auto's and all others of its platform at once (default: auto)",
     )
     add(
         "--problem",
@@ -128,7 +128,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("--rest", type=seconds, metavar="SECONDS", help="pause before each size (default: none)")
     add("--observe", metavar="NAMES", help="nvml and/or rapl: energy, clocks (default: none)")
     add("--objective", metavar="WORD", help="time, or energy with --observe (default: time)")
-    add("--storage", metavar="URL", help="any SQLAlchemy URL (default: run.db in DIR)")
+    add(
+        "--storage",
+        metavar="URL",
+        help="a database that `mltune worker` can join, on this host or others: "
+        "postgresql+psycopg://USER@HOST/NAME or sqlite:///FILE (default: run.db in DIR)",
+    )
     add(
         "--replay",
         type=Path,

@@ -43,6 +43,7 @@ class OpenCLDevice:
         platform = cl.get_platforms()[entry.platform]
         self._info = entry.info
         self._bound: list[_Bound] = []
+        self._number = entry.number
         self._device = platform_devices(platform)[entry.device]
         self._context = cl.Context([self._device])
         self._queue = cl.CommandQueue(
@@ -63,6 +64,11 @@ class OpenCLDevice:
     def info(self) -> DeviceInfo:
         """Identity and limits."""
         return self._info
+
+    @property
+    def number(self) -> str:
+        """`P:D`, which tells it from its twins."""
+        return self._number
 
     @property
     def compiles_at_launch(self) -> bool:

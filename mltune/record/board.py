@@ -22,6 +22,8 @@ from mltune.record.store import Store
 from mltune.record.tables import LEASES, RUNS, TRIALS
 from mltune.space.config import Config
 
+_PARTING_SECONDS = 5.0  # what is not given back runs out by itself
+
 
 @dataclass(frozen=True, slots=True)
 class Finished:
@@ -50,6 +52,10 @@ class Counts:
     claimed: int
     finished: int
     concluded: bool
+
+
+class LeaseLostError(MltuneError):
+    """What was measured cannot be kept: another process has the trial or the device by now."""
 
 
 class Board:
@@ -131,12 +137,20 @@ class Board:
             self._held.add(taken[0])
         return taken
 
-    def add(self, measurement: Measurement) -> Measurement | None:
-        """Commit a measurement of a trial; None if the trial or the device is no longer held."""
+    def add(self, measurement: Measurement) -> Measurement:
+        """Commit a measurement of a trial.
+
+        Raises:
+            LeaseLostError: when the trial or the device is no longer held.
+        """
         return self._add(measurement, self._resource(measurement.trial))
 
-    def add_final(self, measurement: Measurement) -> Measurement | None:
-        """Commit a measurement of a leader; None if leaders or device are no longer held."""
+    def add_final(self, measurement: Measurement) -> Measurement:
+        """Commit a measurement of a leader.
+
+        Raises:
+            LeaseLostError: when the leaders or the device are no longer held.
+        """
         return self._add(measurement, self._leaders)
 
     def finish(self, number: int, value: float | None, status: Status) -> None:
@@ -225,7 +239,7 @@ class Board:
             lease.give_back(connection, self._owner)
             lease.sweep_ended(connection)
 
-        self._store.transact(step)
+        self._store.transact(step, patience_seconds=_PARTING_SECONDS)
         self._held.clear()
 
     @property
@@ -246,13 +260,16 @@ class Board:
     def _keep(self, connection: Connection, resource: str) -> bool:
         return lease.keep(connection, resource, self._owner, self._seconds)
 
-    def _add(self, measurement: Measurement, resource: str) -> Measurement | None:
-        return self._store.add_if(
+    def _add(self, measurement: Measurement, resource: str) -> Measurement:
+        added = self._store.add_if(
             measurement,
             lambda connection: (
                 self._keep(connection, resource) and self._keep(connection, self._device)
             ),
         )
+        if added is None:
+            raise LeaseLostError(f"{self._store.where}: {resource} or {self._device} was lost")
+        return added
 
     def _next(self, connection: Connection, counter: str, *conditions: Any) -> int | None:
         """Count up, which also puts those who do it at the same time in a row."""

@@ -29,6 +29,9 @@ T = TypeVar("T")
 BUSY_SECONDS = 30
 """How long to wait for another writer before giving up."""
 
+PATIENCE_SECONDS = 600.0
+"""How long those who share a database wait for it when it is away."""
+
 DAMAGED = "is damaged; what is readable can be had with: mltune salvage RUN -o DIR"
 
 _REASONS: tuple[tuple[str, type[MltuneError], str], ...] = (
@@ -163,7 +166,7 @@ def transact(
             now = time.monotonic()
             if lost_since is None:
                 lost_since = now
-            if not _may_pass(error.__cause__) or now - lost_since >= patience_seconds:
+            if not _may_pass(engine, error.__cause__) or now - lost_since >= patience_seconds:
                 raise
             if lost_since == now:
                 _log.warning("%s; waiting for it up to %g s", error, patience_seconds)
@@ -175,8 +178,10 @@ def transact(
             return result
 
 
-def _may_pass(cause: BaseException | None) -> bool:
+def _may_pass(engine: Engine, cause: BaseException | None) -> bool:
     """Whether trying again may help: a lost or busy server, a cut network."""
+    if engine.dialect.name == "sqlite":
+        return "database is locked" in str(cause)
     return isinstance(cause, OperationalError | InterfaceError) or (
         isinstance(cause, DBAPIError) and cause.connection_invalidated
     )

@@ -12,9 +12,10 @@ from sqlalchemy import URL
 
 from mltune.errors import UsageError
 from mltune.record.csv_table import read_table
-from mltune.record.database import file_url, read_url
+from mltune.record.database import PATIENCE_SECONDS, file_url, read_url
 from mltune.record.files import file_error, make_folder, write_atomically
 from mltune.record.lock import FolderLock
+from mltune.record.registry import begin_study, study_of
 from mltune.record.run_info import RunInfo
 from mltune.record.store import Store
 
@@ -28,12 +29,18 @@ class Run:
     """An open run folder; made by `create`, `resume` or `open`, and closed at the end."""
 
     def __init__(
-        self, folder: Path, info: RunInfo, store: Store, lock: FolderLock | None = None
+        self,
+        folder: Path,
+        info: RunInfo,
+        store: Store,
+        lock: FolderLock | None = None,
+        url: URL | None = None,
     ) -> None:
         self._folder = folder
         self._info = info
         self._store = store
         self._lock = lock
+        self._url = url
 
     @classmethod
     def create(cls, folder: Path, info: RunInfo, storage: str = "") -> Run:
@@ -57,13 +64,15 @@ class Run:
         store = None
         try:
             url = read_url(storage) if storage else file_url(folder / DATABASE_NAME)
-            store = Store(url, run=info.id if storage else "")
+            store = _open_store(url, info.id if storage else "", create=True)
             if (folder / TABLE_NAME).exists() or store.count():
                 raise UsageError(
                     f"{folder}: holds measurements but no {INFO_NAME}; give another --run"
                 )
             shown = url.render_as_string(hide_password=True) if storage else ""
             info = replace(info, storage=shown)
+            if storage:
+                begin_study(store, info)
             # Last, so that a folder with a run.json is a whole run.
             write_info(info, folder / INFO_NAME)
         except BaseException:
@@ -71,7 +80,7 @@ class Run:
                 store.close()
             lock.close()
             raise
-        return cls(folder, info, store, lock)
+        return cls(folder, info, store, lock, url if storage else None)
 
     @classmethod
     def resume(cls, folder: Path, storage: str = "") -> Run:
@@ -95,11 +104,16 @@ class Run:
                 # SQLite writes to a file when it opens it for writing, even to a damaged one.
                 with Store(url, read_only=True) as store:
                     store.measurements()
-            store = Store(url, create=False, run=info.id if info.storage else "")
+            store = _open_store(url, info.id if info.storage else "", create=False)
+            if info.storage and study_of(store, info.id) is None:
+                raise UsageError(
+                    f"{folder}: was begun by an older mltune, before runs could be shared; it can "
+                    "be read, and another one begun"
+                )
         except BaseException:
             lock.close()
             raise
-        return cls(folder, info, store, lock)
+        return cls(folder, info, store, lock, url if info.storage else None)
 
     @classmethod
     def open(cls, folder: Path, storage: str = "") -> Run:
@@ -137,6 +151,11 @@ class Run:
         """What was measured."""
         return self._store
 
+    @property
+    def url(self) -> URL | None:
+        """The database, with its password, of a run that others may take part in."""
+        return self._url
+
     def close(self) -> None:
         """Close the store and let go of the folder; a second time does nothing."""
         self._store.close()
@@ -159,6 +178,22 @@ def write_info(info: RunInfo, path: Path) -> None:
     content = info.to_json()
     content[_CHECKSUM] = _checksum(content)
     write_atomically(path, (json.dumps(content, indent=2) + "\n").encode())
+
+
+def describe_shared(folder: Path, info: RunInfo, url: URL) -> None:
+    """Make a folder from which a run of a shared database can be read, as from its own.
+
+    Raises:
+        UsageError: when the folder holds another run.
+        MltuneError: when it cannot be written.
+    """
+    make_folder(folder)
+    if (folder / INFO_NAME).exists():
+        if read_info(folder).id != info.id:
+            raise UsageError(f"{folder}: holds another run; give another --run")
+        return
+    shown = url.render_as_string(hide_password=True)
+    write_info(replace(info, storage=shown), folder / INFO_NAME)
 
 
 def read_info(folder: Path) -> RunInfo:
@@ -203,6 +238,11 @@ def _parse_info(path: Path) -> RunInfo:
 def _checksum(content: dict[str, Any]) -> str:
     """Eight hex digits over the content, however it is spaced: a flipped bit leaves it JSON."""
     return f"{zlib.crc32(json.dumps(content, sort_keys=True).encode()):08x}"
+
+
+def _open_store(url: URL, run: str, *, create: bool) -> Store:
+    """Open a database for writing; one that others write to as well is waited for."""
+    return Store(url, create=create, run=run, patience_seconds=PATIENCE_SECONDS if run else 0.0)
 
 
 def _storage_url(folder: Path, info: RunInfo, storage: str) -> URL:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import platform
 import uuid
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Self
 
+from mltune import __version__
 from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
 from mltune.problem import Contraction, Problem, Size, problem_of_size, problem_type_name
@@ -132,6 +133,18 @@ class RunInfo:
     observers: tuple[str, ...] = ()
     objective: str = "time"
     kernels: str = ""
+
+    def asked_of(self, device: DeviceInfo, command: tuple[str, ...]) -> Self:
+        """The same question to another device, from this host: another run."""
+        return replace(
+            self,
+            device=device,
+            command=command,
+            host=Host.here(),
+            created=_now(),
+            id=_new_id(),
+            mltune_version=__version__,
+        )
 
     @property
     def problems(self) -> tuple[Problem, ...]:

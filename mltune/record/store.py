@@ -127,9 +127,17 @@ class Store:
             return None
         return replace(measurement, id=number, message=str(row["message"]))
 
-    def transact(self, step: Callable[[Connection], T]) -> T:
-        """Take a step in a transaction, as `mltune.record.database.transact` does."""
-        return transact(self._engine, self._where, step, patience_seconds=self._patience_seconds)
+    def transact(
+        self, step: Callable[[Connection], T], *, patience_seconds: float | None = None
+    ) -> T:
+        """Take a step in a transaction, as `mltune.record.database.transact` does.
+
+        Args:
+            step: what to do.
+            patience_seconds: another patience than the store's.
+        """
+        patience = self._patience_seconds if patience_seconds is None else patience_seconds
+        return transact(self._engine, self._where, step, patience_seconds=patience)
 
     def measurements(self, phase: str | None = None) -> list[Measurement]:
         """Return all measurements, or those of one phase, in the order they were added.
@@ -150,6 +158,11 @@ class Store:
             except UsageError as error:
                 damaged.append(str(error))
         return _of_phase(readable, phase), damaged
+
+    def trial(self, number: int) -> list[Measurement]:
+        """Return what the search measured of one trial, in the order it was added."""
+        query = self._mine(self._everything(), "search").where(MEASUREMENTS.c.trial == number)
+        return [self._read(row) for row in self._execute(query.order_by(MEASUREMENTS.c.id))]
 
     def get(self, number: int) -> Measurement:
         """Return the measurement with an id.

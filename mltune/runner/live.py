@@ -128,6 +128,11 @@ class WorkerRunner:
         return self._device
 
     @property
+    def device_number(self) -> str:
+        """The device's `P:D` on this host, which tells it from its twins."""
+        return self._device_number
+
+    @property
     def worker_pid(self) -> int | None:
         """The worker's process number; None while there is none."""
         return self._worker.pid if self._worker else None
@@ -310,6 +315,7 @@ class WorkerRunner:
                 raise NoDeviceError(f"device '{self._device_spec}' is not usable: {text}")
             raise NoDeviceError(text)
         self._device = DeviceInfo.from_json(message["device"])
+        self._device_number = str(message["number"])
         self._worker = worker
         return worker
 

@@ -1,7 +1,7 @@
 """What the runner and its worker process say to each other, as JSON lines.
 
-The worker says `{"device": ...}` once it is ready, or `{"error": kind, "message": text}` where
-kind is `no_device`, `usage` or `sick` (the canary failed). To each
+The worker says `{"device": ..., "number": "P:D"}` once it is ready, or `{"error": kind,
+"message": text}` where kind is `no_device`, `usage` or `sick` (the canary failed). To each
 request it says one `{"stage": ...}` whenever the work enters another stage, then one
 `{"answer": ...}`.
 """

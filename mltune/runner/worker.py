@@ -36,7 +36,7 @@ def main(spec: str, observers: Sequence[str] = ()) -> int:
     except MltuneError as error:
         channel.say({"error": "sick", "message": str(error)})
         return 1
-    channel.say({"device": device.info.to_json()})
+    channel.say({"device": device.info.to_json(), "number": device.number})
     while True:
         request = Request.from_json(channel.listen())
         channel.say({"answer": bench.measure(request).to_json()})

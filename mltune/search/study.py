@@ -12,6 +12,7 @@ import optuna
 import sqlalchemy.exc
 from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.trial import FrozenTrial, TrialState, create_trial
+from sqlalchemy import URL, make_url
 
 from mltune.errors import MltuneError
 from mltune.record.measurement import Status
@@ -47,14 +48,14 @@ class Trial:
 
 
 def mirror(
-    trials: Iterable[Trial], parameters: Sequence[Parameter], url: str, study_name: str
+    trials: Iterable[Trial], parameters: Sequence[Parameter], url: str | URL, study_name: str
 ) -> int:
     """Add to a study those trials that it lacks, and make the study if there is none.
 
     Args:
         trials: a run's trials; those whose number the study has are passed over.
         parameters: of the space that was searched.
-        url: an SQLAlchemy URL, such as `sqlite:///run.db`.
+        url: of the database.
         study_name: under which the dashboard lists the study.
 
     Returns:
@@ -64,11 +65,13 @@ def mirror(
         MltuneError: when the database cannot be written, or the study in it is of another space.
     """
     optuna.logging.set_verbosity(optuna.logging.WARNING)
+    url = make_url(url)
+    where = f"study '{study_name}' in {url.render_as_string()}"
     distributions: dict[str, BaseDistribution] = {
         parameter.name: CategoricalDistribution(parameter.values) for parameter in parameters
     }
     try:
-        storage = optuna.storages.RDBStorage(url)
+        storage = optuna.storages.RDBStorage(url.render_as_string(hide_password=False))
         try:
             study = optuna.create_study(
                 storage=storage, study_name=study_name, load_if_exists=True
@@ -81,11 +84,9 @@ def mirror(
             storage.engine.dispose()
     except (sqlalchemy.exc.SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
         reason = str(error.__cause__ or error).splitlines()[0]
-        raise MltuneError(f"study '{study_name}' in {url}: {reason}") from error
+        raise MltuneError(f"{where}: {reason}") from error
     except ValueError as error:
-        raise MltuneError(
-            f"study '{study_name}' in {url}: holds trials of another space ({error})"
-        ) from error
+        raise MltuneError(f"{where}: holds trials of another space ({error})") from error
     return len(lacking)
 
 

@@ -37,6 +37,8 @@ DEFAULT_SAMPLER = "guided"
 RUNS = Path("runs")
 WARM, COLD = "warm", "cold"
 TIME, ENERGY = "time", "energy"
+ALL_DEVICES = "all"
+NO_PATIENCE = "--patience: a search with --storage ends by its budget or --time-limit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +94,12 @@ def check_options(options: SearchOptions) -> None:
         parse_problem_type(options.problem)
     if options.storage is not None:
         read_url(options.storage)
+        if options.patience is not None:
+            raise UsageError(NO_PATIENCE)
+    elif options.device == ALL_DEVICES:
+        raise UsageError(
+            f"--device {ALL_DEVICES}: the workers share a database: give --storage, such as sqlite:///all.db"
+        )
     for sizes in (options.sizes, options.cross_sizes):
         if sizes is not None:
             parse_sizes(sizes)
@@ -135,7 +143,7 @@ def new_run_info(
     generated_space = is_written and options.space is None
     info = RunInfo(
         mltune_version=__version__,
-        command=options.command,
+        command=without_password(options.command, options.storage),
         contraction=contraction,
         alpha=_given(options.alpha, 1.0),
         beta=_given(options.beta, 0.0),
@@ -163,6 +171,14 @@ def new_run_info(
     for size in (*info.sizes, *info.cross_sizes):
         problem_of_size(contraction, size.extents, info.alpha, info.beta)
     return info
+
+
+def without_password(command: tuple[str, ...], storage: str | None) -> tuple[str, ...]:
+    """A command line as it may be kept."""
+    if storage is None:
+        return command
+    shown = read_url(storage).render_as_string()
+    return tuple(word.replace(storage, shown) for word in command)
 
 
 def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:

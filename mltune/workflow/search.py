@@ -4,42 +4,50 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from sqlalchemy import URL
 
+from mltune.device import DeviceEntry
 from mltune.errors import (
     DeviceGoneError,
     MltuneError,
     NoCorrectConfigError,
-    UnsupportedError,
     UsageError,
 )
-from mltune.kernel import KernelFamily
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
-from mltune.kernel.handwritten.read import read_files, read_kept, to_text
-from mltune.kernel.handwritten.space import space_text
-from mltune.problem import Contraction, problem_type_name
-from mltune.record import Measurement, Status
+from mltune.kernel.handwritten.read import read_files, to_text
+from mltune.problem import problem_type_name
+from mltune.record import Measurement
 from mltune.record.database import file_url
 from mltune.record.effort import Effort
+from mltune.record.registry import model_of
 from mltune.record.run import DATABASE_NAME, INFO_NAME, Run
 from mltune.record.run_info import RunInfo
 from mltune.runner.live import WorkerRunner
 from mltune.search import Searcher
-from mltune.search.alternating import AlternatingSearcher
 from mltune.search.outlook import Outlook
-from mltune.space.load import load_space, parse_space
-from mltune.space.names import outside_names
+from mltune.space.load import load_space
 from mltune.space.space import Space
+from mltune.workflow.crew import Crew, all_devices, share_of_builders
 from mltune.workflow.ending import Ending, outlook_of, outlook_to_json
+from mltune.workflow.equipment import (
+    Note,
+    bound_space,
+    check_family,
+    mirror,
+    open_runner,
+    searcher_of,
+)
 from mltune.workflow.families import family_named
 from mltune.workflow.finale import SIDELINED, Choice, choose
 from mltune.workflow.options import (
+    ALL_DEVICES,
     COLD,
+    NO_PATIENCE,
     SearchOptions,
     check_options,
     check_resumed,
@@ -47,14 +55,10 @@ from mltune.workflow.options import (
     new_run_info,
     newest_run,
 )
-from mltune.workflow.recorded_search import new_searcher
-from mltune.workflow.recordings import read_any
 from mltune.workflow.session import Session, Show
+from mltune.workflow.shared_session import SharedSession
+from mltune.workflow.sharing import device_key, joined, study_name
 from mltune.workflow.trials import Trial, group_trials
-
-_PROBES = 64  # configs; a space whose family refuses that many is not for that family
-
-Note = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +164,9 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
     started = time.monotonic()
     check_options(options)
     stopped, outlook = "", None
+    others: tuple[DeviceEntry, ...] = ()
+    if options.device == ALL_DEVICES:
+        options, others = _one_and_others(options)
     run, runner, space = _resume(options) if options.resume else _begin(options)
     with run:
         try:
@@ -167,12 +174,14 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
                 f"run {run.folder}: {problem_type_name(run.info.contraction)} on "
                 f"{run.info.device.name}, {space.size:,} configs, {len(run.info.sizes)} sizes"
             )
-            budget = run.info.budget if options.budget is None else options.budget
-            searcher = _searcher(run.info, space, note)
-            session = Session(run, runner, searcher, budget, show, options.patience)
-            ending = session.search(time_limit_seconds=options.time_limit_seconds)
+            searcher = searcher_of(run.info, space, run.info.seed, note)
+            if run.url is None:
+                ending = _search_alone(run, runner, searcher, options, show)
+            else:
+                ending = _search_together(
+                    run, run.url, runner, searcher, options, others, show, note
+                )
             outlook = outlook_of(searcher)
-            session.measure_leaders()
         except KeyboardInterrupt:
             ending = Ending.INTERRUPTED
         except DeviceGoneError as error:
@@ -182,8 +191,7 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
             runner.close()
         interrupted = ending is Ending.INTERRUPTED
         if not interrupted:  # whoever interrupts wants the prompt back; resuming catches up
-            note("copying the trials into an Optuna study (for optuna-dashboard)")
-            _mirror(run, space)
+            _mirror(run, space, note)
         measurements = run.store.measurements()
         trials = group_trials(m for m in measurements if m.phase == "search")
         chosen = choose(measurements)
@@ -211,6 +219,60 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
         )
 
 
+def _search_alone(
+    run: Run, runner: WorkerRunner, searcher: Searcher, options: SearchOptions, show: Show
+) -> Ending:
+    budget = run.info.budget if options.budget is None else options.budget
+    session = Session(run, runner, searcher, budget, show, options.patience)
+    ending = session.search(time_limit_seconds=options.time_limit_seconds)
+    session.measure_leaders()
+    return ending
+
+
+def _search_together(
+    run: Run,
+    url: URL,
+    runner: WorkerRunner,
+    searcher: Searcher,
+    options: SearchOptions,
+    others: Sequence[DeviceEntry],
+    show: Show,
+    note: Note,
+) -> Ending:
+    more = () if options.builders is None else ("--builders", str(options.builders))
+    storage = url.render_as_string(hide_password=False)
+    key = device_key(runner.device, runner.device_number)
+    with joined(run.info, run.store, key) as board:
+        board.set_budget(run.info.budget if options.budget is None else options.budget)
+        session = SharedSession(run.info, run.store, board, runner, searcher, show, note)
+        ending = Ending.BUDGET
+        with Crew(others, storage, run.info.id, more) as crew:
+            session.work(options.time_limit_seconds)
+            if not session.counts.concluded and options.time_limit_seconds is not None:
+                ending = Ending.TIME_LIMIT
+                board.set_budget(0)  # what is begun is finished, here or elsewhere
+                session.work()
+            crew.wait()
+        used_up = session.counts.finished < session.counts.budget
+        return Ending.SPACE if used_up else ending
+
+
+def _mirror(run: Run, space: Space, note: Note) -> None:
+    """Copy the trials into the run's database as an Optuna study, for `optuna-dashboard`."""
+    url = run.url or file_url(run.folder / DATABASE_NAME)
+    name = run.folder.name if run.url is None else study_name(run.info)
+    mirror(run.store, space, url, name, note)
+
+
+def _one_and_others(options: SearchOptions) -> tuple[SearchOptions, tuple[DeviceEntry, ...]]:
+    """Let this process take the first of all devices, and share out the builders."""
+    first, *others = all_devices()
+    builders = options.builders
+    if builders is None:
+        builders = share_of_builders((first, *others))
+    return replace(options, device=first.number, builders=builders), tuple(others)
+
+
 def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, Space]:
     if options.folder is not None and (options.folder / INFO_NAME).exists():
         raise UsageError(
@@ -234,8 +296,8 @@ def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, Space]:
     )
     try:
         info = new_run_info(options, runner.device, family.name, kernels)
-        space = _space(info)
-        _check_family(family, info.contraction, space)
+        space = bound_space(info)
+        check_family(family, info.contraction, space)
         run = Run.create(options.folder or default_folder(info), info, options.storage or "")
     except BaseException:
         runner.close()
@@ -243,53 +305,33 @@ def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, Space]:
     return run, runner, space
 
 
-def _check_family(family: KernelFamily, contraction: Contraction, space: Space) -> None:
-    """Refuse a problem type or a space that the family cannot write, before anything is made.
-
-    A space may hold some configs that its family refuses; these fail one by one.
-    """
-    refusal = None
-    for config in space.sample(np.random.default_rng(0), _PROBES):
-        try:
-            family.generate(contraction, config)
-        except UnsupportedError:
-            raise
-        except UsageError as error:
-            refusal = refusal or error
-        else:
-            return
-    if refusal is not None:
-        raise refusal
-
-
 def _resume(options: SearchOptions) -> tuple[Run, WorkerRunner, Space]:
     run = Run.resume(options.folder or newest_run(), options.storage or "")
     try:
         info = run.info
         check_resumed(options, info, run.folder)
-        runner = WorkerRunner(
+        if run.url is not None and options.patience is not None:
+            raise UsageError(f"{run.folder}: {NO_PATIENCE}")
+        runner = open_runner(
+            info,
             options.device or info.device.uuid or info.device.name,
-            family_named(info.family, str(run.folder), info.kernels),
-            build_timeout_seconds=info.timing.build_timeout_seconds,
-            run_timeout_seconds=info.timing.run_timeout_seconds,
-            samples=info.timing.samples,
-            seed=info.seed,
-            cold=info.timing.cache == COLD,
-            observers=info.observers,
-            rest_seconds=options.rest_seconds or 0,
+            str(run.folder),
             builders=options.builders,
+            rest_seconds=options.rest_seconds or 0,
         )
     except BaseException:
         run.close()
         raise
-    if runner.device.identity != info.device.identity:
+    # Of a run that is shared, another device of the model may take part.
+    known = model_of if run.url is not None else (lambda device: device.identity)
+    if known(runner.device) != known(info.device):
         runner.close()
         run.close()
         raise UsageError(
             f"{run.folder}: was measured on {info.device.identity}, this is "
             f"{runner.device.identity}; begin another run"
         )
-    return run, runner, _space(info)
+    return run, runner, bound_space(info)
 
 
 def _runner_options(options: SearchOptions) -> dict[str, Any]:
@@ -303,52 +345,6 @@ def _runner_options(options: SearchOptions) -> dict[str, Any]:
     }
     # None is an answer for the builders: as many as suit the machine.
     return {"builders": options.builders} | {k: v for k, v in given.items() if v is not None}
-
-
-def _space(info: RunInfo) -> Space:
-    names = outside_names(info.device, info.contraction.precision)
-    return parse_space(info.space_text, info.space).bind(names)
-
-
-def _searcher(info: RunInfo, space: Space, note: Note) -> Searcher:
-    priors = [read_any(Path(path)) for path in info.priors]
-    for prior in priors:
-        for line in prior.notes:
-            note(line)
-    searcher = new_searcher(info.sampler, space, info.seed, priors)
-    if not info.kernels or info.family == HANDWRITTEN:
-        return searcher
-    names = outside_names(info.device, info.contraction.precision)
-    kernels = read_kept(info.kernels, "kernels")
-    written = parse_space(space_text(kernels), HANDWRITTEN).bind(names)
-    return AlternatingSearcher(written, searcher)
-
-
-def _mirror(run: Run, space: Space) -> None:
-    """Copy the trials into the run's database as an Optuna study, for `optuna-dashboard`."""
-    if run.info.storage:
-        return
-    from mltune.search import study
-
-    trials = group_trials(run.store.measurements("search"))
-    # Hand-written kernels beside generated ones have other parameters than the space.
-    rows = _study_trials([trial for trial in trials if trial.config in space])
-    url = file_url(run.folder / DATABASE_NAME).render_as_string()
-    study.mirror(rows, space.parameters, url, run.folder.name)
-
-
-def _study_trials(trials: Sequence[Trial]) -> Iterator[Any]:
-    from mltune.search.study import Trial as StudyTrial
-
-    for trial in trials:
-        failure = trial.failure
-        yield StudyTrial(
-            number=trial.number,
-            config=trial.config,
-            value=trial.value,
-            status=failure.status if failure else Status.OK,
-            message=failure.message if failure else "",
-        )
 
 
 def _nothing_right(trials: Sequence[Trial], folder: Path) -> NoCorrectConfigError:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 
@@ -13,28 +13,19 @@ from mltune.problem import Problem
 from mltune.record import Measurement, Status
 from mltune.record.run import Run
 from mltune.runner import Runner
-from mltune.runner.observe import ENERGY as ENERGY_SEEN
 from mltune.search import Searcher
 from mltune.search.incumbents import Incumbents
 from mltune.space.config import Config
 from mltune.workflow.ending import LITTLE, Ending, Patience
 from mltune.workflow.finale import FINAL, SIDELINED
-from mltune.workflow.options import ENERGY
+from mltune.workflow.gauge import Gauge
+from mltune.workflow.leader_rounds import LeaderRounds, contenders
 from mltune.workflow.progress import Progress
-from mltune.workflow.steady import SteadyTimes
-from mltune.workflow.trials import Trial, group_trials, leaders
+from mltune.workflow.trials import Trial, group_trials
 
 Show = Callable[[Progress], None]
 
-ROUNDS = 3
-"""Interleaved rounds in which the contenders of a size are measured undisturbed."""
-
-_MOST_ROUNDS = 9
-_CONTENDS = 1.1  # a leader this much slower than the fastest of a size needs one round only
 _AGAIN = 2  # more tries of a trial's measurement that was disturbed
-_MOST_DOUBTFUL = 12  # of those that stay disturbed, taken to the leaders' rounds
-_LATELY, _NOISY = 20, 0.1  # measurements, and the disturbed share of them that is noise
-_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 2.0
 
 
 class Session:
@@ -62,18 +53,13 @@ class Session:
         self._runner = runner
         self._searcher = searcher
         self._problems = run.info.problems
-        self._cross_problems = run.info.cross_problems
         self._budget = budget
         self._show = show
         self._patience = Patience(patience)
         self._incumbents = Incumbents([size.count for size in run.info.sizes])
         before = run.store.measurements()
-        self._steady = SteadyTimes(before)
-        self._lately: deque[bool] = deque(maxlen=_LATELY)
+        self._gauge = Gauge(runner, run.info.objective, before)
         self._trials = list(group_trials(m for m in before if m.phase == "search"))
-        self._fastest: dict[Problem, float] = {}
-        for measurement in before:
-            self._note_speed(measurement)
         self._ahead: deque[Config] = deque()
         self._started = time.monotonic()
         self._new = 0
@@ -106,43 +92,13 @@ class Session:
         return Ending.BUDGET
 
     def measure_leaders(self) -> None:
-        """Measure the leaders again, size by size: the times that later stages rely on.
-
-        In each round every contender of a size is measured once, one after the other, so that
-        whatever changes with time meets all of them alike. A measurement whose anchor was slow is
-        put aside, and made again in a later round.
-        """
-        chosen = leaders(self._trials, worth=self._worth)
-        doubtful = [t for t in self._trials if any(map(self._is_doubtful, t.measurements))]
-        chosen = tuple(dict.fromkeys((*chosen, *doubtful[:_MOST_DOUBTFUL])))
-        rows: dict[tuple[Problem, Config], list[Measurement]] = defaultdict(list)
-        for measurement in self._run.store.measurements(FINAL):
-            rows[measurement.problem, measurement.config].append(measurement)
-        total = len(chosen) * len(self._cross_problems)
-        started = time.monotonic()
-        measured = sum(bool(found) for found in rows.values())
-        for problem in self._cross_problems:
-            pause = _FIRST_PAUSE_SECONDS
-            for number in range(_MOST_ROUNDS):
-                lacking = [t for t in chosen if self._lacks(problem, t, chosen, rows)]
-                if not lacking:
-                    break
-                is_last = number == _MOST_ROUNDS - 1
-                began = time.monotonic()
-                disturbed = 0
-                for trial in lacking:
-                    row = self._measure_final(problem, trial, rows, keep=is_last)
-                    if row.phase == FINAL:
-                        measured += not rows[problem, trial.config]
-                        rows[problem, trial.config].append(row)
-                    disturbed += row.phase == SIDELINED
-                    self._show(self._leaders_progress(min(measured, total - 1), total, started))
-                if 2 * disturbed > len(lacking):
-                    # Whatever it is may be over soon; on a device that is never quiet, waiting
-                    # must not take longer than measuring. A single one is just made again.
-                    time.sleep(min(pause, time.monotonic() - began))
-                    pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
-        self._show(self._leaders_progress(total, total, started))
+        """Measure the leaders again: the times that later stages rely on."""
+        LeaderRounds(
+            self._gauge,
+            contenders(self._trials, self._gauge),
+            self._run.store.measurements(FINAL),
+            self._run.store.add,
+        ).run(self._run.info.cross_problems, self._show_leaders)
 
     def _ask(self) -> None:
         """Ask for a config, and for as many more as the runner can prepare meanwhile."""
@@ -179,106 +135,20 @@ class Session:
         return is_apart and len(self._ahead) > 0 and under_way < self._budget
 
     def _measure(self, trial: Trial) -> Trial:
-        measurements = list(trial.measurements)
-        for problem in trial.missing(self._problems):
-            to_beat = None if self._is_noisy else self._fastest.get(problem)
-            row = self._runner.run(problem, trial.config, to_beat=to_beat)
-            self._steady.note(row)
-            self._lately.append(self._steady.is_undisturbed(row))
-            for _ in range(_AGAIN):
-                if not self._is_doubtful(row):
-                    break
-                self._run.store.add(replace(row, trial=trial.number, phase=SIDELINED))
-                row = self._runner.run(problem, trial.config, checked=True)
-                self._steady.note(row)
-            row = self._run.store.add(replace(row, trial=trial.number, phase="search"))
-            self._note_speed(row)
-            measurements.append(row)
-            if row.status is not Status.OK:
-                break
-        return Trial(trial.number, trial.config, tuple(measurements))
-
-    def _measure_final(
-        self,
-        problem: Problem,
-        trial: Trial,
-        rows: dict[tuple[Problem, Config], list[Measurement]],
-        *,
-        keep: bool,
-    ) -> Measurement:
-        earlier = bool(rows[problem, trial.config])
-        row = self._runner.run(
-            problem, trial.config, to_beat=self._fastest.get(problem), checked=earlier
-        )
-        self._note_speed(row)
-        self._steady.note(row)
-        is_undisturbed = self._steady.is_undisturbed(row)
-        # The last round counts for want of better; its anchor stays in the record.
-        phase = FINAL if is_undisturbed or (keep and not earlier) else SIDELINED
-        return self._run.store.add(replace(row, trial=trial.number, phase=phase))
-
-    def _lacks(
-        self,
-        problem: Problem,
-        trial: Trial,
-        chosen: tuple[Trial, ...],
-        rows: dict[tuple[Problem, Config], list[Measurement]],
-    ) -> bool:
-        """Whether a leader needs another round on a size."""
-        mine = rows[problem, trial.config]
-        if not mine:
-            return True
-        if len(mine) >= ROUNDS or any(row.status is not Status.OK for row in mine):
-            return False
-        fastest = min(
-            speed for each in chosen if (speed := _fastest(rows[problem, each.config])) is not None
-        )
-        own = _fastest(mine)
-        return own is not None and own <= _CONTENDS * fastest
-
-    def _worth(self, measurement: Measurement) -> float | None:
-        """What the search makes small, with the drift of the device taken out."""
-        if self._run.info.objective == ENERGY:
-            return measurement.seen(ENERGY_SEEN)
-        return self._steady.seconds(measurement)
-
-    @property
-    def _is_noisy(self) -> bool:
-        """Whether something is often in the way: three samples then decide no race."""
-        return self._lately.count(False) > _NOISY * len(self._lately)
-
-    def _is_doubtful(self, measurement: Measurement) -> bool:
-        """Whether a disturbed config would be among the fastest, if its best sample is true."""
-        if not measurement.seconds or self._steady.is_undisturbed(measurement):
-            return False
-        best = min(measurement.seconds) / self._steady.slowdown(measurement)
-        return best <= _CONTENDS * self._fastest.get(measurement.problem, math.inf)
-
-    def _note_speed(self, measurement: Measurement) -> None:
-        median = measurement.median
-        if median is not None:
-            known = self._fastest.get(measurement.problem, median)
-            self._fastest[measurement.problem] = min(known, median)
+        return measure_trial(trial, self._problems, self._gauge, self._run.store.add)
 
     def _tell(self, trial: Trial) -> None:
         failure = trial.failure
-        value = trial.value_by(self._worth)
+        value = trial.value_by(self._gauge.worth)
         if failure is None and value is None:
             return  # nothing was metered: the searcher never hears of it, and does not ask again
         self._searcher.tell(trial.config, value, failure.status if failure else Status.OK)
-        values = {} if failure else trial.values_by(self._problems, self._worth)
+        values = {} if failure else trial.values_by(self._problems, self._gauge.worth)
         self._patience.hear(self._incumbents.add(values) >= LITTLE)
 
-    def _leaders_progress(self, done: int, total: int, started: float) -> Progress:
-        elapsed = time.monotonic() - started
-        return replace(
-            self._progress(),
-            phase="leaders",
-            done=done,
-            total=total,
-            per_minute=None,
-            seconds_left=elapsed / done * (total - done) if 0 < done < total else None,
-        )
+    def _show_leaders(self, progress: Progress) -> None:
+        whole = self._progress()
+        self._show(replace(progress, best_gflops=whole.best_gflops, failures=whole.failures))
 
     def _progress(self) -> Progress:
         speeds = [speed for trial in self._trials if (speed := trial.gflops) is not None]
@@ -300,6 +170,24 @@ class Session:
         )
 
 
-def _fastest(rows: Sequence[Measurement]) -> float | None:
-    """The smallest median; None if there is none."""
-    return min((median for row in rows if (median := row.median) is not None), default=None)
+def measure_trial(
+    trial: Trial,
+    problems: tuple[Problem, ...],
+    gauge: Gauge,
+    add: Callable[[Measurement], Measurement],
+) -> Trial:
+    """Measure what a trial lacks, and return it whole; the first failure ends it."""
+    measurements = list(trial.measurements)
+    for problem in trial.missing(problems):
+        row = gauge.measure_first(problem, trial.config)
+        for _ in range(_AGAIN):
+            if not gauge.is_doubtful(row):
+                break
+            add(replace(row, trial=trial.number, phase=SIDELINED))
+            row = gauge.measure_again(problem, trial.config)
+        row = add(replace(row, trial=trial.number, phase="search"))
+        gauge.note_speed(row)
+        measurements.append(row)
+        if row.status is not Status.OK:
+            break
+    return Trial(trial.number, trial.config, tuple(measurements))

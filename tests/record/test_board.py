@@ -8,7 +8,7 @@ import pytest
 
 from mltune.errors import UsageError
 from mltune.record import Measurement, Status
-from mltune.record.board import Board
+from mltune.record.board import Board, LeaseLostError
 from mltune.record.registry import begin_study, enter, read_study, study_of
 from mltune.record.run_info import RunInfo
 from mltune.record.store import Store
@@ -86,10 +86,11 @@ def test_a_trial_is_taken_up_when_its_lease_has_run_out(board: NewBoard, make: M
 
     assert other.take_up() == (0, config(7))
     assert other.take_up() is None
-    assert slow.add(make(trial=0)) is None
+    with pytest.raises(LeaseLostError):
+        slow.add(make(trial=0))
     slow.finish(0, -1.0, Status.OK)
     assert other.counts().finished == 0
-    assert other.add(make(trial=0)) is not None
+    assert other.add(make(trial=0)).id
 
 
 def test_a_claim_whose_answer_was_lost_is_taken_up(board: NewBoard) -> None:
@@ -104,10 +105,11 @@ def test_nothing_is_added_without_the_device(board: NewBoard, make: Make) -> Non
     assert one.claim(config(1)) == 0
 
     assert one.take_device() == "other"
-    assert one.add(make(trial=0)) is None
+    with pytest.raises(LeaseLostError):
+        one.add(make(trial=0))
     other.give_back()
     assert one.take_device() is None
-    assert one.add(make(trial=0)) is not None
+    assert one.add(make(trial=0)).id
 
 
 def test_one_process_measures_the_leaders(board: NewBoard, make: Make) -> None:
@@ -115,8 +117,9 @@ def test_one_process_measures_the_leaders(board: NewBoard, make: Make) -> None:
 
     assert one.take_leaders()
     assert not other.take_leaders()
-    assert other.add_final(make(phase="final")) is None
-    assert one.add_final(make(phase="final")) is not None
+    with pytest.raises(LeaseLostError):
+        other.add_final(make(phase="final"))
+    assert one.add_final(make(phase="final")).id
     other.conclude()
     assert not other.counts().concluded
     one.conclude()

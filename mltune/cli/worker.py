@@ -1,0 +1,97 @@
+"""`mltune worker`: one more device, process or host for a search."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from mltune.cli.output import ProgressBar, duration_text, print_json
+from mltune.cli.parser import seconds
+from mltune.errors import UsageError
+from mltune.problem import problem_type_name
+
+EXAMPLE = "mltune worker --storage postgresql+psycopg://tuner@db.example.org/tuning --device gpu"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's options."""
+    add = parser.add_argument
+    add(
+        "--storage",
+        metavar="URL",
+        help="the database that the search was begun with (default: $MLTUNE_STORAGE)",
+    )
+    add(
+        "--device",
+        default="auto",
+        metavar="D",
+        help="auto, cpu, gpu, P:D, or a part of a name; all: a worker for each device of auto's "
+        "platform (default: auto)",
+    )
+    add("--study", metavar="ID", help="which study of the database (default: the newest)")
+    add(
+        "--run",
+        type=Path,
+        metavar="DIR",
+        help="make a folder from which train, distil and report read this device's run "
+        "(default: none)",
+    )
+    add(
+        "--builders",
+        type=int,
+        metavar="N",
+        help="processes that build ahead, 0 for none (default: as many as suit the machine)",
+    )
+    add(
+        "--time-limit",
+        type=seconds,
+        metavar="SECONDS",
+        help="begin no trial after this time, and leave the rest to others (default: none)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Work until nothing is left to do, and say what was done."""
+    from mltune.workflow.crew import STORAGE_VARIABLE
+    from mltune.workflow.options import ALL_DEVICES
+    from mltune.workflow.worker import WorkerOptions, work, work_on_all
+
+    storage = args.storage or os.environ.get(STORAGE_VARIABLE)
+    if not storage:
+        raise UsageError(f"worker: needs --storage URL, or {STORAGE_VARIABLE} to be set")
+    options = WorkerOptions(
+        storage=storage,
+        device=args.device,
+        study=args.study,
+        folder=args.run,
+        builders=args.builders,
+        time_limit_seconds=args.time_limit,
+        command=("mltune", *sys.argv[1:]),
+    )
+    with ProgressBar(args.quiet > 0) as bar:
+        if args.device == ALL_DEVICES:
+            return _say_all(work_on_all(options, bar.note), args.json)
+        result = work(options, bar.show, bar.note)
+    if args.json:
+        print_json(result.to_json())
+        return result.exit_code
+    counts = result.counts
+    state = "all done" if counts.concluded else "interrupted" if result.interrupted else "left"
+    print(
+        f"study {result.study}, {problem_type_name(result.info.contraction)} on "
+        f"{result.info.device.name}: {result.trials} trials here, {counts.finished} of "
+        f"{counts.budget} in all, {duration_text(result.seconds)}; {result.stopped or state}"
+    )
+    return result.exit_code
+
+
+def _say_all(results: list[dict[str, Any]], as_json: bool) -> int:
+    if as_json:
+        print_json({"workers": results})
+    else:
+        for one in results:
+            print(f"{one['device']}: {one['trials']} trials, {one['seconds']:.0f} s")
+    return max(int(one["exit_code"]) for one in results)

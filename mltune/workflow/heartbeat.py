@@ -1,0 +1,37 @@
+"""Renews what a process holds in a shared database, for as long as the process works."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Self
+
+from mltune.errors import MltuneError
+from mltune.record.board import Board
+
+_log = logging.getLogger(__name__)
+
+
+class Heartbeat:
+    """A thread that renews the leases of a board every so many seconds, until closed."""
+
+    def __init__(self, board: Board, seconds: float) -> None:
+        self._board = board
+        self._seconds = seconds
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._beat, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+
+    def _beat(self) -> None:
+        while not self._ended.wait(self._seconds):
+            try:
+                self._board.renew()
+            except MltuneError as error:
+                # Whoever needs what was lost will notice; the next beat may succeed.
+                _log.warning("%s", error)

@@ -1,0 +1,126 @@
+"""The leaders' cross-benchmark: interleaved rounds, whose times later stages rely on."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from mltune.problem import Problem
+from mltune.record import Measurement, Status
+from mltune.space.config import Config
+from mltune.workflow.finale import FINAL, SIDELINED
+from mltune.workflow.gauge import CONTENDS, Gauge
+from mltune.workflow.progress import Progress
+from mltune.workflow.trials import Trial, leaders
+
+ROUNDS = 3
+"""Interleaved rounds in which the contenders of a size are measured undisturbed."""
+
+_MOST_ROUNDS = 9
+_MOST_DOUBTFUL = 12  # of those that stay disturbed, taken to the leaders' rounds
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 2.0
+
+Add = Callable[[Measurement], Measurement]
+
+
+class LeaderRounds:
+    """Measures the leaders again, size by size.
+
+    In each round every contender of a size is measured once, one after the other, so that
+    whatever changes with time meets all of them alike. A measurement whose anchor was slow is
+    put aside, and made again in a later round.
+
+    Args:
+        gauge: measures.
+        leaders: the trials that compete.
+        before: rounds that are already measured.
+        add: commits a measurement.
+    """
+
+    def __init__(
+        self,
+        gauge: Gauge,
+        leaders: Sequence[Trial],
+        before: Iterable[Measurement],
+        add: Add,
+    ) -> None:
+        self._gauge = gauge
+        self._leaders = leaders
+        self._add = add
+        self._rows: dict[tuple[Problem, Config], list[Measurement]] = defaultdict(list)
+        for measurement in before:
+            self._rows[measurement.problem, measurement.config].append(measurement)
+
+    def run(self, problems: Sequence[Problem], show: Callable[[Progress], None]) -> None:
+        """Measure what is lacking on some sizes; progress is shown after every measurement."""
+        total = len(self._leaders) * len(problems)
+        started = time.monotonic()
+        measured = sum(bool(found) for found in self._rows.values())
+        for problem in problems:
+            pause = _FIRST_PAUSE_SECONDS
+            for number in range(_MOST_ROUNDS):
+                lacking = [trial for trial in self._leaders if self._lacks(problem, trial)]
+                if not lacking:
+                    break
+                is_last = number == _MOST_ROUNDS - 1
+                began = time.monotonic()
+                disturbed = 0
+                for trial in lacking:
+                    row = self._measure(problem, trial, keep=is_last)
+                    if row.phase == FINAL:
+                        measured += not self._rows[problem, trial.config]
+                        self._rows[problem, trial.config].append(row)
+                    disturbed += row.phase == SIDELINED
+                    show(_progress(min(measured, total - 1), total, started))
+                if 2 * disturbed > len(lacking):
+                    # Whatever it is may be over soon; on a device that is never quiet, waiting
+                    # must not take longer than measuring. A single one is just made again.
+                    time.sleep(min(pause, time.monotonic() - began))
+                    pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+        show(_progress(total, total, started))
+
+    def _measure(self, problem: Problem, trial: Trial, *, keep: bool) -> Measurement:
+        earlier = bool(self._rows[problem, trial.config])
+        row = self._gauge.measure_leader(problem, trial.config, checked=earlier)
+        # The last round counts for want of better; its anchor stays in the record.
+        phase = FINAL if self._gauge.is_undisturbed(row) or (keep and not earlier) else SIDELINED
+        return self._add(replace(row, trial=trial.number, phase=phase))
+
+    def _lacks(self, problem: Problem, trial: Trial) -> bool:
+        """Whether a leader needs another round on a size: no contender needs a second."""
+        mine = self._rows[problem, trial.config]
+        if not mine:
+            return True
+        if len(mine) >= ROUNDS or any(row.status is not Status.OK for row in mine):
+            return False
+        fastest = min(
+            speed
+            for each in self._leaders
+            if (speed := _fastest(self._rows[problem, each.config])) is not None
+        )
+        own = _fastest(mine)
+        return own is not None and own <= CONTENDS * fastest
+
+
+def contenders(trials: Sequence[Trial], gauge: Gauge) -> tuple[Trial, ...]:
+    """The trials worth measuring again: the leaders, and those that may be and were disturbed."""
+    chosen = leaders(trials, worth=gauge.worth)
+    doubtful = [trial for trial in trials if any(map(gauge.is_doubtful, trial.measurements))]
+    return tuple(dict.fromkeys((*chosen, *doubtful[:_MOST_DOUBTFUL])))
+
+
+def _progress(done: int, total: int, started: float) -> Progress:
+    elapsed = time.monotonic() - started
+    return Progress(
+        phase="leaders",
+        done=done,
+        total=total,
+        seconds_left=elapsed / done * (total - done) if 0 < done < total else None,
+    )
+
+
+def _fastest(rows: Sequence[Measurement]) -> float | None:
+    """The smallest median; None if there is none."""
+    return min((median for row in rows if (median := row.median) is not None), default=None)

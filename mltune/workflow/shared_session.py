@@ -1,0 +1,222 @@
+"""One process's share of a run that several work on: trials, then the leaders, each done once.
+
+The database says which trials there are and who has them. A process asks its own searcher, which
+is told what all of them have found; it measures only what it holds, and takes up what those left
+who have ended. Whoever comes first measures the leaders when all trials are finished.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import replace
+
+from mltune.record import Status
+from mltune.record.board import Board, Counts, LeaseLostError
+from mltune.record.run_info import RunInfo
+from mltune.record.store import Store
+from mltune.runner import Runner
+from mltune.search import Searcher
+from mltune.workflow.finale import FINAL
+from mltune.workflow.gauge import Gauge
+from mltune.workflow.leader_rounds import LeaderRounds, contenders
+from mltune.workflow.options import TIME
+from mltune.workflow.progress import Progress
+from mltune.workflow.session import Show, measure_trial
+from mltune.workflow.trials import Trial, group_trials
+
+_WAIT_SECONDS = 0.5
+_LOOK_SECONDS = 5.0
+"""How often a process that has work looks for trials that others left."""
+
+
+class SharedSession:
+    """Works on a run until it is concluded.
+
+    Args:
+        info: what the run asks for.
+        store: where it is.
+        board: hands out its trials.
+        runner: measures.
+        searcher: proposes.
+        show: is told about the progress of the whole run.
+        note: is told single lines.
+    """
+
+    def __init__(
+        self,
+        info: RunInfo,
+        store: Store,
+        board: Board,
+        runner: Runner,
+        searcher: Searcher,
+        show: Show,
+        note: Callable[[str], None],
+    ) -> None:
+        self._info = info
+        self._store = store
+        self._board = board
+        self._runner = runner
+        self._searcher = searcher
+        self._show = show
+        self._note = note
+        self._problems = info.problems
+        self._gauge = Gauge(runner, info.objective)
+        self._ahead: deque[Trial] = deque()
+        self._counts: Counts = board.counts()
+        self._used_up = False  # the space, as far as this process can see
+        self._has_device = self._waits = False
+        self._looked = -math.inf
+        self._heard = self._heard_before = 0
+        self._lowest = math.inf
+        self._failures: Counter[str] = Counter()
+        self._started = time.monotonic()
+        self._flops = math.fsum(math.log(p.flops) for p in self._problems) / len(self._problems)
+        self.measured = 0
+        """How many trials this process finished."""
+
+    def work(self, time_limit_seconds: float | None = None) -> bool:
+        """Measure until there is nothing left to do; say whether this process concluded the run.
+
+        After the time limit no trial begins, and this process leaves.
+        """
+        end = math.inf if time_limit_seconds is None else self._started + time_limit_seconds
+        self._hear()
+        self._heard_before = self._heard
+        self._show(self._progress())
+        while not self._counts.concluded and time.monotonic() < end:
+            try:
+                if self._step():
+                    return True
+            except LeaseLostError as error:
+                self._note(str(error))
+                self._has_device = False
+            if self._hear():
+                self._show(self._progress())
+        return False
+
+    def _step(self) -> bool:
+        """Do what is to be done next; say whether that concluded the run."""
+        if not self._has_device and not self._take_device():
+            time.sleep(_WAIT_SECONDS)
+        elif (trial := self._next()) is not None:
+            self._measure(trial)
+        elif self._is_searched and self._board.take_leaders():
+            self._measure_leaders()
+            return True
+        else:
+            time.sleep(_WAIT_SECONDS)
+        return False
+
+    @property
+    def counts(self) -> Counts:
+        """How far the run has come, as far as this process has heard."""
+        return self._counts
+
+    @property
+    def _is_searched(self) -> bool:
+        counts = self._counts
+        ends = counts.claimed >= counts.budget or self._used_up
+        return ends and counts.finished == counts.claimed
+
+    def _take_device(self) -> bool:
+        holder = self._board.take_device()
+        self._has_device = holder is None
+        if not self._has_device and not self._waits:
+            self._note(f"{self._runner.device.name} is in use by {holder}: waiting for it")
+        self._waits = not self._has_device
+        return self._has_device
+
+    def _hear(self) -> bool:
+        """Tell the searcher what was found anywhere; say whether there was anything new."""
+        news = self._board.finished_after(self._heard)
+        self._heard += len(news)
+        for finished in news:
+            if finished.value is not None or finished.status is not Status.OK:
+                self._searcher.tell(finished.config, finished.value, finished.status)
+            if finished.value is not None:
+                self._lowest = min(finished.value, self._lowest)
+            elif finished.status is not Status.OK:
+                self._failures[finished.status.value] += 1
+        self._counts = self._board.counts()
+        return bool(news)
+
+    def _next(self) -> Trial | None:
+        """Return a trial that this process holds; None if there is none to be had now."""
+        now = time.monotonic()
+        if not self._ahead and now - self._looked >= _LOOK_SECONDS:
+            self._looked = now
+            self._take_up()
+        self._claim()
+        if not self._ahead:
+            self._take_up()
+        return self._ahead.popleft() if self._ahead else None
+
+    def _take_up(self) -> None:
+        taken = self._board.take_up()
+        if taken is not None:
+            number, config = taken
+            self._ahead.append(Trial(number, config, tuple(self._store.trial(number))))
+
+    def _claim(self) -> None:
+        """Ask for a config, and for as many more as the runner can prepare meanwhile.
+
+        Towards the end fewer are claimed, so that no process has many left when others have none.
+        """
+        while True:
+            left = self._counts.budget - self._counts.claimed
+            if left <= 0 or len(self._ahead) >= min(1 + self._runner.ahead, max(1, left // 4)):
+                return
+            config = self._searcher.ask()
+            self._used_up = config is None
+            if config is None:
+                return
+            number = self._board.claim(config)
+            if number is None:
+                self._counts = self._board.counts()
+                continue
+            self._counts = replace(self._counts, claimed=number + 1)
+            self._runner.prepare(self._problems[0], config)
+            self._ahead.append(Trial(number, config, ()))
+
+    def _measure(self, trial: Trial) -> None:
+        try:
+            whole = measure_trial(trial, self._problems, self._gauge, self._board.add)
+        except LeaseLostError:
+            self._board.drop(trial.number)
+            raise
+        failure = whole.failure
+        status = failure.status if failure else Status.OK
+        self._board.finish(trial.number, whole.value_by(self._gauge.worth), status)
+        self.measured += 1
+
+    def _measure_leaders(self) -> None:
+        rows = self._store.measurements()
+        gauge = Gauge(self._runner, self._info.objective, rows)
+        trials = group_trials(row for row in rows if row.phase == "search")
+        before = [row for row in rows if row.phase == FINAL]
+        rounds = LeaderRounds(gauge, contenders(trials, gauge), before, self._board.add_final)
+        rounds.run(self._info.cross_problems, self._show_leaders)
+        self._board.conclude()
+        self._counts = self._board.counts()
+
+    def _show_leaders(self, progress: Progress) -> None:
+        whole = self._progress()
+        self._show(replace(progress, best_gflops=whole.best_gflops, failures=whole.failures))
+
+    def _progress(self) -> Progress:
+        elapsed = time.monotonic() - self._started
+        new = self._heard - self._heard_before
+        left = max(0, self._counts.budget - self._counts.finished)
+        timed = self._info.objective == TIME and self._lowest < math.inf
+        return Progress(
+            phase="search",
+            done=self._counts.finished,
+            total=self._counts.budget,
+            best_gflops=math.exp(self._flops - self._lowest) / 1e9 if timed else None,
+            per_minute=60 * new / elapsed if new else None,
+            seconds_left=elapsed / new * left if new and left else None,
+            failures=tuple(self._failures.most_common()),
+        )
