@@ -60,12 +60,12 @@ def multiples(rng: np.random.Generator) -> Size:
 
 
 FAMILIES = (
-    (random_shapes, 90),
-    (squares, 30),
-    (skinny, 50),
-    (long_sums, 30),
-    (remainders, 30),
-    (multiples, 40),
+    (random_shapes, 110),
+    (squares, 34),
+    (skinny, 60),
+    (long_sums, 36),
+    (remainders, 36),
+    (multiples, 44),
 )
 
 
@@ -86,7 +86,7 @@ def suite() -> Iterator[tuple[str, list[Size]]]:
 
 def main() -> None:
     """Print the file."""
-    print("# 270 sizes by design, written by tests/benchmarks/spread_sizes.py.")
+    print("# 320 sizes by design, written by tests/benchmarks/spread_sizes.py.")
     print("m,n,k")
     for name, sizes in suite():
         print(f"# {name}")
