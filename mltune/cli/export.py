@@ -21,13 +21,44 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("selector", type=Path, metavar="SELECTOR", help="what mltune distil wrote")
     add("--lang", required=True, metavar="LANGUAGE", help="c or python")
     add("-o", "--output", type=Path, required=True, metavar="DIR", help="the library's folder")
+    add(
+        "--layout",
+        default="compact",
+        metavar="WORD",
+        help="of C: compact, or full: AutoGEMM's files, with a source file for each kernel, "
+        "selection by tile and kernels as binaries (default: compact)",
+    )
+    add(
+        "--precompile",
+        metavar="LIST",
+        help="kernels that `make precompile` compiles, by precision and transposes: s, nn, "
+        "sgemm_nn or all, separated by commas; needs --layout full (default: none)",
+    )
+    add(
+        "--user-kernels",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="OpenCL sources that take the place of the kernels whose names they have; needs "
+        "--layout full (default: none)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Export, and say what was made."""
     from mltune.workflow.export import export_selector
 
-    result = export_selector(args.selector, args.lang, args.output)
+    result = export_selector(
+        args.selector,
+        args.lang,
+        args.output,
+        layout=args.layout,
+        precompile=[word.strip() for word in args.precompile.split(",")]
+        if args.precompile is not None
+        else (),
+        user_kernels=args.user_kernels,
+    )
     for warning in result.warnings:
         print(f"mltune: warning: {warning}", file=sys.stderr)
     if args.json:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mltune.errors import UsageError
-from mltune.export import WRITERS
+from mltune.export import WRITERS, Writer
+from mltune.export.c.full_layout import FullCWriter
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
 from mltune.selector import Selector
 from mltune.selector.json import read_selector
+from mltune.space.yaml_document import read_text
 from mltune.workflow.distil import selector_path
+
+COMPACT, FULL = "compact", "full"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +37,24 @@ class ExportResult:
         }
 
 
-def export_selector(selector: Path, language: str, folder: Path) -> ExportResult:
+def export_selector(
+    selector: Path,
+    language: str,
+    folder: Path,
+    *,
+    layout: str = COMPACT,
+    precompile: Sequence[str] = (),
+    user_kernels: Sequence[Path] = (),
+) -> ExportResult:
     """Write a selector as a library.
+
+    Args:
+        selector: what `mltune distil` wrote.
+        language: a name of `WRITERS`.
+        folder: of the library.
+        layout: of the files: `compact`, or `full` as AutoGEMM's (C only).
+        precompile: in the full layout, which kernels to list for it; see `FullCWriter`.
+        user_kernels: in the full layout, sources in the place of the kernels they are named after.
 
     Raises:
         UsageError: when the selector cannot be read, the language is unknown, or the folder is
@@ -42,12 +63,29 @@ def export_selector(selector: Path, language: str, folder: Path) -> ExportResult
     """
     if language not in WRITERS:
         raise UsageError(f"export: unknown language '{language}' (known: {', '.join(WRITERS)})")
+    writer = _writer(language, layout, precompile, user_kernels)
     loaded = read_selector(selector_path(selector))
     kernels, warnings = kernels_of(loaded)
     if folder.is_file():
         raise UsageError(f"{folder}: is a file; the library needs a folder")
-    files = WRITERS[language].write(loaded, kernels, folder)
+    files = writer.write(loaded, kernels, folder)
     return ExportResult(folder, tuple(files), warnings)
+
+
+def _writer(
+    language: str, layout: str, precompile: Sequence[str], user_kernels: Sequence[Path]
+) -> Writer:
+    if layout not in (COMPACT, FULL):
+        raise UsageError(f"--layout: unknown '{layout}' (known: {COMPACT}, {FULL})")
+    if layout == COMPACT:
+        if precompile or user_kernels:
+            option = "--precompile" if precompile else "--user-kernels"
+            raise UsageError(f"{option}: needs --layout {FULL}")
+        return WRITERS[language]
+    if language != "c":
+        raise UsageError(f"--layout {FULL}: only C has it, got --lang {language}")
+    named = tuple((path.stem, read_text(path)) for path in user_kernels)
+    return FullCWriter(precompile=tuple(precompile), user_kernels=named)
 
 
 def kernels_of(selector: Selector) -> tuple[tuple[Kernel, ...], tuple[str, ...]]:

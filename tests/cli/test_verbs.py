@@ -205,13 +205,20 @@ def test_distil_writes_a_selector_and_its_loss(
     assert all(0 < row["geomean"] <= 1 for row in distilled["regret"])
 
 
-@pytest.mark.parametrize(("language", "made"), [("c", "Makefile"), ("python", "pyproject.toml")])
+@pytest.mark.parametrize(
+    ("language", "made"),
+    [
+        ("c", "Makefile"),
+        ("c --layout full --precompile s,nn", "kernel_binaries/precompiled.h"),
+        ("python", "pyproject.toml"),
+    ],
+)
 def test_export_names_every_file_it_writes(
     mltune: Command, selector: Path, tmp_path: Path, language: str, made: str
 ) -> None:
     folder = tmp_path / "library"
 
-    exported = mltune("export", selector, "--lang", language, "-o", folder, "--json").json
+    exported = mltune("export", selector, "--lang", *language.split(), "-o", folder, "--json").json
 
     files = {path for path in folder.rglob("*") if path.is_file()}
     assert {Path(name) for name in exported["files"]} == files

@@ -17,7 +17,7 @@ from mltune.export.template import fill
 from mltune.kernel import Kernel
 from mltune.selector import Selector
 
-_TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATES = Path(__file__).parent / "templates"
 # Rows, columns (or the other way round) of each matrix, and how an element is found when packed.
 _EXTENTS = {"a": ("m", "k"), "b": ("k", "n"), "c": ("m", "n")}
 _INDICES = {"a": ("i", "l"), "b": ("l", "j"), "c": ("i", "j")}
@@ -34,30 +34,50 @@ class CWriter:
 
     def write(self, selector: Selector, kernels: Sequence[Kernel], out: Path) -> list[Path]:
         """Write the library into a folder; see `Writer.write`."""
-        library = Library.of(selector, kernels)
-        if selector.contraction.precision not in ELEMENTS:
-            raise UnsupportedError(
-                f"export c: {library.problem_type} is not written, as C99 has no half precision "
-                "(python: every precision)"
-            )
-        values = _values(library)
-        files = {
-            "README.md": "README.md.in",
-            f"{library.name}.h": "library.h.in",
-            f"{library.name}.c": "library.c.in",
-            f"{library.name}_select.h": "select.h.in",
-            f"{library.name}_select.c": "select.c.in",
-            f"{library.name}_kernels.h": "kernels.h.in",
-            f"{library.name}_kernels.c": "kernels.c.in",
-            "example.c": "example.c.in",
-            "Makefile": "Makefile.in",
-            "CMakeLists.txt": "CMakeLists.txt.in",
-        }
-        texts = {file: fill(_TEMPLATES / template, values) for file, template in files.items()}
-        texts["README.md"] = fill(
-            _TEMPLATES / "README.md.in", values | {"statement": statement_text(library)}
+        return write_files(out, compact_files(Library.of(selector, kernels)))
+
+
+def compact_files(library: Library) -> dict[str, str]:
+    """Give the texts of all files by name.
+
+    Raises:
+        UnsupportedError: when C has no such numbers.
+    """
+    if library.selector.contraction.precision not in ELEMENTS:
+        raise UnsupportedError(
+            f"export c: {library.problem_type} is not written, as C99 has no half precision "
+            "(python: every precision)"
         )
-        return write_files(out, texts)
+    values = _values(library)
+    files = {
+        "README.md": "README.md.in",
+        f"{library.name}.h": "library.h.in",
+        f"{library.name}.c": "library.c.in",
+        f"{library.name}_select.h": "select.h.in",
+        f"{library.name}_select.c": "select.c.in",
+        f"{library.name}_kernels.h": "kernels.h.in",
+        f"{library.name}_kernels.c": "kernels.c.in",
+        "example.c": "example.c.in",
+        "Makefile": "Makefile.in",
+        "CMakeLists.txt": "CMakeLists.txt.in",
+    }
+    texts = {file: fill(TEMPLATES / template, values) for file, template in files.items()}
+    texts["README.md"] = fill(
+        TEMPLATES / "README.md.in", values | {"statement": statement_text(library)}
+    )
+    return texts
+
+
+def launch_file(library: Library, build: str, headers: str) -> str:
+    """The text of the file that launches kernels.
+
+    Args:
+        library: what is exported.
+        build: the function that builds a kernel.
+        headers: further `#include` lines that it needs.
+    """
+    values = _values(library) | {"build": build, "build_headers": headers}
+    return fill(TEMPLATES / "library.c.in", values)
 
 
 def _values(library: Library) -> dict[str, str]:
@@ -68,6 +88,9 @@ def _values(library: Library) -> dict[str, str]:
     return {
         "library": library.name,
         "guard": library.name.upper(),
+        "build": fill(TEMPLATES / "build_source.c.in", {"library": library.name}),
+        "build_headers": "",
+        "find_device": fill(TEMPLATES / "find_device.c.in", {}),
         "formula": library.formula,
         "statement": comment(statement(library)),
         **element.values(contraction.conjugate_a, contraction.conjugate_b),
@@ -78,9 +101,7 @@ def _values(library: Library) -> dict[str, str]:
         "helpers": selection.helpers(selector, library.name),
         "body": selection.body(selector),
         "sources": "\n".join(
-            f"/* {kernel.name} */\nstatic const char *const source_{number}[] = {{\n"
-            + "".join(f"    {text},\n" for text in literals(kernel.source))
-            + "};\n"
+            f"/* {kernel.name} */\n{source_array(kernel.source, f'source_{number}')}"
             for number, kernel in enumerate(library.kernels)
         ),
         "geometry": "\n".join(
@@ -93,6 +114,12 @@ def _values(library: Library) -> dict[str, str]:
         **_launch_values(library, element.opencl),
         **_example_values(library, element),
     }
+
+
+def source_array(source: str, name: str) -> str:
+    """The definition of an array of string literals that together are a source."""
+    lines = "".join(f"    {text},\n" for text in literals(source))
+    return f"static const char *const {name}[] = {{\n{lines}}};\n"
 
 
 def _launch_values(library: Library, element: str) -> dict[str, str]:

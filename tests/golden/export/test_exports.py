@@ -14,6 +14,7 @@ import pyopencl.array as cl_array
 import pytest
 
 from mltune.export import WRITERS
+from mltune.export.c.full_layout import FullCWriter
 from mltune.kernel import Kernel
 from mltune.problem import Precision, gemm
 from mltune.runtime import TunedGemm
@@ -61,12 +62,15 @@ SELECTOR = Selector(
 )
 
 
-@pytest.mark.parametrize("language", list(WRITERS))
+EXPORTS = WRITERS | {"c-full": FullCWriter(precompile=("all",))}
+
+
+@pytest.mark.parametrize("language", list(EXPORTS))
 def test_writes_what_is_committed(language: str, tmp_path: Path) -> None:
     if os.environ.get("MLTUNE_UPDATE_GOLDEN") == "1":
         shutil.rmtree(HERE / language, ignore_errors=True)
-        WRITERS[language].write(SELECTOR, KERNELS, HERE / language)
-    files = WRITERS[language].write(SELECTOR, KERNELS, tmp_path)
+        EXPORTS[language].write(SELECTOR, KERNELS, HERE / language)
+    files = EXPORTS[language].write(SELECTOR, KERNELS, tmp_path)
 
     written = {file.relative_to(tmp_path): file.read_text() for file in files}
     committed = {

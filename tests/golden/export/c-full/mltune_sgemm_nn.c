@@ -1,0 +1,269 @@
+/*
+ * mltune_sgemm_nn: checks the arguments, builds kernels once and enqueues them.
+ *
+ * Kernels see C column by column.
+ */
+
+#define _POSIX_C_SOURCE 200112L
+
+#include "mltune_sgemm_nn.h"
+#include "mltune_sgemm_nn_kernels.h"
+#include "mltune_sgemm_nn_binaries.h"
+#include "mltune_sgemm_nn_build_options.h"
+
+#include <string.h>
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* A matrix is `count` runs of `length` contiguous elements, `ld` apart. */
+typedef struct matrix {
+    cl_mem buffer;
+    int64_t offset, length, count, ld, stride; /* the stride leads to the next of a batch */
+} matrix;
+
+/* A built kernel keeps its context alive, so the pointer cannot come to mean another one. */
+typedef struct built {
+    cl_context context;
+    cl_device_id device;
+    int number;
+    cl_kernel kernel;
+    struct built *next;
+} built;
+
+/* The mutex guards the list, and the arguments of its kernels until they are enqueued. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static built *cache = NULL;
+
+/* Take a kernel from a binary, where there is one that was made for this very device. */
+static cl_int build_from_binary(cl_context context, cl_device_id device, int number,
+                                cl_kernel *kernel)
+{
+    const mltune_sgemm_nn_binary *const made = &mltune_sgemm_nn_binaries[number];
+    const unsigned char *bytes = made->bytes;
+    char here[512];
+    cl_program program;
+    cl_int status;
+
+    mltune_sgemm_nn_describe_device(device, here, sizeof here);
+    if (made->size == 0 || strcmp(here, mltune_sgemm_nn_binaries_device) != 0)
+        return CL_INVALID_BINARY;
+    program = clCreateProgramWithBinary(context, 1, &device, &made->size, &bytes, NULL, &status);
+    if (status != CL_SUCCESS)
+        return status;
+    status = clBuildProgram(program, 1, &device, mltune_sgemm_nn_build_options_binary[number], NULL,
+                            NULL);
+    if (status == CL_SUCCESS)
+        *kernel = clCreateKernel(program, mltune_sgemm_nn_kernel_name(number), &status);
+    clReleaseProgram(program);
+    return status;
+}
+
+static cl_int build_from_source(cl_context context, cl_device_id device, int number,
+                                cl_kernel *kernel)
+{
+    const mltune_sgemm_nn_kernel *const written = &mltune_sgemm_nn_kernels[number];
+    cl_int status;
+    const cl_program program = clCreateProgramWithSource(
+        context, written->num_literals, (const char **)written->source, NULL, &status);
+
+    if (status != CL_SUCCESS)
+        return status;
+    status = clBuildProgram(program, 1, &device, mltune_sgemm_nn_build_options_source[number], NULL,
+                            NULL);
+    if (status == CL_SUCCESS)
+        *kernel = clCreateKernel(program, mltune_sgemm_nn_kernel_name(number), &status);
+    clReleaseProgram(program); /* the kernel keeps what it needs */
+    return status;
+}
+
+static cl_int build(cl_context context, cl_device_id device, int number, cl_kernel *kernel)
+{
+    if (build_from_binary(context, device, number, kernel) == CL_SUCCESS)
+        return CL_SUCCESS;
+    return build_from_source(context, device, number, kernel);
+}
+
+/* Find a kernel for the queue's device, or build it. The mutex must be held. */
+static cl_int kernel_for(cl_command_queue queue, int number, cl_kernel *kernel)
+{
+    cl_context context;
+    cl_device_id device;
+    built *entry;
+    cl_int status =
+        clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+
+    if (status == CL_SUCCESS)
+        status = clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
+    if (status != CL_SUCCESS)
+        return status;
+    for (entry = cache; entry != NULL; entry = entry->next) {
+        if (entry->context == context && entry->device == device && entry->number == number) {
+            *kernel = entry->kernel;
+            return CL_SUCCESS;
+        }
+    }
+    entry = malloc(sizeof *entry);
+    if (entry == NULL)
+        return CL_OUT_OF_HOST_MEMORY;
+    status = build(context, device, number, kernel);
+    if (status != CL_SUCCESS) {
+        free(entry);
+        return status;
+    }
+    entry->context = context;
+    entry->device = device;
+    entry->number = number;
+    entry->kernel = *kernel;
+    entry->next = cache;
+    cache = entry;
+    return CL_SUCCESS;
+}
+
+static cl_int set_arguments(cl_kernel kernel, const matrix *c, const matrix *first,
+                            const matrix *second, cl_float alpha, cl_float beta, cl_uint terms)
+{
+    const matrix *const matrices[3] = {c, first, second};
+    const cl_uint sizes[3] = {(cl_uint)c->length, (cl_uint)c->count, terms};
+    cl_int status = CL_SUCCESS;
+    cl_uint argument = 0;
+    int i;
+
+    for (i = 0; i < 3 && status == CL_SUCCESS; ++i)
+        status = clSetKernelArg(kernel, argument++, sizeof(cl_mem), &matrices[i]->buffer);
+    if (status == CL_SUCCESS)
+        status = clSetKernelArg(kernel, argument++, sizeof alpha, &alpha);
+    if (status == CL_SUCCESS)
+        status = clSetKernelArg(kernel, argument++, sizeof beta, &beta);
+    for (i = 0; i < 3 && status == CL_SUCCESS; ++i)
+        status = clSetKernelArg(kernel, argument++, sizeof sizes[i], &sizes[i]);
+    for (i = 0; i < 3 && status == CL_SUCCESS; ++i) {
+        const cl_ulong place[3] = {(cl_ulong)matrices[i]->offset, (cl_ulong)matrices[i]->ld,
+                                   (cl_ulong)matrices[i]->stride};
+        int j;
+
+        for (j = 0; j < 3 && status == CL_SUCCESS; ++j)
+            status = clSetKernelArg(kernel, argument++, sizeof place[j], &place[j]);
+    }
+    return status;
+}
+
+/* Unsigned sums and products that stay at UINT64_MAX rather than overflow. */
+static uint64_t sum(uint64_t x, uint64_t y)
+{
+    return x > UINT64_MAX - y ? UINT64_MAX : x + y;
+}
+
+static uint64_t product(uint64_t x, uint64_t y)
+{
+    return x != 0 && y > UINT64_MAX / x ? UINT64_MAX : x * y;
+}
+
+/* Elements from a matrix's first one to its last, both included. */
+static uint64_t span(const matrix *x)
+{
+    return sum(product((uint64_t)x->count - 1, (uint64_t)x->ld), (uint64_t)x->length);
+}
+
+/* Whether every matrix of a batch ends inside the buffer. */
+static int inside(const matrix *x, int64_t batch)
+{
+    const uint64_t batches = product((uint64_t)batch - 1, (uint64_t)x->stride);
+    size_t bytes = 0;
+
+    return x->buffer != NULL &&
+           clGetMemObjectInfo(x->buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL) == CL_SUCCESS &&
+           sum(sum((uint64_t)x->offset, span(x)), batches) <= bytes / sizeof(cl_float);
+}
+
+int mltune_sgemm_nn_with(
+    int64_t m, int64_t n, int64_t k, cl_float alpha, cl_mem a, int64_t offset_a, int64_t lda,
+    cl_mem b, int64_t offset_b, int64_t ldb, cl_float beta, cl_mem c, int64_t offset_c,
+    int64_t ldc, cl_command_queue queue, cl_uint num_events, const cl_event *wait_list,
+    cl_event *event, int kernel)
+{
+    const mltune_sgemm_nn_problem problem = {m, n, k, 1};
+    const matrix matrix_a = {a, offset_a, m, k, lda, 0};
+    const matrix matrix_b = {b, offset_b, k, n, ldb, 0};
+    const matrix matrix_c = {c, offset_c, m, n, ldc, 0};
+    const int64_t terms = alpha == 0 ? 0 : k; /* so that no kernel reads A and B in vain */
+
+    if (m < 0 || m > INT32_MAX)
+        return -1;
+    if (n < 0 || n > INT32_MAX)
+        return -2;
+    if (k < 0 || k > INT32_MAX)
+        return -3;
+    if (offset_a < 0)
+        return -6;
+    if (lda < 1 || lda < m)
+        return -7;
+    if (offset_b < 0)
+        return -9;
+    if (ldb < 1 || ldb < k)
+        return -10;
+    if (offset_c < 0)
+        return -13;
+    if (ldc < 1 || ldc < m)
+        return -14;
+    if (queue == NULL)
+        return -15;
+    if (kernel < -1 || kernel >= mltune_sgemm_nn_num_kernels())
+        return -19;
+    if (m == 0 || n == 0 || problem.batch == 0)
+        return event == NULL ? 0 : -clEnqueueMarkerWithWaitList(queue, num_events, wait_list, event);
+    if (terms > 0 && !inside(&matrix_a, problem.batch))
+        return -5;
+    if (terms > 0 && !inside(&matrix_b, problem.batch))
+        return -8;
+    if (!inside(&matrix_c, problem.batch))
+        return -12;
+    {
+        const int number = kernel < 0 ? mltune_sgemm_nn_select(&problem) : kernel;
+        const mltune_sgemm_nn_kernel *const written = &mltune_sgemm_nn_kernels[number];
+        const size_t *const local = written->work_group;
+        const size_t *const tile = written->macro_tile;
+        const size_t global[3] = {
+            ((size_t)matrix_c.length + tile[0] - 1) / tile[0] * local[0],
+            ((size_t)matrix_c.count + tile[1] - 1) / tile[1] * local[1],
+            (size_t)problem.batch * local[2],
+        };
+        cl_kernel found = NULL;
+        cl_int status;
+
+        pthread_mutex_lock(&mutex);
+        status = kernel_for(queue, number, &found);
+        if (status == CL_SUCCESS)
+            status = set_arguments(found, &matrix_c, &matrix_a, &matrix_b, alpha, beta,
+                                   (cl_uint)terms);
+        if (status == CL_SUCCESS)
+            status = clEnqueueNDRangeKernel(queue, found, 3, NULL, global, local, num_events,
+                                            wait_list, event);
+        pthread_mutex_unlock(&mutex);
+        return -status;
+    }
+}
+
+int mltune_sgemm_nn(
+    int64_t m, int64_t n, int64_t k, cl_float alpha, cl_mem a, int64_t offset_a, int64_t lda,
+    cl_mem b, int64_t offset_b, int64_t ldb, cl_float beta, cl_mem c, int64_t offset_c,
+    int64_t ldc, cl_command_queue queue, cl_uint num_events, const cl_event *wait_list,
+    cl_event *event)
+{
+    return mltune_sgemm_nn_with(
+        m, n, k, alpha, a, offset_a, lda, b, offset_b, ldb, beta, c, offset_c, ldc, queue,
+        num_events, wait_list, event, -1);
+}
+
+void mltune_sgemm_nn_release(void)
+{
+    pthread_mutex_lock(&mutex);
+    while (cache != NULL) {
+        built *const next = cache->next;
+
+        clReleaseKernel(cache->kernel);
+        free(cache);
+        cache = next;
+    }
+    pthread_mutex_unlock(&mutex);
+}
