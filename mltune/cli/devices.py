@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from mltune.cli.output import print_json, print_table
 
@@ -11,12 +12,19 @@ EXAMPLE = "mltune devices --json"
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
+    parser.add_argument(
+        "--environment",
+        action="store_true",
+        help="say what should be fixed before a serious run: other work, governor, clocks",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """List the devices."""
-    from mltune.workflow.devices import devices
+    from mltune.workflow.devices import devices, environment
 
+    if args.environment:
+        return _print_environment(environment(), as_json=args.json)
     found = devices()
     if args.json:
         print_json({"devices": [{"spec": spec, **info.to_json()} for spec, info in found]})
@@ -40,4 +48,14 @@ def run(args: argparse.Namespace) -> int:
         ],
     )
     print("\nnext: mltune search --budget 60 --device auto")
+    return 0
+
+
+def _print_environment(found: Sequence[tuple[str, Sequence[str]]], *, as_json: bool) -> int:
+    if as_json:
+        print_json({"environment": {spec: list(lines) for spec, lines in found}})
+        return 0
+    for spec, lines in found:
+        for line in lines or ("nothing to be fixed",):
+            print(f"{spec}  {line}")
     return 0

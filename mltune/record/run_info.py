@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import platform
 import uuid
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ from mltune.errors import UsageError
 from mltune.problem import Contraction, Problem, Size, problem_of_size, problem_type_name
 from mltune.problem.problem import Scalar, scalar_from_json, scalar_to_json
 from mltune.record.fields import Fields
+from mltune.record.host import Host
 
 SCHEMA_VERSION = 1
 """Raised when `run.json` changes so that an older mltune would misread it."""
@@ -57,30 +57,6 @@ class Timing:
             run_timeout_seconds=read.number("run_timeout_seconds"),
             cache=read.text("cache") if "cache" in read else "warm",
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
-    """The machine and the Python that ran the search."""
-
-    python: str
-    platform: str
-
-    @classmethod
-    def here(cls) -> Self:
-        """Describe the machine that this runs on."""
-        return cls(python=platform.python_version(), platform=platform.platform())
-
-    @classmethod
-    def from_json(cls, data: Any) -> Self:
-        """Read the mapping that `dataclasses.asdict` gives.
-
-        Raises:
-            UsageError: when it is no such mapping.
-        """
-        read = Fields(data, "host")
-        read.only(field.name for field in fields(cls))
-        return cls(python=read.text("python"), platform=read.text("platform"))
 
 
 def _new_id() -> str:

@@ -71,24 +71,28 @@ class NvmlObserver:
     `energy_joules` of one launch, `power_watts`, `clock_mhz` and `memory_clock_mhz` right after
     the samples, `temperature_celsius`, and `throttled`: 1 if the clock was held down by heat or
     power.
+
+    Attributes:
+        library: the package.
+        handle: its name for the device.
     """
 
     def __init__(self, device: DeviceInfo) -> None:
         try:
-            self._nvml: Any = importlib.import_module("pynvml")
+            self.library: Any = importlib.import_module("pynvml")
         except ImportError as error:
             raise UsageError(
                 "observer 'nvml': needs the package nvidia-ml-py (pip install nvidia-ml-py)"
             ) from error
         try:
-            self._nvml.nvmlInit()
-            self._handle = self._find(device)
-        except self._nvml.NVMLError as error:
+            self.library.nvmlInit()
+            self.handle = self._find(device)
+        except self.library.NVMLError as error:
             raise UsageError(f"observer 'nvml': {error}") from error
 
     def look(self, launch: Callable[[], Timed]) -> dict[str, float]:
         """Read clocks and temperature, then meter the energy."""
-        nvml, handle = self._nvml, self._handle
+        nvml, handle = self.library, self.handle
         seen = self._read("clock_mhz", nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_SM)
         seen |= self._read(
             "memory_clock_mhz", nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_MEM
@@ -116,12 +120,12 @@ class NvmlObserver:
     def _find(self, device: DeviceInfo) -> Any:
         """Find the device by the bus address in its UUID, or take the first."""
         if not device.uuid.startswith("pci-"):
-            return self._nvml.nvmlDeviceGetHandleByIndex(0)
+            return self.library.nvmlDeviceGetHandleByIndex(0)
         domain, bus, slot = device.uuid.removeprefix("pci-").split(":")
-        return self._nvml.nvmlDeviceGetHandleByPciBusId(f"{domain}:{bus}:{slot}.0".encode())
+        return self.library.nvmlDeviceGetHandleByPciBusId(f"{domain}:{bus}:{slot}.0".encode())
 
     def _read(self, name: str, query: Callable[..., Any], *arguments: Any) -> dict[str, float]:
-        with contextlib.suppress(self._nvml.NVMLError):  # not every device tells everything
+        with contextlib.suppress(self.library.NVMLError):  # not every device tells everything
             return {name: float(query(*arguments))}
         return {}
 

@@ -1,9 +1,10 @@
-"""`mltune devices`: every OpenCL device with the text that chooses it."""
+"""`mltune devices`: every OpenCL device with the text that chooses it, and what disturbs it."""
 
 from __future__ import annotations
 
 from mltune.device import list_devices
 from mltune.device_info import DeviceInfo
+from mltune.runner.environment import advice
 
 
 def devices() -> tuple[tuple[str, DeviceInfo], ...]:
@@ -13,3 +14,12 @@ def devices() -> tuple[tuple[str, DeviceInfo], ...]:
         NoDeviceError: when there is none; the message says what to do.
     """
     return tuple((entry.number, entry.info) for entry in list_devices())
+
+
+def environment() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return each device's `P:D` with one line for everything to be fixed before a serious run.
+
+    Raises:
+        NoDeviceError: when there is no device.
+    """
+    return tuple((spec, advice(info)) for spec, info in devices())

@@ -24,6 +24,7 @@ from mltune.problem import problem_type_name
 from mltune.record import Measurement
 from mltune.record.database import file_url
 from mltune.record.effort import Effort
+from mltune.record.host import Host
 from mltune.record.registry import model_of
 from mltune.record.run import DATABASE_NAME, INFO_NAME, Run
 from mltune.record.run_info import RunInfo
@@ -174,6 +175,11 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
                 f"run {run.folder}: {problem_type_name(run.info.contraction)} on "
                 f"{run.info.device.name}, {space.size:,} configs, {len(run.info.sizes)} sizes"
             )
+            if (host := Host.here()).is_busy:
+                note(
+                    f"other work keeps the processor busy: a load of {host.load:.1f} on "
+                    f"{host.cores} cores (see mltune devices --environment)"
+                )
             searcher = searcher_of(run.info, space, run.info.seed, note)
             if run.url is None:
                 ending = _search_alone(run, runner, searcher, options, show)

@@ -22,6 +22,16 @@ SHIPPED_RUN = Path(__file__).parents[2] / "runs" / "2026-11-21-sgemm-nn-nvidia-h
 WITHOUT_A_DEFAULT = ("--lang", "--to", "-o DIR", "-o OUT", "--replay", "--prior")
 
 
+def test_devices_says_what_should_be_fixed_before_a_serious_run(
+    mltune: Command, device_spec: str
+) -> None:
+    found = mltune("devices", "--environment", "--json").json["environment"]
+    lines = mltune("devices", "--environment").out.splitlines()
+
+    assert set(found) == {line.split()[0] for line in lines}
+    assert all(isinstance(line, str) for advice in found.values() for line in advice)
+
+
 def test_devices_lists_what_chooses_each_device(mltune: Command, device_spec: str) -> None:
     listed = mltune("devices", "--json").json["devices"]
     table = mltune("devices")
