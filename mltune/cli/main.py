@@ -29,6 +29,7 @@ VERBS: dict[str, str] = {
     "export": "write a selector and its kernels as C or Python",
     "bench": "compare the tuned kernels with other libraries",
     "sweep": "measure hand-written kernels over orders and local sizes, as GEMMbench does",
+    "compare": "put the kernels that several runs share side by side",
     "import": "read other programs' files, and bundles, into mltune's form",
     "convert": "write a run or a file in another form",
     "replay": "repeat one recorded measurement",

@@ -113,6 +113,8 @@ class SearchResult:
         if self.interrupted or self.stopped:
             reason = self.stopped or "interrupted"
             return (f"{reason}; go on with: mltune search --resume --run {self.run}",)
+        if self.info.family == HANDWRITTEN:
+            return (f"next: mltune report {self.run}",)
         return (f"next: mltune train {self.run}    or: mltune distil {self.run}",)
 
     def to_json(self) -> dict[str, Any]:

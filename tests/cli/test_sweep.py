@@ -118,6 +118,24 @@ def _count(folder: Path) -> int:
         return run.store.count()
 
 
+def test_a_sweep_is_compared_with_the_same_one_elsewhere(
+    mltune: Command, swept: Path, finished_run: Path, tmp_path: Path
+) -> None:
+    bundle = tmp_path / "there.json.gz"
+    mltune("convert", swept, "--to", "bundle", "-o", bundle)
+    mltune("import", bundle, "-o", tmp_path)
+    document = mltune("compare", swept, tmp_path / "there", "--json").json
+    shown = mltune("compare", swept, tmp_path / "there")
+
+    assert len(document["rows"]) == 8
+    assert document["runs"][1]["speed_over_first"] == pytest.approx(1.0)
+    wrong = [row for row in document["rows"] if row["status"][0] == "wrong_result"]
+    assert [row["mean"] for row in wrong] == [[None, None]] * 2
+    assert "geometric means of the ratios: 1 / 0: 1" in shown.out
+    assert "have no kernel on the same size" in mltune("compare", swept, finished_run).err
+    assert mltune("compare", swept).code == 2
+
+
 @pytest.mark.parametrize(
     ("asked", "words"),
     [

@@ -41,9 +41,8 @@ def find_header(source: str, wanted: str = "") -> Header:
     Raises:
         UsageError: when there is none, or several and none is wanted.
     """
-    plain = source
-    for pattern in (_COMMENT, _ATTRIBUTE):  # to blanks, so that places stay what they are
-        plain = pattern.sub(lambda found: " " * len(found[0]), plain)
+    bare = _blanked(_ATTRIBUTE, source)
+    plain = _blanked(_COMMENT, bare)
     found = {match["name"]: match for match in _HEADER.finditer(plain)}
     if not wanted and len(found) == 1:
         wanted = next(iter(found))
@@ -52,10 +51,15 @@ def find_header(source: str, wanted: str = "") -> Header:
         return Header(
             function=wanted,
             parameters=tuple(" ".join(each.split()) for each in match["parameters"].split(",")),
-            start=len(plain[: match.start()].rstrip()),
+            start=len(bare[: match.start()].rstrip()),  # a comment above stays
             end=match.end(),
         )
     listed = ", ".join(found) or "none"
     if wanted:
         raise UsageError(f"'function': the source has no kernel '{wanted}' (it has: {listed})")
     raise UsageError(f"'function' must say which kernel of the source it is (it has: {listed})")
+
+
+def _blanked(pattern: re.Pattern[str], text: str) -> str:
+    """Put blanks in the place of what matches, so that places stay what they are."""
+    return pattern.sub(lambda found: " " * len(found[0]), text)

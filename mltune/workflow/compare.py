@@ -1,0 +1,110 @@
+"""`mltune compare`: the same kernels on the same sizes in several runs, such as of two devices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mltune.errors import UsageError
+from mltune.problem import problem_type_name
+from mltune.record.run import Run
+from mltune.record.run_info import RunInfo
+from mltune.report.experiments import Experiment, experiments
+from mltune.workflow.finale import SIDELINED
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """A run with its experiments."""
+
+    folder: Path
+    info: RunInfo
+    experiments: tuple[Experiment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CompareResult:
+    """Several runs, and what they have in common.
+
+    Attributes:
+        rows: for each kernel on each size that all runs have, its experiment in each run.
+    """
+
+    runs: tuple[ComparedRun, ...]
+    rows: tuple[tuple[Experiment, ...], ...]
+
+    def ratio(self, row: Sequence[Experiment], run: int) -> float | None:
+        """Speed in a run over that in the first; None if it failed in either."""
+        first, other = row[0].mean, row[run].mean
+        return None if first is None or other is None else other / first
+
+    def geomean(self, run: int) -> float | None:
+        """The geometric mean of the ratios; None if there is none."""
+        ratios = [ratio for row in self.rows if (ratio := self.ratio(row, run)) is not None]
+        logs = [math.log(ratio) for ratio in ratios]
+        return math.exp(math.fsum(logs) / len(logs)) if logs else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document that `--json` prints."""
+        return {
+            "runs": [
+                {
+                    "run": str(run.folder),
+                    "problem": problem_type_name(run.info.contraction),
+                    "device": run.info.device.name,
+                    "driver": run.info.device.driver_version,
+                    "created": run.info.created,
+                    "alpha": str(run.info.alpha),
+                    "beta": str(run.info.beta),
+                    "cache": run.info.timing.cache,
+                    "speed_over_first": self.geomean(number),
+                }
+                for number, run in enumerate(self.runs)
+            ],
+            "rows": [
+                {
+                    "kernel": row[0].label,
+                    "sizes": list(row[0].problem.size),
+                    "mean": [one.mean for one in row],
+                    "deviation": [one.deviation for one in row],
+                    "status": [one.status.value for one in row],
+                }
+                for row in self.rows
+            ],
+        }
+
+
+def compare(folders: Sequence[Path]) -> CompareResult:
+    """Put the experiments that all runs have side by side; nothing is measured.
+
+    Times of all phases count but those that something else slowed down.
+
+    Raises:
+        UsageError: when a run cannot be read, or they have no experiment in common.
+    """
+    if len(folders) < 2:
+        raise UsageError("compare: needs two runs or more")
+    runs = tuple(_read(folder) for folder in folders)
+    by_key = [
+        {(one.label, one.problem.contraction, one.problem.size): one for one in run.experiments}
+        for run in runs
+    ]
+    rows = tuple(
+        tuple(found[key] for found in by_key)
+        for key in by_key[0]
+        if all(key in found for found in by_key)
+    )
+    if not rows:
+        raise UsageError(
+            f"compare: {', '.join(map(str, folders))} have no kernel on the same size in common"
+        )
+    return CompareResult(runs, rows)
+
+
+def _read(folder: Path) -> ComparedRun:
+    with Run.open(folder) as run:
+        rows = [row for row in run.store.measurements() if row.phase != SIDELINED and row.kernel]
+        return ComparedRun(folder, run.info, experiments(rows))
