@@ -118,7 +118,8 @@ class Store:
                 return there
             if not may(connection):
                 return None
-            result = connection.execute(insert(MEASUREMENTS).values(run=self._run, **row))
+            # Not `values(...)`, which is compiled anew each time.
+            result = connection.execute(insert(MEASUREMENTS), {"run": self._run, **row})
             assert result.inserted_primary_key is not None  # the table has a primary key
             return int(result.inserted_primary_key[0])
 

@@ -12,8 +12,9 @@ from types import TracebackType
 from mltune.device_info import DeviceInfo
 from mltune.errors import DeviceGoneError, MltuneError, NoDeviceError, UsageError
 from mltune.kernel import Kernel, KernelFamily
-from mltune.problem import Problem
+from mltune.problem import Contraction, Problem
 from mltune.record import Measurement, Status
+from mltune.runner.cache import Cache
 from mltune.runner.messages import Outcome, Request, Stage
 from mltune.runner.overlap import Span, covered_share
 from mltune.runner.pool import BuilderPool, default_builders
@@ -31,6 +32,7 @@ _HOST_SECONDS = 600.0  # the host computes a reference or compares: no kernel's 
 _REOPEN_PAUSES = (0.0, 1.0, 4.0)  # a driver that was shot needs a moment
 _RACE_MARGIN = 1.3  # first samples are a little noisy: only a clear loss counts
 _EXTRA_SECONDS = 0.02
+_KEPT_KERNELS = 256
 _FROM_BUILDER = (Status.BUILD_ERROR, Status.TIMEOUT, Status.CRASHED)
 
 
@@ -96,6 +98,7 @@ class WorkerRunner:
             Stage.CHECKING: _HOST_SECONDS,
             Stage.RUNNING: run_timeout_seconds,
         }
+        self._written: Cache[tuple[Contraction, Config], Kernel] = Cache(_KEPT_KERNELS)
         self._quarantine = Quarantine()
         self._spans: list[Span] = []
         self._worker: WorkerProcess | None = None
@@ -152,7 +155,7 @@ class WorkerRunner:
         if self._pool is None:
             return
         try:
-            kernel = self._family.generate(problem.contraction, config)
+            kernel = self._write(problem.contraction, config)
         except UsageError:
             return  # `run` will say so
         self._pool.begin(kernel, self._seed)
@@ -171,7 +174,7 @@ class WorkerRunner:
             DeviceGoneError: when no worker can be started any more; never for a bad config.
         """
         try:
-            kernel = self._family.generate(problem.contraction, config)
+            kernel = self._write(problem.contraction, config)
         except UsageError as error:
             return self._measurement(
                 problem, config, None, Outcome(status=Status.INVALID, message=str(error))
@@ -202,6 +205,14 @@ class WorkerRunner:
             self._pool.close()
             self._pool = None
             self._ahead = 0
+
+    def _write(self, contraction: Contraction, config: Config) -> Kernel:
+        """Write a kernel, once for all sizes that it is measured on."""
+        kernel = self._written.get((contraction, config))
+        if kernel is None:
+            kernel = self._family.generate(contraction, config)
+            self._written.put((contraction, config), kernel)
+        return kernel
 
     def _judge(
         self, problem: Problem, kernel: Kernel, to_beat: float | None, checked: bool

@@ -43,7 +43,7 @@ class Gauge:
         """Measure a config in a race; on a device that is often disturbed, without one."""
         to_beat = None if self._is_noisy else self._fastest.get(problem)
         row = self._run(problem, config, to_beat=to_beat, checked=False)
-        self._lately.append(self.is_undisturbed(row))
+        self._lately.append(self._steady.is_clearly_disturbed(row))
         return row
 
     def measure_again(self, problem: Problem, config: Config) -> Measurement:
@@ -83,7 +83,7 @@ class Gauge:
     @property
     def _is_noisy(self) -> bool:
         """Whether something is often in the way: three samples then decide no race."""
-        return self._lately.count(False) > _NOISY * len(self._lately)
+        return self._lately.count(True) > _NOISY * len(self._lately)
 
     def _run(
         self, problem: Problem, config: Config, *, to_beat: float | None, checked: bool

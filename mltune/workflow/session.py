@@ -60,6 +60,11 @@ class Session:
         before = run.store.measurements()
         self._gauge = Gauge(runner, run.info.objective, before)
         self._trials = list(group_trials(m for m in before if m.phase == "search"))
+        self._best_gflops = 0.0
+        self._failures: Counter[str] = Counter()
+        for trial in self._trials:
+            if not trial.missing(self._problems):
+                self._count(trial)
         self._ahead: deque[Config] = deque()
         self._started = time.monotonic()
         self._new = 0
@@ -73,6 +78,7 @@ class Session:
         for position, trial in enumerate(self._trials):
             if trial.missing(self._problems):
                 self._trials[position] = self._measure(trial)
+                self._count(self._trials[position])
             self._tell(self._trials[position])
         end = math.inf if time_limit_seconds is None else self._started + time_limit_seconds
         with ThreadPoolExecutor(1) as thinker:
@@ -86,6 +92,7 @@ class Session:
                     return Ending.SPACE
                 trial = self._measure_next(thinker)
                 self._trials.append(trial)
+                self._count(trial)
                 self._new += 1
                 self._tell(trial)
                 self._show(self._progress())
@@ -137,6 +144,12 @@ class Session:
     def _measure(self, trial: Trial) -> Trial:
         return measure_trial(trial, self._problems, self._gauge, self._run.store.add)
 
+    def _count(self, trial: Trial) -> None:
+        """Count a finished trial once, for the progress."""
+        self._best_gflops = max(self._best_gflops, trial.gflops or 0.0)
+        if (failure := trial.failure) is not None:
+            self._failures[failure.status.value] += 1
+
     def _tell(self, trial: Trial) -> None:
         failure = trial.failure
         value = trial.value_by(self._gauge.worth)
@@ -151,22 +164,16 @@ class Session:
         self._show(replace(progress, best_gflops=whole.best_gflops, failures=whole.failures))
 
     def _progress(self) -> Progress:
-        speeds = [speed for trial in self._trials if (speed := trial.gflops) is not None]
-        failures = Counter(
-            failure.status.value
-            for trial in self._trials
-            if (failure := trial.failure) is not None
-        )
         elapsed = time.monotonic() - self._started
         left = max(0, self._budget - len(self._trials))
         return Progress(
             phase="search",
             done=len(self._trials),
             total=max(self._budget, len(self._trials)),
-            best_gflops=max(speeds, default=None),
+            best_gflops=self._best_gflops or None,
             per_minute=60 * self._new / elapsed if self._new else None,
             seconds_left=elapsed / self._new * left if self._new and left else None,
-            failures=tuple(failures.most_common()),
+            failures=tuple(self._failures.most_common()),
         )
 
 

@@ -60,11 +60,19 @@ class SteadyTimes:
 
         The three samples of a race that was lost say too little about it.
         """
-        samples = measurement.seconds
-        is_sharp = len(samples) <= RACING_SAMPLES or spread(samples) <= BLURRED
-        return is_sharp and self.slowdown(measurement) == 1
+        return _is_sharp(measurement) and self.slowdown(measurement) == 1
+
+    def is_clearly_disturbed(self, measurement: Measurement) -> bool:
+        """Whether something was in the way, and by far not the device's own noise."""
+        slowdown = self.slowdown(measurement)
+        return not _is_sharp(measurement) or slowdown >= CLEARLY_DISTURBED
 
     def seconds(self, measurement: Measurement) -> float | None:
         """The median, had the device not been slowed down; None if it failed."""
         median = measurement.median
         return None if median is None else median / self.slowdown(measurement)
+
+
+def _is_sharp(measurement: Measurement) -> bool:
+    samples = measurement.seconds
+    return len(samples) <= RACING_SAMPLES or spread(samples) <= BLURRED

@@ -57,3 +57,12 @@ def test_a_failure_and_a_row_without_anchor_are_undisturbed(make: Make) -> None:
 
     assert times.is_undisturbed(make(0, 8, Status.TIMEOUT))
     assert times.is_undisturbed(make(0, 8, 1.0))
+
+
+def test_a_clear_disturbance_is_more_than_a_flagged_one(make: Make) -> None:
+    times = steady(make, *(1.0,) * 20)
+
+    assert not times.is_undisturbed(row(make, 1.2))
+    assert not times.is_clearly_disturbed(row(make, 1.2))
+    assert times.is_clearly_disturbed(row(make, 1.6))
+    assert times.is_clearly_disturbed(row(make, 1.0, *(1.0, 2.0) * 10))
