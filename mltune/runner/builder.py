@@ -35,7 +35,10 @@ def _build(device: OpenCLDevice, request: Request, channel: Channel) -> Outcome:
     workspace = None
     if device.compiles_at_launch:
         channel.enter(Stage.PREPARING)
-        workspace = Workspace.make(device, probe_problem(request.kernel), request.seed)
+        try:
+            workspace = Workspace.make(device, probe_problem(request.kernel), request.seed)
+        except (LimitError, LaunchError) as error:  # for the worker to judge, as below
+            return Outcome(status=Status.LAUNCH_ERROR, message=str(error))
     channel.enter(Stage.BUILDING)
     cpu_before = time.process_time()
     try:

@@ -201,13 +201,14 @@ def _recording_to(form: str) -> Callable[[_Job], Result]:
         recording = read_any(job.source)
         text, lost = WRITERS[form](recording)
         files = _written(job.out, text)
-        averaged = []
+        left = [f"{job.source}: of a row, parameters, time and status are carried over, no more"]
         if job.source.is_dir():
+            left = []
             with Run.open(job.source) as run:
                 count = len(run.info.sizes)
             if count > 1:
-                averaged = [f"{job.source}: times are geometric means over {count} sizes"]
-        told = [*recording.notes, *averaged, *(f"{job.source}: {line}" for line in lost)]
+                left = [f"{job.source}: times are geometric means over {count} sizes"]
+        told = [*recording.notes, *left, *(f"{job.source}: {line}" for line in lost)]
         return files, told, f"mltune search --replay {job.out}" if form != "csv" else ""
 
     return write

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mltune.errors import UnsupportedError, UsageError
+from mltune.kernel.build_options import check_build_options
 from mltune.kernel.handwritten.header import find_header
 from mltune.kernel.limits import Limits
 from mltune.problem import Contraction, Precision, gemm
@@ -20,6 +21,7 @@ ARGUMENTS = ("A", "B", "C", "alpha", "beta", "n", "M", "N", "K", "lda", "ldb", "
 
 GEMMBENCH_ARGUMENTS = ("A", "B", "C", "alpha", "beta", "n")
 
+_LARGEST = 4096
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -66,6 +68,7 @@ class Description:
                 raise UsageError(f"'{what}' must be a C identifier, got '{word}'")
         if self.precision is Precision.HALF:
             raise UnsupportedError("'type' must be S, D, C or Z for hand-written kernels, got H")
+        check_build_options(self.build_options)
         for argument in self.arguments:
             if argument not in ARGUMENTS:
                 known = ", ".join(ARGUMENTS)
@@ -80,6 +83,8 @@ class Description:
         sides = (*self.multiples, *(side for pair in self.local_sizes for side in pair))
         if min(self.rows, self.columns) < 1 or min((*sides, 0)) < 0:
             raise UsageError("'di' and 'dj' must be at least 1, and no number negative")
+        if (largest := max(self.rows, self.columns, *sides)) > _LARGEST:
+            raise UsageError(f"no number may be above {_LARGEST}, got {largest}")
         _ = self.contraction  # which refuses other transposes and orders
 
     @property

@@ -108,7 +108,10 @@ def _t4_row(point: Point) -> dict[str, Any]:
 
 
 def _milliseconds(seconds: float) -> float:
-    """The number that comes to exactly these seconds when a reader divides it by 1000."""
+    """The number that comes closest to these seconds when a reader divides it by 1000.
+
+    That is exact for nearly all, and for the others one unit in the last place off.
+    """
     near = seconds * 1000
     candidates = (near, math.nextafter(near, 0), math.nextafter(near, math.inf))
     return next((one for one in candidates if one / 1000 == seconds), near)
