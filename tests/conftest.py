@@ -141,9 +141,9 @@ def naive_kernel(
 
 @pytest.fixture(scope="session")
 def pocl_runner(device_spec: str, naive_family: NaiveFamily) -> Iterator[WorkerRunner]:
-    """A live runner of naive kernels with short limits, shared by the session."""
+    """A live runner of naive kernels, with limits for busy machines, shared by the session."""
     with WorkerRunner(
-        device_spec, naive_family, build_timeout_seconds=30, run_timeout_seconds=2
+        device_spec, naive_family, build_timeout_seconds=60, run_timeout_seconds=30
     ) as runner:
         yield runner
 

