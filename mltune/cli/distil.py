@@ -24,10 +24,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--method",
-        default="tree",
+        default="auto",
         metavar="NAME",
-        help="how sizes are told apart: tree, tensile (thresholds of M, then N, then K) or "
-        "autogemm (thresholds of M*N, tiles that fit exactly, a fallback) (default: tree)",
+        help="what chooses: formulas (of each kernel's time), tree, tensile (thresholds of M, "
+        "then N, then K), autogemm (thresholds of M*N, tiles that fit exactly, a fallback), or "
+        "auto: formulas or tree, what loses less in cross-validation (default: auto)",
     )
     add(
         "--tolerance",
@@ -80,7 +81,9 @@ def run(args: argparse.Namespace) -> int:
         print_json(result.to_json())
         return 0
     kernels, leaves, depth = result.shape
-    print(f"{kernels} kernels, a tree of {leaves} leaves and depth {depth}: {result.path}")
+    tree = f"a tree of {leaves} leaves and depth {depth}"
+    rule = "a formula for the time of each" if result.selector.formulas else tree
+    print(f"{kernels} kernels, {rule}: {result.path}")
     if result.rows:
         print(
             f"\nspeed of the chosen kernel / best known, on {result.rows[0].regret.sizes} sizes, "

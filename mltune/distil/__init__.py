@@ -1,4 +1,4 @@
-"""From measured times to a selector: a portfolio that covers the sizes, and a tree over it."""
+"""From measured times to a selector: a portfolio that covers the sizes, and what chooses."""
 
 from mltune.distil.distil import Distilled, distil
 from mltune.distil.regret import RegretRow

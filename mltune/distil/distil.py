@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mltune.distil.fit import Settings
-from mltune.distil.methods import METHODS, TREE
+from mltune.distil.methods import AUTO, METHODS
 from mltune.distil.regret import RegretRow, regret_table
 from mltune.distil.table import TimeTable
 from mltune.errors import UsageError
@@ -28,17 +28,18 @@ def distil(
     table: TimeTable,
     contraction: Contraction,
     *,
-    method: str = TREE,
+    method: str = AUTO,
     tolerance: float = 0.02,
     max_kernels: int = 16,
     max_depth: int = 8,
     held_out: float = 0.25,
     seed: int = 0,
+    compute_units: int = 1,
     conditions: Sequence[tuple[str, str]] = (),
 ) -> Distilled:
-    """Choose a portfolio, fit a tree to all sizes, and measure what such a tree loses.
+    """Choose a portfolio, fit a rule to all sizes, and measure what such a rule loses.
 
-    The loss is measured with trees and portfolios that never saw the sizes they are judged on:
+    The loss is measured with rules and portfolios that never saw the sizes they are judged on:
     the sizes are split into 1 / `held_out` parts, and each part is judged by a fit on the others.
 
     Args:
@@ -50,6 +51,7 @@ def distil(
         max_depth: the most questions on a path of the tree.
         held_out: the share of the sizes that each judging fit does not see.
         seed: of the split into parts.
+        compute_units: of the device that was measured.
         conditions: how the table was measured, for people.
 
     Raises:
@@ -70,6 +72,7 @@ def distil(
         max_kernels=max_kernels,
         max_depth=max_depth,
         seed=seed,
+        compute_units=compute_units,
         swapped=contraction.swaps_operands,
     )
     rows = regret_table(table, held_out=held_out, settings=settings)
@@ -84,8 +87,9 @@ def distil(
         contraction=contraction,
         portfolio=tuple(table.kernels[column] for column in fitted.portfolio),
         tree=fitted.tree,
+        formulas=fitted.formulas,
         exact=exact,
         regret=next((row.regret for row in rows if row.rule == method), None),
-        conditions=(*conditions, *((("method", method),) if method != TREE else ())),
+        conditions=(*conditions, *((("method", method),) if method != AUTO else ())),
     )
     return Distilled(selector, rows)

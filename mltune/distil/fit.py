@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from mltune.distil.portfolio import cover
 from mltune.distil.table import TimeTable
-from mltune.selector import FEATURES, Leaf, Split, Tree, features, walk
+from mltune.selector import FEATURES, Leaf, Rule, Split, TimeFormula, Tree, features
 
 NEAR_TIE = 0.05
 """A kernel this much slower (as a log ratio) than the best has 1/e of its claim to be the label.
@@ -35,6 +35,9 @@ sizes, the second 3.1 %, all features 3.6 %; where shapes matter more the others
 DEPTHS = (0, 1, 2, 3, 4, 6, 8, 12, 16)
 MIN_SIZES = (1, 2, 4, 8)
 
+PARTS = 4
+"""Of the sizes in cross-validation."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -45,6 +48,7 @@ class Settings:
         max_kernels: the most kernels in the portfolio.
         max_depth: the most questions on a path of the tree.
         seed: of the splits into folds, and of ties between questions.
+        compute_units: of the device.
         swapped: whether a kernel's tile stands for columns and rows, as in row-major problems.
     """
 
@@ -52,6 +56,7 @@ class Settings:
     max_kernels: int = 16
     max_depth: int = 8
     seed: int = 0
+    compute_units: int = 1
     swapped: bool = False
 
 
@@ -66,15 +71,21 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A tree whose leaves number the kernels of a portfolio (columns of the table)."""
+    """A rule whose answers number the kernels of a portfolio (columns of the table)."""
 
     portfolio: tuple[int, ...]
     tree: Tree
+    formulas: tuple[TimeFormula, ...] = ()
 
     def choose(self, table: TimeTable) -> NDArray[np.intp]:
-        """The table's column that the tree chooses for each of its sizes."""
-        chosen = [self.portfolio[walk(self.tree, features(*size))] for size in table.sizes]
+        """The table's column that the rule chooses for each of its sizes."""
+        rule = Rule(self.tree, self.formulas)
+        chosen = [self.portfolio[rule.choose(*size)[0]] for size in table.sizes]
         return np.array(chosen, dtype=np.intp)
+
+    def losses(self, table: TimeTable) -> NDArray[np.float64]:
+        """Log of chosen time / best time, for each size of a table."""
+        return table.log_ratios[np.arange(len(table.sizes)), self.choose(table)]
 
 
 def fit(
@@ -83,8 +94,13 @@ def fit(
     feature_sets: Sequence[tuple[str, ...]] = FEATURE_SETS,
 ) -> Fitted:
     """Choose a portfolio and fit a tree to it, of the shape that did best in cross-validation."""
+    shape, _ = best_shape(table, settings, feature_sets)
+    return fit_shape(table, settings, shape)
+
+
+def fit_shape(table: TimeTable, settings: Settings, shape: Shape) -> Fitted:
+    """Choose a portfolio and fit a tree of a shape to it."""
     portfolio = cover(table, tolerance=settings.tolerance, max_kernels=settings.max_kernels)
-    shape = _best_shape(table, settings, feature_sets)
     return Fitted(portfolio, grow(table, portfolio, shape, settings.seed))
 
 
@@ -100,13 +116,19 @@ def folds(count: int, parts: int, seed: int) -> Iterator[tuple[list[int], list[i
         yield [row for row in range(count) if row not in held_out], sorted(held_out)
 
 
-def grow(
+def grow(table: TimeTable, portfolio: Sequence[int], shape: Shape, seed: int = 0) -> Tree:
+    """Fit one tree; see `grow_all`."""
+    return grow_all(table, portfolio, shape, [shape.max_depth], seed)[shape.max_depth]
+
+
+def grow_all(
     table: TimeTable,
     portfolio: Sequence[int],
     shape: Shape,
+    depths: Sequence[int],
     seed: int = 0,
-) -> Tree:
-    """Fit one tree.
+) -> dict[int, Tree]:
+    """Fit a tree for each greatest depth up to the shape's: the deepest one, cut off there.
 
     The classifier sees each feature's rank among the training values: small whole numbers, which
     its float32 holds exactly, whatever the sizes are. A threshold between two ranks then becomes
@@ -122,55 +144,62 @@ def grow(
     claims *= weights[:, None] / claims.sum(axis=1, keepdims=True)
     sizes, labels = np.nonzero(claims > 1e-3 * weights[:, None])
 
-    leaf = Leaf(int(np.argmin(weights @ costs)))
-    if shape.max_depth == 0:
-        return leaf
     model = DecisionTreeClassifier(
-        max_depth=shape.max_depth,
+        max_depth=max(shape.max_depth, 1),
         min_weight_fraction_leaf=min(0.5, shape.min_sizes / len(rows)),
         random_state=seed,
     )
     model.fit(ranks[sizes].astype(np.float32), labels, sample_weight=claims[sizes, labels])
     fitted = model.tree_
 
-    def build(node: int, inside: NDArray[np.intp], parent: NDArray[np.float64]) -> Tree:
+    def build(node: int, inside: NDArray[np.intp], parent: NDArray[np.float64], left: int) -> Tree:
         weight = weights[inside]
         expected = (weight @ costs[inside] + PRIOR_SIZES * parent) / (weight.sum() + PRIOR_SIZES)
-        if fitted.children_left[node] < 0:
+        if left == 0 or fitted.children_left[node] < 0:
             return Leaf(int(np.argmin(expected)))
         feature = int(fitted.feature[node])
         goes_low = ranks[inside, feature] <= fitted.threshold[node]
         low_rows, high_rows = inside[goes_low], inside[~goes_low]
-        low = build(int(fitted.children_left[node]), low_rows, expected)
-        high = build(int(fitted.children_right[node]), high_rows, expected)
+        low = build(int(fitted.children_left[node]), low_rows, expected, left - 1)
+        high = build(int(fitted.children_right[node]), high_rows, expected, left - 1)
         if low == high:
             return low
         below = max(values[feature][row] for row in low_rows)
         above = min(values[feature][row] for row in high_rows)
         return Split(shape.asked[feature], math.isqrt(below * above), low, high)
 
-    return build(0, np.arange(len(rows)), weights @ costs / weights.sum())
+    everyone, mean = np.arange(len(rows)), weights @ costs / weights.sum()
+    return {depth: build(0, everyone, mean, depth) for depth in depths}
 
 
-def _best_shape(
-    table: TimeTable, settings: Settings, feature_sets: Sequence[tuple[str, ...]]
-) -> Shape:
-    """The shape with the least loss on sizes held out of `table`; the smallest among equals."""
+def best_shape(
+    table: TimeTable,
+    settings: Settings,
+    feature_sets: Sequence[tuple[str, ...]] = FEATURE_SETS,
+) -> tuple[Shape, float]:
+    """The shape with the least loss on sizes held out of `table`, the smallest among equals.
+
+    Returns:
+        The shape, and what it loses: the sum of weight times log of chosen time / best time. With
+        too few sizes to hold any out that is infinite.
+    """
     count = len(table.sizes)
     depths = sorted({min(depth, settings.max_depth) for depth in (*DEPTHS, settings.max_depth)})
-    if count < 4:
-        return Shape(feature_sets[-1], depths[-1], 1)
-    shapes = [
-        Shape(asked, depth, sizes)
+    if count < PARTS:
+        return Shape(feature_sets[-1], depths[-1], 1), math.inf
+    losses = {
+        Shape(asked, depth, sizes): 0.0
         for asked, depth, sizes in product(feature_sets, depths, MIN_SIZES)
         if 2 * sizes <= count
-    ]
-    losses = np.zeros(len(shapes))
-    for train_rows, test_rows in folds(count, 4, settings.seed):
+    }
+    deepest = [shape for shape in losses if shape.max_depth == depths[-1]]
+    for train_rows, test_rows in folds(count, PARTS, settings.seed):
         train, test = table.take(train_rows), table.take(test_rows)
         portfolio = cover(train, tolerance=settings.tolerance, max_kernels=settings.max_kernels)
-        for number, shape in enumerate(shapes):
-            fitted = Fitted(portfolio, grow(train, portfolio, shape, settings.seed))
-            chosen = test.log_ratios[np.arange(len(test_rows)), fitted.choose(test)]
-            losses[number] += float(test.size_weights @ chosen)
-    return shapes[int(np.argmin(losses.round(9)))]
+        for shape in deepest:
+            trees = grow_all(train, portfolio, shape, depths, settings.seed)
+            for depth, tree in trees.items():
+                loss = test.size_weights @ Fitted(portfolio, tree).losses(test)
+                losses[replace(shape, max_depth=depth)] += float(loss)
+    best = min(losses, key=lambda shape: round(losses[shape], 9))
+    return best, losses[best]

@@ -33,13 +33,13 @@ def _portfolio_oracle(
 
 def _by_method(name: str) -> Rule:
     def judge(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:
-        return _of_chosen(test, METHODS[name](train, settings).choose(test))
+        return METHODS[name](train, settings).losses(test)
 
     return judge
 
 
 def _thresholds(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:
-    return _of_chosen(test, fit(train, settings, feature_sets=(("mn",),)).choose(test))
+    return fit(train, settings, feature_sets=(("mn",),)).losses(test)
 
 
 def _nearest_size(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:

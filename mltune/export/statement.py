@@ -15,6 +15,8 @@ def statement(library: Library) -> list[str]:
     order = "row-major" if library.orders[2] == "C" else "column-major"
     batched = ", batched" if library.batched else ""
     how = f"a decision tree of depth {depth(selector.tree)}"
+    if selector.formulas:
+        how = "a formula for the time of each"
     if selector.exact:
         how = f"{_count(len(selector.exact), 'exact size')} first, then {how}"
     return [

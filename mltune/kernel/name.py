@@ -76,6 +76,12 @@ def kernel_name(contraction: Contraction, config: Config) -> str:
     return "_".join((contraction.canonical().name, macro, *(words[key] for key in sorted(words))))
 
 
+def macro_tile_of(name: str) -> tuple[int, int, int] | None:
+    """The sides of the macro tile and `depth_u` in a kernel's name; None if it is none of ours."""
+    found = re.search(rf"_MT({_DIGITS})x({_DIGITS})x({_DIGITS})(?:_|$)", name)
+    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+
+
 def parse_kernel_name(name: str) -> tuple[Contraction, Config]:
     """Read contraction and config back from what `kernel_name` gave.
 

@@ -14,6 +14,7 @@ from mltune.record.measurement import Measurement, Status
 from mltune.report.bars import bars
 from mltune.report.content import Content, Model, Selection
 from mltune.report.experiments import experiments
+from mltune.report.formulas import formula_table
 from mltune.report.loss import MOST_DOTS, calibration, portfolio_curve, regret_strips
 from mltune.report.markup import Markup, embed_json, join, tag
 from mltune.report.numbers import number, percent, seconds
@@ -178,7 +179,7 @@ def _maps(content: Content) -> Markup:
             _figure(
                 "kernel-map",
                 "Kernel map",
-                "The fastest kernel of the portfolio; the letters are explained below the tree.",
+                "The fastest kernel of the portfolio; the letters are explained below the choice.",
                 size_map(best, "Kernels over M and N", _by_kernel(content.selection)),
             )
         )
@@ -283,15 +284,27 @@ def _selection(selection: Selection | str) -> Markup:
         )
     else:
         figures.append(_note("Regret on held-out sizes needs at least two sizes."))
-    tree = _figure(
-        "tree",
-        "The tree",
-        "The upper branch is taken where the answer is yes. Sizes that were measured go straight "
-        "to their kernel.",
-        draw_tree(selector.tree),
-        kernel_legend([kernel.name for kernel in selector.portfolio]),
-    )
-    return _section("selection", title, tag("div", *figures, class_="pair"), tree)
+    legend = kernel_legend([kernel.name for kernel in selector.portfolio])
+    tuned = "Sizes that were measured go straight to their kernel."
+    if selector.formulas:
+        chooses = _figure(
+            "formulas",
+            "The time formulas",
+            "The kernel with the least time is taken: launch + tile x tiles + (step + a tile's "
+            "step x tiles + each wave's step x waves) x steps, for the numbers of tiles that "
+            f"cover C, of steps of the sums, and of waves of tiles. {tuned}",
+            formula_table(selector.formulas),
+            legend,
+        )
+    else:
+        chooses = _figure(
+            "tree",
+            "The tree",
+            f"The upper branch is taken where the answer is yes. {tuned}",
+            draw_tree(selector.tree),
+            legend,
+        )
+    return _section("selection", title, tag("div", *figures, class_="pair"), chooses)
 
 
 def _regret_table(selection: Selection) -> Markup:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import pyopencl as cl
@@ -49,7 +50,7 @@ class TunedGemm:
                 )
                 for kernel in kernels
             ],
-            lambda m, n, k, batch: selector.choose(m, n, k, batch).index,
+            lru_cache(maxsize=65536)(lambda *size: selector.choose(*size).index),
         )
 
     def __repr__(self) -> str:

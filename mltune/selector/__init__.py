@@ -1,14 +1,15 @@
-"""Which kernel for which size: a portfolio, a tree over it, and how to walk the tree."""
+"""Which kernel for which size: a portfolio, and a tree or time formulas that choose from it."""
 
+from mltune.selector.formula import INT64_MAX, MOST_EXTENT, TimeFormula, Waves, padding, work_limit
 from mltune.selector.selector import (
     FEATURES,
-    INT64_MAX,
     MAX_DEPTH,
     Choice,
     Leaf,
     PortfolioKernel,
     Reason,
     Regret,
+    Rule,
     Selector,
     Split,
     Tree,
@@ -24,18 +25,24 @@ __all__ = [
     "FEATURES",
     "INT64_MAX",
     "MAX_DEPTH",
+    "MOST_EXTENT",
     "Choice",
     "Leaf",
     "PortfolioKernel",
     "Reason",
     "Regret",
+    "Rule",
     "Selector",
     "Split",
+    "TimeFormula",
     "Tree",
+    "Waves",
     "depth",
     "feature_value",
     "features",
     "leaves",
     "nodes",
+    "padding",
     "walk",
+    "work_limit",
 ]

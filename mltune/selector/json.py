@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -10,9 +11,9 @@ from typing import Any
 from mltune.errors import UsageError
 from mltune.problem import Contraction
 from mltune.selector.files import Checked, read_json, write_whole
+from mltune.selector.formula import INT64_MAX, TimeFormula, Waves
 from mltune.selector.selector import (
     FEATURES,
-    INT64_MAX,
     Leaf,
     PortfolioKernel,
     Regret,
@@ -25,7 +26,8 @@ from mltune.selector.selector import (
 from mltune.space.config import Config
 
 FORMAT = "mltune selector"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""Version 1 had no formulas, and is still read."""
 
 
 def write_selector(selector: Selector, path: Path) -> None:
@@ -50,6 +52,7 @@ def write_selector(selector: Selector, path: Path) -> None:
             for kernel in selector.portfolio
         ],
         "tree": _flat(selector.tree),
+        "formulas": [asdict(formula) for formula in selector.formulas],
         "exact": [[*size, kernel] for size, kernel in selector.exact],
     }
     write_whole(path, _text(data).encode())
@@ -64,6 +67,9 @@ def read_selector(path: Path) -> Selector:
     document = read_json(path)
     if isinstance(document.value, dict) and document.value.get("format") != FORMAT:
         raise UsageError(f"{path}: not a selector that `mltune distil` wrote")
+    version = document.value.get("schema_version") if isinstance(document.value, dict) else None
+    is_first = type(version) is int and version == 1
+    formulas = () if is_first else ("formulas",)
     fields = document.fields(
         "format",
         "schema_version",
@@ -72,9 +78,10 @@ def read_selector(path: Path) -> Selector:
         "regret",
         "portfolio",
         "tree",
+        *formulas,
         "exact",
     )
-    fields["schema_version"].exactly(SCHEMA_VERSION)
+    fields["schema_version"].exactly(1 if is_first else SCHEMA_VERSION)
     try:
         portfolio = tuple(_kernel(entry) for entry in fields["portfolio"].entries())
         if not portfolio:
@@ -83,6 +90,9 @@ def read_selector(path: Path) -> Selector:
             contraction=Contraction.from_name(fields["contraction"].text()),
             portfolio=portfolio,
             tree=_tree(fields["tree"], len(portfolio)),
+            formulas=tuple(
+                _formula(entry) for name in formulas for entry in fields[name].entries()
+            ),
             exact=tuple(_exact(entry, len(portfolio)) for entry in fields["exact"].entries()),
             regret=None if fields["regret"].value is None else _regret(fields["regret"]),
             conditions=tuple((name, text.text()) for name, text in fields["conditions"].items()),
@@ -169,6 +179,20 @@ def _exact(entry: Checked, kernels: int) -> tuple[tuple[int, int, int, int], int
     *extents, kernel = entry.entries(length=5)
     m, n, k, batch = (extent.whole(1, INT64_MAX) for extent in extents)
     return (m, n, k, batch), kernel.whole(0, kernels - 1)
+
+
+def _formula(entry: Checked) -> TimeFormula:
+    fields = entry.fields(*(field.name for field in dataclasses.fields(TimeFormula)))
+    waves = []
+    for term in fields.pop("waves").entries():
+        of_term = term.fields(*(field.name for field in dataclasses.fields(Waves)))
+        waves.append(Waves(**{name: _rate(field) for name, field in of_term.items()}))
+    rates = {name: _rate(field) for name, field in fields.items()}
+    return TimeFormula(**rates, waves=tuple(waves))
+
+
+def _rate(field: Checked) -> int:
+    return field.whole(0, INT64_MAX)
 
 
 def _regret(entry: Checked) -> Regret:

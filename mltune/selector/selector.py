@@ -1,4 +1,4 @@
-"""The selector: a portfolio of kernels, a decision tree over problem sizes, and exact sizes."""
+"""The selector: a portfolio of kernels, a tree or time formulas over sizes, and exact sizes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,16 @@ from enum import Enum
 
 from mltune.errors import UsageError
 from mltune.problem import Contraction
+from mltune.selector.formula import (
+    INT64_MAX,
+    TimeFormula,
+    fastest,
+    has_times,
+    padding,
+    work_limit,
+)
 from mltune.selector.rest import rest_tile
 from mltune.space.config import Config
-
-INT64_MAX = 2**63 - 1
 
 MAX_DEPTH = 100
 """The most questions on a path: C99 promises 127 nested blocks, and code that follows a tree by
@@ -127,6 +133,7 @@ class Reason(Enum):
     """Why a kernel was chosen."""
 
     EXACT = "exact size"
+    FORMULAS = "time formulas"
     TREE = "tree"
 
 
@@ -160,30 +167,61 @@ class Regret:
     worst_size: str
 
 
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What answers for a size that was not tuned for.
+
+    Attributes:
+        tree: answers for every size, or where there are formulas, for what is beyond them.
+        formulas: none, or one for each kernel: the kernel with the least time is taken.
+    """
+
+    tree: Tree
+    formulas: tuple[TimeFormula, ...] = ()
+    _padding: int = field(init=False, repr=False, compare=False)
+    _limit: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_padding", padding(self.formulas) if self.formulas else 0)
+        object.__setattr__(self, "_limit", work_limit(self.formulas) if self.formulas else -1)
+
+    def choose(self, m: int, n: int, k: int, batch: int = 1) -> tuple[int, Reason]:
+        """Return a kernel's number, and why; every whole number is answered."""
+        m, n, k, batch = (min(max(size, 0), INT64_MAX) for size in (m, n, k, batch))
+        if has_times(m, n, k, batch, rim=self._padding, limit=self._limit):
+            return fastest(self.formulas, m, n, k, batch), Reason.FORMULAS
+        return walk(self.tree, features(m, n, k, batch)), Reason.TREE
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selector:
     """Answers "which kernel for this size?" for one problem type on one device.
 
     Attributes:
         contraction: the problem type, as the user named it (not made canonical).
+        tree: answers for every size, or where there are formulas, for what is beyond them.
+        formulas: none, or one for each kernel of the portfolio.
         exact: sizes (m, n, k, batch) that were tuned for, with a kernel's number.
         regret: None when there were too few sizes to hold any out.
         conditions: how it was measured (device, driver, date, sizes, statistic), for people.
 
     Raises:
         UsageError: when a kernel's number is not in the portfolio, the tree is deeper than
-            `MAX_DEPTH`, or an exact size, a kernel or a condition stands twice.
+            `MAX_DEPTH`, there is not one formula for each kernel, or an exact size, a kernel or a
+            condition stands twice.
     """
 
     contraction: Contraction
     portfolio: tuple[PortfolioKernel, ...]
     tree: Tree
+    formulas: tuple[TimeFormula, ...] = ()
     exact: tuple[tuple[tuple[int, int, int, int], int], ...] = ()
     regret: Regret | None = None
     conditions: tuple[tuple[str, str], ...] = ()
     _exact_map: dict[tuple[int, int, int, int], int] = field(
         init=False, repr=False, compare=False, hash=False
     )
+    _rule: Rule = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
         if not self.portfolio:
@@ -201,15 +239,20 @@ class Selector:
                     f"selector: kernel number {index} is not in the portfolio of "
                     f"{len(self.portfolio)}"
                 )
+        if self.formulas and len(self.formulas) != len(self.portfolio):
+            raise UsageError(
+                f"selector: {len(self.formulas)} formulas for {len(self.portfolio)} kernels"
+            )
         object.__setattr__(self, "_exact_map", dict(self.exact))
+        object.__setattr__(self, "_rule", Rule(self.tree, self.formulas))
 
     def choose(self, m: int, n: int, k: int, batch: int = 1) -> Choice:
         """Return the kernel for a size; every whole number is answered, 0 and below too."""
         exact = self._exact_map.get((m, n, k, batch))
         if exact is not None:
             return Choice(self.portfolio[exact], exact, Reason.EXACT)
-        index = walk(self.tree, features(m, n, k, batch))
-        return Choice(self.portfolio[index], index, Reason.TREE)
+        index, reason = self._rule.choose(m, n, k, batch)
+        return Choice(self.portfolio[index], index, reason)
 
 
 def _refuse_twice(what: str, names: Sequence[object]) -> None:

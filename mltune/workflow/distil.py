@@ -87,6 +87,7 @@ def distil_runs(options: DistilOptions) -> DistilResult:
         max_depth=options.max_depth,
         held_out=options.held_out,
         seed=options.seed,
+        compute_units=recorded.device.compute_units,
         conditions=recorded.conditions,
     )
     path = selector_path(options.output or recorded.model_folder)

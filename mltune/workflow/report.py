@@ -184,7 +184,10 @@ def _selection(info: RunInfo, measurements: Sequence[Measurement]) -> Selection 
         table = TimeTable.from_measurements(measurements)
     except MltuneError as error:
         return f"No kernel can be chosen from this run: {error}."
-    settings = Settings()
+    settings = Settings(
+        compute_units=info.device.compute_units,
+        swapped=info.contraction.swaps_operands,
+    )
     losses = {rule: np.zeros(len(table.sizes)) for rule in RULES if len(table.sizes) > 1}
     for train, held_out in folds(len(table.sizes), _FOLDS, 0) if losses else ():
         for rule, values in losses.items():
@@ -192,7 +195,7 @@ def _selection(info: RunInfo, measurements: Sequence[Measurement]) -> Selection 
                 RULES[rule](table.take(train), table.take(held_out), settings)
             )
     return Selection(
-        selector=distil(table, info.contraction).selector,
+        selector=distil(table, info.contraction, compute_units=info.device.compute_units).selector,
         portfolio_curve=tuple(_curve(table, settings.tolerance)),
         sizes=tuple(size.label for size in table.sizes),
         losses=tuple((rule, tuple(values.tolist())) for rule, values in losses.items()),

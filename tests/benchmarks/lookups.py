@@ -52,7 +52,11 @@ def main() -> None:
     print("|---|" + "---|" * 12)
     for method in METHODS:
         distilled = distil(
-            table, recorded.contraction, method=method, max_kernels=options.max_kernels
+            table,
+            recorded.contraction,
+            method=method,
+            max_kernels=options.max_kernels,
+            compute_units=recorded.device.compute_units,
         )
         print(_row(method, distilled.selector, distilled.rows, asked), flush=True)
 

@@ -58,11 +58,11 @@ def test_every_method_states_its_own_loss_and_what_it_is(
     distilled = distil(make_table(12), SGEMM, method=method)
 
     assert distilled.selector.regret == by_rule(distilled.rows)[method].regret
-    assert dict(distilled.selector.conditions).get("method", "tree") == method
+    assert dict(distilled.selector.conditions).get("method", "auto") == method
 
 
 def test_a_method_that_there_is_not_is_refused(make_table: MakeTable) -> None:
-    with pytest.raises(UsageError, match=r"unknown method 'oak' \(known: tree, tensile, autogemm"):
+    with pytest.raises(UsageError, match=r"unknown method 'oak' \(known: auto, formulas, tree, "):
         distil(make_table(4), SGEMM, method="oak")
 
 

@@ -3,6 +3,7 @@
 import runpy
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,21 @@ import pytest
 
 from mltune.export import WRITERS
 from mltune.export.library import Library
-from mltune.selector import FEATURES, INT64_MAX, MAX_DEPTH, Leaf, Selector, Split, Tree, nodes
+from mltune.selector import (
+    FEATURES,
+    INT64_MAX,
+    MAX_DEPTH,
+    Leaf,
+    Reason,
+    Selector,
+    Split,
+    TimeFormula,
+    Tree,
+    Waves,
+    nodes,
+    padding,
+    work_limit,
+)
 
 Make = Callable[..., Library]
 Build = Callable[..., Path]
@@ -103,6 +118,59 @@ def test_agrees_on_a_hundred_thousand_sizes(
     wanted = expected(library.selector, sizes)
 
     assert len(set(wanted)) == 6
+    assert choices_in_c(library, sizes, compile_c, tmp_path / "c") == wanted
+    assert choices_in_python(library, sizes, tmp_path / "python") == wanted
+
+
+def random_formula(rng: np.random.Generator) -> TimeFormula:
+    def rate(most: float) -> int:
+        return int(2 ** rng.uniform(0, most)) if rng.random() < 0.7 else 0
+
+    rows, columns, depth = (int(2 ** rng.integers(3, 8)) for _ in range(3))
+    waves = [Waves(132 * at_once, rate(30)) for at_once in (1, 2, 4) if rng.random() < 0.7]
+    return TimeFormula(
+        rows=rows,
+        columns=columns,
+        depth=depth,
+        launch=int(rng.integers(4 * 10**9, 6 * 10**9)),
+        tile=rate(23),
+        step=rate(28),
+        tile_step=rate(20),
+        waves=tuple(waves),
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_formulas_agree_on_random_sizes_and_where_they_end(
+    seed: int, chooser: Make, compile_c: Build, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(seed)
+    formulas = tuple(random_formula(rng) for _ in range(6))
+    library = chooser(Split("m", 1000, Leaf(0), Leaf(5)), 6, formulas=formulas)
+    sizes = random_sizes(rng, 20_000)
+    limit, rim = work_limit(formulas), padding(formulas)
+    for k in (1, 77, 4096):  # the last m for which the work is within the limit, and the next
+        edge = limit // ((k + rim) * (k + rim)) - rim
+        sizes += [(edge + step, k, k, 1) for step in range(-2, 3)]
+    sizes += [(m, n, 40, 1) for m in range(1, 300, 7) for n in range(1, 300, 5)]
+
+    wanted = expected(library.selector, sizes)
+
+    reasons = {library.selector.choose(*size).reason for size in sizes}
+    assert reasons == {Reason.FORMULAS, Reason.TREE}
+    assert len(set(wanted)) > 3
+    assert choices_in_c(library, sizes, compile_c, tmp_path / "c") == wanted
+    assert choices_in_python(library, sizes, tmp_path / "python") == wanted
+
+
+def test_formulas_without_counts_compile(chooser: Make, compile_c: Build, tmp_path: Path) -> None:
+    flat = TimeFormula(rows=8, columns=8, depth=8, launch=2, tile=0, step=0, tile_step=0)
+    library = chooser(Leaf(0), 2, formulas=(flat, replace(flat, launch=1)))
+    sizes = [(1, 2, 3, 4), (0, 0, 0, 0), (INT64_MAX,) * 4]
+
+    wanted = expected(library.selector, sizes)
+
+    assert wanted == [1, 1, 0]
     assert choices_in_c(library, sizes, compile_c, tmp_path / "c") == wanted
     assert choices_in_python(library, sizes, tmp_path / "python") == wanted
 

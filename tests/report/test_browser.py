@@ -14,7 +14,7 @@ from mltune.record.run_info import RunInfo
 
 FIGURES = (
     *("progress", "importance", "speed-map", "kernel-map", "parameters"),
-    *("calibration", "portfolio", "regret", "tree"),
+    *("calibration", "portfolio", "regret"),
 )
 Shipped = tuple[RunInfo, list[Measurement]]
 

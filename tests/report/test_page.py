@@ -21,7 +21,7 @@ SECTIONS = (
 )
 FIGURES = (
     *("progress", "importance", "speed-map", "kernel-map", "parameters"),
-    *("calibration", "portfolio", "regret", "tree"),
+    *("calibration", "portfolio", "regret", "formulas"),
 )
 VOID = {"meta", "input"}
 

@@ -3,6 +3,7 @@ import json
 import random
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,17 @@ import pytest
 from mltune.errors import UsageError
 from mltune.problem import gemm
 from mltune.problem.precision import Precision
-from mltune.selector import FEATURES, Leaf, PortfolioKernel, Regret, Selector, Split, Tree
+from mltune.selector import (
+    FEATURES,
+    Leaf,
+    PortfolioKernel,
+    Regret,
+    Selector,
+    Split,
+    TimeFormula,
+    Tree,
+    Waves,
+)
 from mltune.selector.files import MAX_BYTES
 from mltune.selector.json import read_selector, write_selector
 from mltune.space.config import Config
@@ -30,6 +41,19 @@ SMALL = Selector(
     contraction=gemm(Precision.SINGLE),
     portfolio=(kernel(0), kernel(1), kernel(2)),
     tree=Split("mn", 4096, Split("k_per_m", 3, Leaf(1), Leaf(0)), Leaf(2)),
+    formulas=tuple(
+        TimeFormula(
+            rows=side,
+            columns=2 * side,
+            depth=16,
+            launch=5 * 10**9,
+            tile=7 * side,
+            step=10**7,
+            tile_step=side,
+            waves=(Waves(132, 10**6 * side), Waves(264, 3)),
+        )
+        for side in (16, 32, 64)
+    ),
     exact=(((64, 64, 64, 1), 1), ((1000, 1000, 1000, 1), 2)),
     regret=Regret(sizes=8, geomean=0.97, p10=0.9, worst=0.8125, worst_size="1000x1x8"),
     conditions=(("device", "a device"), ("statistic", "median of 7")),
@@ -42,6 +66,14 @@ def test_the_golden_file_is_what_is_written_and_read(tmp_path: Path) -> None:
     assert (tmp_path / "new" / "small.json").read_text() == GOLDEN.read_text()
     assert read_selector(GOLDEN) == SMALL
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["small.json"]
+
+
+def test_a_file_of_the_first_version_has_no_formulas(tmp_path: Path) -> None:
+    data = json.loads(GOLDEN.read_text())
+    del data["formulas"]
+    (tmp_path / "old.json").write_text(json.dumps(data | {"schema_version": 1}))
+
+    assert read_selector(tmp_path / "old.json") == replace(SMALL, formulas=())
 
 
 def test_random_trees_come_back_as_they_were(tmp_path: Path) -> None:
@@ -94,8 +126,8 @@ def changed(*path: str | int, value: object) -> Callable[[dict[str, Any]], None]
     [
         (changed("format", value="other"), "not a selector that `mltune distil` wrote"),
         (changed("format", value=...), "not a selector that `mltune distil` wrote"),
-        (changed("schema_version", value=2), "schema_version: expected 1, got 2"),
-        (changed("schema_version", value=True), "schema_version: expected 1, got True"),
+        (changed("schema_version", value=3), "schema_version: expected 2, got 3"),
+        (changed("schema_version", value=True), "schema_version: expected 2, got True"),
         (changed("tree", value=...), "field 'tree' is missing"),
         (changed("spare", value=1), "unknown field 'spare'"),
         (changed("contraction", value="nonsense"), "'nonsense' is no name such as"),
@@ -119,6 +151,13 @@ def changed(*path: str | int, value: object) -> Callable[[dict[str, Any]], None]
         (changed("tree", 1, "threshold", value=1.0), "tree.1.threshold: expected a whole number"),
         (changed("tree", 1, "threshold", value=2**63), "tree.1.threshold: expected a whole"),
         (changed("tree", 2, "kernel", value=3), "tree.2.kernel: expected a whole number from 0"),
+        (changed("formulas", value=...), "field 'formulas' is missing"),
+        (changed("formulas", 2, value=...), "selector: 2 formulas for 3 kernels"),
+        (changed("formulas", 0, "rows", value=0), "time formula: rows must be a whole number"),
+        (changed("formulas", 0, "step", value=0.5), "formulas.0.step: expected a whole number"),
+        (changed("formulas", 0, "step", value=2**60), "time formula: step must be a whole"),
+        (changed("formulas", 0, "waves", 0, "slots", value=0), "time formula: slots must be"),
+        (changed("formulas", 0, "waves", value=3), "formulas.0.waves: expected a list, got 3"),
         (changed("exact", 0, value=[1, 1, 1, 0]), "exact.0: expected a list of 5"),
         (changed("exact", 0, 0, value=0), "exact.0.0: expected a whole number from 1"),
         (changed("exact", 0, 4, value=3), "exact.0.4: expected a whole number from 0 to 2"),

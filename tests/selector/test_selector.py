@@ -12,6 +12,7 @@ from mltune.selector import (
     Reason,
     Selector,
     Split,
+    TimeFormula,
     Tree,
     depth,
     features,
@@ -46,6 +47,30 @@ def test_exact_sizes_come_before_the_tree() -> None:
     assert chosen.choose(64, 8, 8).index == 0
     assert chosen.choose(65, 8, 8).reason is Reason.TREE
     assert chosen.choose(65, 8, 8).kernel == kernel(1)
+
+
+def test_formulas_come_before_the_tree_as_far_as_they_reach() -> None:
+    slow, fast = (
+        TimeFormula(rows=8, columns=8, depth=8, launch=0, tile=0, step=0, tile_step=rate)
+        for rate in (2000, 1000)
+    )
+    chosen = selector(Leaf(0), formulas=(slow, fast), exact=(((8, 8, 8, 1), 0),))
+
+    assert chosen.choose(8, 8, 8).reason is Reason.EXACT
+    assert (chosen.choose(9, 8, 8).index, chosen.choose(9, 8, 8).reason) == (1, Reason.FORMULAS)
+    assert (chosen.choose(0, 0, 0, 0).reason, chosen.choose(0, 0, 0).index) == (
+        Reason.FORMULAS,
+        0,
+    )
+    assert chosen.choose(*[10**7] * 3).reason is Reason.TREE
+    assert chosen.choose(*[10**30] * 3).index == 0
+
+
+def test_each_kernel_needs_a_formula() -> None:
+    one = TimeFormula(rows=8, columns=8, depth=8, launch=1, tile=0, step=0, tile_step=0)
+
+    with pytest.raises(UsageError, match=r"^selector: 1 formulas for 2 kernels$"):
+        selector(Leaf(0), formulas=(one,))
 
 
 @pytest.mark.parametrize("size", [(0, 0, 0), (-5, 1, 1), (2**31 - 1,) * 3, (10**30,) * 3])

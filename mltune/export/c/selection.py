@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 
 from mltune.export.block import Block, block_of, features_of
-from mltune.selector import FEATURES, Selector
+from mltune.export.formulas import Count, Plan, plan, sizes_of
+from mltune.selector import FEATURES, MOST_EXTENT, Selector, padding, work_limit
 
 _EXPRESSIONS = {
     "m": "at_least(0, problem->m)",
@@ -35,6 +37,38 @@ static int64_t product(int64_t x, int64_t y)
 {
     return x != 0 && y > INT64_MAX / x ? INT64_MAX : x * y;
 }
+"""
+
+_COVER = """\
+static uint64_t cover(uint64_t size, uint64_t part)
+{
+    return (size + part - 1) / part;
+}
+"""
+
+_FASTEST = """\
+/* The kernel with the least time, in femtoseconds; of equal ones the first. Nothing overflows
+   for sizes that `has_time` lets through. */
+static int fastest({sizes})
+{{
+{counts}
+    uint64_t least = {first};
+    uint64_t time;
+    int kernel = 0;
+
+{others}
+    return kernel;
+}}
+
+/* Whether the work of a size, with a rim of {padding} to each side, is at most {limit}. */
+static int has_time(uint64_t m, uint64_t n, uint64_t k, uint64_t batch)
+{{
+    const uint64_t most = {most};
+
+    return m <= most && n <= most && k <= most && batch <= most &&
+           (m + {padding}) * (n + {padding}) <=
+               {limit}u / ((k + {padding}) * (batch > 1 ? batch : 1));
+}}
 """
 
 _LOOK_UP = """\
@@ -73,10 +107,14 @@ static const struct exact_size *look_up(const {library}_problem *problem)
 
 def helpers(selector: Selector, library: str) -> str:
     """The functions and tables that `body` uses, and no other: C warns about unused ones."""
-    used = _with_factors(features_of(selector.tree))
+    used = _used(selector)
     parts = [_AT_LEAST] if used else []
     if any("product(" in _EXPRESSIONS[feature] for feature in used):
         parts.append(_PRODUCT)
+    if selector.formulas:
+        planned = plan(selector.formulas)
+        parts += [_COVER] if planned.counts else []
+        parts.append(_fastest(selector, planned))
     if selector.exact:
         rows = (
             f"    {{{{{', '.join(map(str, size))}}}, {kernel}}},"
@@ -88,7 +126,7 @@ def helpers(selector: Selector, library: str) -> str:
 
 def body(selector: Selector) -> str:
     """The statements of the selecting function."""
-    used = _with_factors(features_of(selector.tree))
+    used = _used(selector)
     lines = [
         f"    const int64_t {name} = {_EXPRESSIONS[name]};" for name in FEATURES if name in used
     ]
@@ -103,8 +141,50 @@ def body(selector: Selector) -> str:
         lines.append("")
     else:
         lines.append("    (void)problem; /* one kernel for every size */")
+    if selector.formulas:
+        sizes = ", ".join(f"(uint64_t){size}" for size in _sizes(plan(selector.formulas)))
+        lines += [
+            "    if (has_time((uint64_t)m, (uint64_t)n, (uint64_t)k, (uint64_t)batch))",
+            f"        return fastest({sizes});",
+        ]
     lines += _lines(block_of(selector.tree), 1)
     return "\n".join(lines)
+
+
+def _used(selector: Selector) -> frozenset[str]:
+    """The variables of the selecting function."""
+    used = _with_factors(features_of(selector.tree))
+    return used | {"m", "n", "k", "batch"} if selector.formulas else used
+
+
+def _sizes(planned: Plan) -> list[str]:
+    """The parameters of `fastest`."""
+    needed = sizes_of(planned)
+    return [size for size in ("m", "n", "k", "batch") if size in needed]
+
+
+def _fastest(selector: Selector, planned: Plan) -> str:
+    counts = [f"    const uint64_t {count.name} = {_counted(count)};" for count in planned.counts]
+    times = [textwrap.fill(time, 80, subsequent_indent=" " * 8) for time in planned.times]
+    others = [
+        f"    time = {time};\n    if (time < least) {{\n        least = time;\n"
+        f"        kernel = {number};\n    }}"
+        for number, time in enumerate(times)
+        if number > 0
+    ]
+    return _FASTEST.format(
+        sizes=", ".join(f"uint64_t {size}" for size in _sizes(planned)) or "void",
+        counts="\n".join(counts),
+        first=times[0],
+        others="\n".join(others),
+        most=MOST_EXTENT,
+        padding=padding(selector.formulas),
+        limit=work_limit(selector.formulas),
+    )
+
+
+def _counted(count: Count) -> str:
+    return f"cover({count.counted}, {count.part})" if count.part else count.counted
 
 
 def _lines(block: Block, level: int) -> Iterator[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 
 from mltune.export.block import Block, block_of, features_of
-from mltune.selector import FEATURES, Selector
+from mltune.export.formulas import Count, plan
+from mltune.selector import FEATURES, MOST_EXTENT, Selector, padding, work_limit
 
 _EXPRESSIONS = {
     "m": "_clamp(m)",
@@ -32,11 +34,34 @@ def exact_sizes(selector: Selector) -> str:
 
 
 def body(selector: Selector) -> str:
-    """The statements that walk over the tree."""
+    """The statements that choose for a size that was not tuned for."""
     used = features_of(selector.tree)
     needed = {size for name in used - {"batch"} for size in "mnk" if size in name} | used
+    if selector.formulas:
+        needed |= {"m", "n", "k", "batch"}
     lines = [f"    {name} = {_EXPRESSIONS[name]}" for name in FEATURES if name in needed]
+    if selector.formulas:
+        lines += _by_time(selector)
     return "\n".join([*lines, *_lines(block_of(selector.tree), 1)])
+
+
+def _by_time(selector: Selector) -> Iterator[str]:
+    """The kernel with the least time in femtoseconds, for sizes that C can compute it of."""
+    planned = plan(selector.formulas)
+    rim = padding(selector.formulas)
+    yield f"    work = (m + {rim}) * (n + {rim}) * (k + {rim}) * max(batch, 1)"
+    limit = work_limit(selector.formulas)
+    yield f"    if max(m, n, k, batch) <= {MOST_EXTENT} and work <= {limit}:"
+    yield from (f"        {count.name} = {_counted(count)}" for count in planned.counts)
+    yield "        times = ("
+    for time in planned.times:
+        yield textwrap.indent(textwrap.fill(f"{time},", 84), " " * 12)
+    yield "        )"
+    yield "        return times.index(min(times))"
+
+
+def _counted(count: Count) -> str:
+    return f"-(-{count.counted} // {count.part})" if count.part else count.counted
 
 
 def _lines(block: Block, level: int) -> Iterator[str]:

@@ -12,6 +12,8 @@ Measured: device an example, not a measurement; statistic median of 7 samples, k
 device events.
 """
 
+from functools import lru_cache
+
 _LIMIT = 2**63 - 1
 
 _EXACT: dict[tuple[int, int, int, int], int] = {
@@ -26,10 +28,11 @@ def select(m: int, n: int, k: int, batch: int = 1) -> int:
     Every size is answered, 0 and below too.
     """
     exact = _EXACT.get((m, n, k, batch))
-    return _tree(m, n, k, batch) if exact is None else exact
+    return _by_rule(m, n, k, batch) if exact is None else exact
 
 
-def _tree(m: int, n: int, k: int, batch: int) -> int:
+@lru_cache(maxsize=65536)
+def _by_rule(m: int, n: int, k: int, batch: int) -> int:
     m = _clamp(m)
     n = _clamp(n)
     k = _clamp(k)

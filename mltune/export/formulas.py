@@ -1,0 +1,70 @@
+"""Time formulas as straight-line code, before any language: counts first, then sums of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mltune.selector import TimeFormula
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A variable: how many parts of a size cover what is counted, or a product of such."""
+
+    name: str
+    counted: str
+    part: int
+    """0 if `counted` is the whole expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to compute: counts that formulas share, in order, and the time of each kernel."""
+
+    counts: tuple[Count, ...]
+    times: tuple[str, ...]
+
+
+def plan(formulas: Sequence[TimeFormula]) -> Plan:
+    """Write the formulas down with every count computed once."""
+    counts: dict[str, Count] = {}
+
+    def count(name: str, counted: str, part: int = 0) -> str:
+        counts.setdefault(name, Count(name, counted, part))
+        return name
+
+    times = []
+    for formula in formulas:
+        rows = count(f"rows_{formula.rows}", "m", formula.rows)
+        columns = count(f"columns_{formula.columns}", "n", formula.columns)
+        shape = f"{formula.rows}x{formula.columns}"
+        tiles = count(f"tiles_{shape}", f"{rows} * {columns} * batch")
+        steps = count(f"steps_{formula.depth}", "k", formula.depth)
+        terms = [(formula.tile_step, tiles)]
+        for waves in formula.waves:
+            name = count(f"waves_{shape}_{waves.slots}", tiles, waves.slots)
+            terms.append((waves.step, name))
+        each_step = _sum(formula.step, terms)
+        once = _sum(formula.launch, [(formula.tile, tiles)])
+        times.append(once if each_step == "0" else f"{once} + ({each_step}) * {steps}")
+    used = {name for name in counts if any(name in _names(time) for time in times)}
+    for entry in reversed(list(counts.values())):
+        if entry.name in used:
+            used |= _names(entry.counted) & counts.keys()
+    return Plan(tuple(entry for entry in counts.values() if entry.name in used), tuple(times))
+
+
+def sizes_of(plan: Plan) -> frozenset[str]:
+    """Those of m, n, k and batch that the counts need."""
+    named = frozenset().union(*(_names(entry.counted) for entry in plan.counts))
+    return named & {"m", "n", "k", "batch"}
+
+
+def _sum(constant: int, terms: Sequence[tuple[int, str]]) -> str:
+    shown = [f"{rate} * {name}" for rate, name in terms if rate]
+    return " + ".join([str(constant)] * (constant != 0 or not shown) + shown)
+
+
+def _names(expression: str) -> frozenset[str]:
+    return frozenset(expression.replace("(", " ").replace(")", " ").split())

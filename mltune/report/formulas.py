@@ -1,0 +1,31 @@
+"""The time formulas as a table: what each kernel's launch, tiles, steps and waves cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mltune.report.markup import Markup
+from mltune.report.numbers import seconds
+from mltune.report.speed import kernel_letter
+from mltune.report.tables import table
+from mltune.selector import TimeFormula
+
+_HEADER = ("", "tile", "launch", "a tile", "a step", "a tile's step", "a wave's step")
+
+
+def formula_table(formulas: Sequence[TimeFormula]) -> Markup:
+    """One row for each kernel, by its letter."""
+    rows = [
+        (
+            kernel_letter(index),
+            f"{formula.rows}x{formula.columns}x{formula.depth}",
+            *map(_time, (formula.launch, formula.tile, formula.step, formula.tile_step)),
+            ", ".join(f"{_time(one.step)} per {one.slots} tiles" for one in formula.waves),
+        )
+        for index, formula in enumerate(formulas)
+    ]
+    return table(_HEADER, rows, numeric=(2, 3, 4, 5))
+
+
+def _time(femtoseconds: int) -> str:
+    return seconds(femtoseconds / 1e15)

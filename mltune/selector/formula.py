@@ -1,0 +1,138 @@
+"""Time formulas: what a kernel is expected to take for a size, in whole femtoseconds.
+
+A GPU works through a product in waves: so many macro tiles at once, then as many again. Which
+kernel is fastest therefore changes to and fro as sizes grow, and a tree needs a question for
+every change; a formula that counts tiles, waves and steps needs none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from mltune.errors import UsageError
+
+INT64_MAX = 2**63 - 1
+MOST_WAVES = 16
+"""The most terms for waves in a formula."""
+
+_MOST_EXTENT = 2**20
+_MOST_SLOTS = 2**31
+_MOST_RATE = 2**53
+
+
+@dataclass(frozen=True, slots=True)
+class Waves:
+    """What it costs a step of the sums each time that `slots` tiles at once are not enough.
+
+    Attributes:
+        slots: tiles that are worked on at the same time.
+        step: femtoseconds per step of each wave of so many tiles.
+
+    Raises:
+        UsageError: when a number is out of range.
+    """
+
+    slots: int
+    step: int
+
+    def __post_init__(self) -> None:
+        _check("slots", self.slots, 1, _MOST_SLOTS)
+        _check("step", self.step, 0, _MOST_RATE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeFormula:
+    """The time of one kernel, as a sum of counts times femtoseconds.
+
+    It counts the tiles that cover C, the steps of `depth` terms that a sum takes, and the waves:
+
+        launch + tile * tiles + (step + tile_step * tiles + sum of waves.step * waves) * steps
+
+    Attributes:
+        rows: of C that one work-group computes.
+        columns: of C that one work-group computes.
+        depth: terms of a sum per step.
+
+    Raises:
+        UsageError: when a number is out of range.
+    """
+
+    rows: int
+    columns: int
+    depth: int
+    launch: int
+    tile: int
+    step: int
+    tile_step: int
+    waves: tuple[Waves, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("rows", "columns", "depth"):
+            _check(name, getattr(self, name), 1, _MOST_EXTENT)
+        for name in ("launch", "tile", "step", "tile_step"):
+            _check(name, getattr(self, name), 0, _MOST_RATE)
+        if len(self.waves) > MOST_WAVES:
+            raise UsageError(
+                f"time formula: at most {MOST_WAVES} terms for waves, got {len(self.waves)}"
+            )
+
+    def femtoseconds(self, m: int, n: int, k: int, batch: int = 1) -> int:
+        """The time that is expected; m, n, k and batch are at least 0."""
+        tiles = -(-m // self.rows) * -(-n // self.columns) * batch
+        each_step = self.step + self.tile_step * tiles
+        each_step += sum(waves.step * -(-tiles // waves.slots) for waves in self.waves)
+        return self.launch + self.tile * tiles + each_step * -(-k // self.depth)
+
+
+def fastest(formulas: Sequence[TimeFormula], m: int, n: int, k: int, batch: int = 1) -> int:
+    """The number of the formula with the least time; of equal ones the first."""
+    times = [formula.femtoseconds(m, n, k, batch) for formula in formulas]
+    return times.index(min(times))
+
+
+MOST_EXTENT = 2**31
+"""Formulas are for sizes up to this, so that products of two of them fit 64 bits."""
+
+
+def has_times(m: int, n: int, k: int, batch: int, *, rim: int, limit: int) -> bool:
+    """Whether the formulas with this `padding` and this `work_limit` are for a size."""
+    work = (m + rim) * (n + rim) * (k + rim) * max(batch, 1)
+    return max(m, n, k, batch) <= MOST_EXTENT and work <= limit
+
+
+def padding(formulas: Sequence[TimeFormula]) -> int:
+    """The largest extent of a tile, by which `work_limit` sees m, n and k enlarged."""
+    return max(max(formula.rows, formula.columns, formula.depth) for formula in formulas)
+
+
+def work_limit(formulas: Sequence[TimeFormula]) -> int:
+    """The largest work for which no time overflows 63 bits, on the way to it neither.
+
+    The work of a size is (m + p) * (n + p) * (k + p) * max(batch, 1), with p the `padding`.
+    Every count in a formula is at most a known part of it, so that the times are at most a
+    constant and the work times a rate. What does not fit would run for many minutes.
+    """
+    extent = padding(formulas)
+    return min(_limit(formula, extent) for formula in formulas)
+
+
+def _limit(formula: TimeFormula, extent: int) -> int:
+    area = formula.rows * formula.columns
+    tiles = Fraction(1, area * extent)  # tiles <= work * this, and so on
+    steps = Fraction(1, formula.depth * extent**2)
+    tile_steps = Fraction(1, area * formula.depth)
+    rate = formula.tile * tiles + formula.step * steps + formula.tile_step * tile_steps
+    for waves in formula.waves:  # one may be begun for a single tile
+        rate += waves.step * (tile_steps / waves.slots + steps)
+    most = math.floor((INT64_MAX - formula.launch) / rate) if rate else INT64_MAX
+    return min(most, INT64_MAX - 1)
+
+
+def _check(name: str, value: int, low: int, high: int) -> None:
+    if type(value) is not int or not low <= value <= high:
+        raise UsageError(
+            f"time formula: {name} must be a whole number from {low} to {high}, got {value!r}"
+        )

@@ -1,0 +1,78 @@
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mltune.distil import TimeTable
+from mltune.distil.fit import Settings
+from mltune.distil.formulas import fit_formula, fit_formulas
+from mltune.distil.methods import fit_auto
+from mltune.selector import TimeFormula, Waves
+
+MakeTable = Callable[..., TimeTable]
+SETTINGS = Settings(compute_units=64)
+KNOWN = TimeFormula(
+    rows=32, columns=16, depth=8, launch=5 * 10**9, tile=10**6, step=10**8, tile_step=10**5,
+    waves=(Waves(64, 5 * 10**8), Waves(256, 2 * 10**8)),
+)  # fmt: skip
+
+
+def named(table: TimeTable) -> TimeTable:
+    """The same table, with kernels whose names tell their tiles."""
+    kernels = [
+        replace(kernel, name=f"Cij_MT{4 * 2**number}x{4 * 2**number}x1_PGR1")
+        for number, kernel in enumerate(table.kernels)
+    ]
+    return replace(table, kernels=tuple(kernels))
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_rates_that_made_the_times_are_found_again(make_table: MakeTable, gaps: bool) -> None:
+    table = make_table(200)
+    truth = np.array([KNOWN.femtoseconds(*size) / 1e15 for size in table.sizes])
+    seconds = table.seconds.copy()
+    seconds[:, 2] = np.where(gaps & (np.arange(200) % 2 == 0), np.nan, truth)
+
+    found = fit_formula(replace(table, seconds=seconds), 2, (32, 16, 8), compute_units=64)
+
+    again = np.array([found.femtoseconds(*size) / 1e15 for size in table.sizes])
+    assert found.launch == pytest.approx(KNOWN.launch, rel=1e-3)
+    assert np.abs(again / truth - 1).max() < 1e-3
+
+
+def test_formulas_lose_less_than_a_tree_where_waves_matter(make_table: MakeTable) -> None:
+    train, test = named(make_table(60)), named(make_table(60, seed=1))
+
+    fitted = fit_auto(train, SETTINGS)
+
+    assert len(fitted.formulas) == len(fitted.portfolio)
+    assert fitted.losses(test).mean() < 0.03
+
+
+def test_without_tiles_in_the_names_there_is_a_tree(make_table: MakeTable) -> None:
+    table = make_table(40)
+
+    assert fit_formulas(table, SETTINGS).formulas == ()
+    assert fit_auto(table, SETTINGS).formulas == ()
+
+
+def test_rows_and_columns_follow_the_operands(make_table: MakeTable) -> None:
+    table = make_table(10, kernels=1)
+    wide = replace(table.kernels[0], name="Cij_MT64x16x8_PGR1")
+    table = replace(table, kernels=(wide,))
+
+    for swapped, shape in ((False, (64, 16)), (True, (16, 64))):
+        (fitted,) = fit_formulas(table, replace(SETTINGS, swapped=swapped)).formulas
+        assert (fitted.rows, fitted.columns, fitted.depth) == (*shape, 8)
+
+
+def test_beyond_the_formulas_answers_the_kernel_of_the_largest_size(make_table: MakeTable) -> None:
+    table = named(make_table(60))
+    fitted = fit_formulas(table, SETTINGS)
+    largest = max(range(60), key=lambda row: np.prod(table.sizes[row], dtype=np.float64))
+
+    column = fitted.portfolio[fitted.tree.kernel]  # type: ignore[union-attr]
+
+    ratios = table.log_ratios[largest]
+    assert ratios[column] == ratios[list(fitted.portfolio)].min()
