@@ -39,7 +39,9 @@ def programs() -> Path | None:
 
 
 @contextmanager
-def server(bin_folder: Path) -> Iterator[Server]:
+def server(
+    bin_folder: Path, *, flush: bool = False, address: str = "127.0.0.1"
+) -> Iterator[Server]:
     """Start a server, and end it with all that it wrote; never as root, which it refuses."""
     user = "nobody" if os.geteuid() == 0 else None
     with tempfile.TemporaryDirectory(prefix="mltune-postgres-") as name:
@@ -60,12 +62,15 @@ def server(bin_folder: Path) -> Iterator[Server]:
             user=user,
             cwd=folder,
         )
+        with (folder / "data" / "pg_hba.conf").open("a") as rules:
+            rules.write(f"host all all {address}/24 scram-sha-256\n")
         port = _free_port()
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen(
                 [
                     *(bin_folder / "postgres", "-D", folder / "data", "-k", folder),
-                    *("-h", "127.0.0.1", "-p", str(port), "-c", "fsync=off"),
+                    *("-h", address, "-p", str(port)),
+                    *("-c", f"fsync={'on' if flush else 'off'}"),
                     *("-c", "max_connections=300"),
                 ],
                 stdout=log,
@@ -74,10 +79,8 @@ def server(bin_folder: Path) -> Iterator[Server]:
                 cwd=folder,
             )
         try:
-            _wait(bin_folder, port, process)
-            url = URL.create(
-                "postgresql+psycopg", "mltune", PASSWORD, "127.0.0.1", port, "postgres"
-            )
+            _wait(bin_folder, address, port, process)
+            url = URL.create("postgresql+psycopg", "mltune", PASSWORD, address, port, "postgres")
             yield Server(url, process.pid)
         finally:
             process.send_signal(signal.SIGCONT)
@@ -91,9 +94,9 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _wait(bin_folder: Path, port: int, process: subprocess.Popen[bytes]) -> None:
+def _wait(bin_folder: Path, address: str, port: int, process: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + _START_SECONDS
-    asking = [str(bin_folder / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port)]
+    asking = [str(bin_folder / "pg_isready"), "-q", "-h", address, "-p", str(port)]
     while subprocess.run(asking, check=False).returncode:
         if process.poll() is not None or time.monotonic() > deadline:
             raise RuntimeError("PostgreSQL does not start")

@@ -54,6 +54,20 @@ class Counts:
     concluded: bool
 
 
+@dataclass(frozen=True, slots=True)
+class News:
+    """What has happened on a run since a process last asked.
+
+    Attributes:
+        finished: trials, in the order of finishing.
+        begun: configs of trials that were begun and are not finished.
+    """
+
+    counts: Counts
+    finished: tuple[Finished, ...]
+    begun: tuple[Config, ...]
+
+
 class LeaseLostError(MltuneError):
     """What was measured cannot be kept: another process has the trial or the device by now."""
 
@@ -99,7 +113,7 @@ class Board:
                     config=json.dumps(config.to_json()),
                 )
             )
-            lease.take(connection, self._resource(number), self._owner, self._seconds)
+            lease.begin(connection, self._resource(number), self._owner, self._seconds)
             return number
 
         try:
@@ -128,7 +142,7 @@ class Board:
                 )
                 config = connection.execute(query).scalar()
                 if config is not None:
-                    return number, Config.from_json(json.loads(config))
+                    return number, _config(config)
                 lease.give_back(connection, self._owner, resource)
             return None
 
@@ -157,7 +171,7 @@ class Board:
         """Mark a trial as whole, if it is still held, and give its lease back."""
 
         def step(connection: Connection) -> None:
-            if not self._keep(connection, self._resource(number)):
+            if not lease.give_back(connection, self._owner, self._resource(number)):
                 return
             position = self._next(connection, "finished")
             connection.execute(
@@ -165,7 +179,6 @@ class Board:
                 .where(TRIALS.c.run == self._run, TRIALS.c.number == number)
                 .values(finished=position, value=value, status=status.value)
             )
-            lease.give_back(connection, self._owner, self._resource(number))
 
         self._store.transact(step)
         self.drop(number)
@@ -174,26 +187,40 @@ class Board:
         """Forget a trial that is no longer held."""
         self._held.discard(number)
 
-    def finished_after(self, position: int) -> list[Finished]:
-        """The trials that were finished after the first so many, in that order."""
-        query = (
+    def news(self, finished: int, begun: int) -> News:
+        """What has happened since.
+
+        Args:
+            finished: how many finished trials are known.
+            begun: how many trials were begun that are known.
+        """
+        mine = TRIALS.c.run == self._run
+        done = (
             select(TRIALS.c.number, TRIALS.c.config, TRIALS.c.value, TRIALS.c.status)
-            .where(TRIALS.c.run == self._run, TRIALS.c.finished >= position)
+            .where(mine, TRIALS.c.finished >= finished)
             .order_by(TRIALS.c.finished)
         )
-        rows = self._store.transact(lambda connection: connection.execute(query).all())
-        return [
-            Finished(number, Config.from_json(json.loads(config)), value, Status(status))
-            for number, config, value, status in rows
-        ]
+        open_ones = select(TRIALS.c.config).where(
+            mine, TRIALS.c.number >= begun, TRIALS.c.finished.is_(None)
+        )
+
+        def step(connection: Connection) -> News:
+            # Counted first, so that nothing that is counted is missed.
+            counts = self._counts(connection)
+            return News(
+                counts=counts,
+                finished=tuple(
+                    Finished(number, _config(config), value, Status(status))
+                    for number, config, value, status in connection.execute(done)
+                ),
+                begun=tuple(_config(config) for (config,) in connection.execute(open_ones)),
+            )
+
+        return self._store.transact(step)
 
     def counts(self) -> Counts:
         """How far the run has come."""
-        query = select(RUNS.c.budget, RUNS.c.claimed, RUNS.c.finished, RUNS.c.concluded).where(
-            RUNS.c.run == self._run
-        )
-        row = self._store.transact(lambda connection: connection.execute(query).one())
-        return Counts(*row)
+        return self._store.transact(self._counts)
 
     def set_budget(self, budget: int) -> None:
         """Let the run have so many trials, or as many as were begun if that is more."""
@@ -246,6 +273,10 @@ class Board:
     def _leaders(self) -> str:
         return f"leaders {self._run}"
 
+    def _counts(self, connection: Connection) -> Counts:
+        query = select(RUNS.c.budget, RUNS.c.claimed, RUNS.c.finished, RUNS.c.concluded)
+        return Counts(*connection.execute(query.where(RUNS.c.run == self._run)).one())
+
     def _resource(self, number: int) -> str:
         return f"trial {self._run} {number}"
 
@@ -257,15 +288,13 @@ class Board:
 
         return self._store.transact(step)
 
-    def _keep(self, connection: Connection, resource: str) -> bool:
-        return lease.keep(connection, resource, self._owner, self._seconds)
+    def _keep(self, connection: Connection, *resources: str) -> bool:
+        return lease.keep(connection, resources, self._owner, self._seconds)
 
     def _add(self, measurement: Measurement, resource: str) -> Measurement:
         added = self._store.add_if(
             measurement,
-            lambda connection: (
-                self._keep(connection, resource) and self._keep(connection, self._device)
-            ),
+            lambda connection: self._keep(connection, resource, self._device),
         )
         if added is None:
             raise LeaseLostError(f"{self._store.where}: {resource} or {self._device} was lost")
@@ -297,3 +326,7 @@ class Board:
             if number not in self._held
             and (owner is None or is_over or owner in ended or owner == self._owner)
         ]
+
+
+def _config(text: str) -> Config:
+    return Config.from_json(json.loads(text))

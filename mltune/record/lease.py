@@ -8,6 +8,7 @@ transaction of its caller: what a lease guards is committed with the proof that 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from sqlalchemy import (
     ColumnElement,
@@ -16,6 +17,7 @@ from sqlalchemy import (
     cast,
     delete,
     func,
+    insert,
     literal,
     select,
     update,
@@ -34,8 +36,8 @@ def take(connection: Connection, resource: str, owner: str, seconds: float) -> b
     now = database_now(connection)
     holder = holder_of(connection, resource)
     ended = holder if holder is not None and has_ended(holder) else owner
-    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    statement = insert(LEASES).values(resource=resource, owner=owner, until=now + seconds)
+    upsert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    statement = upsert(LEASES).values(resource=resource, owner=owner, until=now + seconds)
     statement = statement.on_conflict_do_update(
         index_elements=["resource"],
         set_={"owner": owner, "until": now + seconds},
@@ -45,11 +47,17 @@ def take(connection: Connection, resource: str, owner: str, seconds: float) -> b
     return connection.execute(statement.returning(LEASES.c.owner)).first() is not None
 
 
-def keep(connection: Connection, resource: str, owner: str, seconds: float) -> bool:
-    """Renew one lease and lock it until the transaction ends; say whether it was still held."""
-    statement = update(LEASES).where(LEASES.c.resource == resource, LEASES.c.owner == owner)
+def begin(connection: Connection, resource: str, owner: str, seconds: float) -> None:
+    """Take the lease of something new, which nobody can hold yet."""
     until = database_now(connection) + seconds
-    return connection.execute(statement.values(until=until)).rowcount == 1
+    connection.execute(insert(LEASES).values(resource=resource, owner=owner, until=until))
+
+
+def keep(connection: Connection, resources: Sequence[str], owner: str, seconds: float) -> bool:
+    """Renew leases and lock them until the transaction ends; say whether all were still held."""
+    statement = update(LEASES).where(LEASES.c.resource.in_(resources), LEASES.c.owner == owner)
+    until = database_now(connection) + seconds
+    return connection.execute(statement.values(until=until)).rowcount == len(resources)
 
 
 def renew(connection: Connection, owner: str, seconds: float) -> None:
@@ -58,12 +66,12 @@ def renew(connection: Connection, owner: str, seconds: float) -> None:
     connection.execute(update(LEASES).where(LEASES.c.owner == owner).values(until=until))
 
 
-def give_back(connection: Connection, owner: str, resource: str | None = None) -> None:
-    """Give back one lease of an owner, or all."""
+def give_back(connection: Connection, owner: str, resource: str | None = None) -> bool:
+    """Give back one lease of an owner, or all; say whether there was one."""
     statement = delete(LEASES).where(LEASES.c.owner == owner)
     if resource is not None:
         statement = statement.where(LEASES.c.resource == resource)
-    connection.execute(statement)
+    return connection.execute(statement).rowcount > 0
 
 
 def sweep_expired(connection: Connection) -> None:

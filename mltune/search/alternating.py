@@ -37,6 +37,13 @@ class AlternatingSearcher:
         del self._waiting[config]
         return config
 
+    def avoid(self, config: Config) -> None:
+        """Drop one of the given configs; hand any other on."""
+        if config in self._given:
+            self._waiting.pop(config, None)
+        else:
+            self._other.avoid(config)
+
     def tell(self, config: Config, value: float | None, status: Status) -> None:
         """Note one of the given configs; hand any other on."""
         if config not in self._given:

@@ -41,6 +41,12 @@ class EvolutionSearcher:
             self._open.add(config)
         return config
 
+    def avoid(self, config: Config) -> None:
+        """Take a config for one that was asked for here."""
+        if config in self._unseen:
+            self._unseen.see(config)
+            self._open.add(config)
+
     def tell(self, config: Config, value: float | None, status: Status) -> None:
         """Let a config that worked have children."""
         check_answer(value, status)

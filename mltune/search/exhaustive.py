@@ -34,6 +34,10 @@ class ExhaustiveSearcher:
                 return config
         return None
 
+    def avoid(self, config: Config) -> None:
+        """Note that a config needs no proposing any more."""
+        self._seen.add(config)
+
     def tell(self, config: Config, value: float | None, status: Status) -> None:
         """Note that a config needs no proposing any more."""
         check_answer(value, status)

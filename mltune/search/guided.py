@@ -60,6 +60,12 @@ class GuidedSearcher:
             self._asked[config] = None
         return config
 
+    def avoid(self, config: Config) -> None:
+        """Take a config for one that was asked for here: the model believes its expectation."""
+        if config in self._unseen:
+            self._unseen.see(config)
+            self._asked[config] = None
+
     def tell(self, config: Config, value: float | None, status: Status) -> None:
         """Learn from an answer."""
         check_answer(value, status)

@@ -23,6 +23,10 @@ class RandomSearcher:
         """Return the next config."""
         return self._unseen.draw()
 
+    def avoid(self, config: Config) -> None:
+        """Note that a config needs no proposing any more."""
+        self._unseen.see(config)
+
     def tell(self, config: Config, value: float | None, status: Status) -> None:
         """Note that a config needs no proposing any more."""
         check_answer(value, status)

@@ -22,6 +22,10 @@ class Searcher(Protocol):
         """
         ...
 
+    def avoid(self, config: Config) -> None:
+        """Hear that a config is tried elsewhere, so that it is not proposed; `tell` may follow."""
+        ...
+
     def tell(self, config: Config, value: float | None, status: Status) -> None:
         """Say how a config did.
 

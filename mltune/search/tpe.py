@@ -55,6 +55,12 @@ class TpeSearcher:
             self._add(config, TrialState.RUNNING, None)
         return config
 
+    def avoid(self, config: Config) -> None:
+        """Take a config for one that was asked for here."""
+        if config in self._unseen:
+            self._unseen.see(config)
+            self._add(config, TrialState.RUNNING, None)
+
     def tell(self, config: Config, value: float | None, status: Status) -> None:
         """Tell the study; a failure becomes a failed trial."""
         check_answer(value, status)

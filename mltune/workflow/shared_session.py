@@ -11,6 +11,7 @@ import math
 import time
 from collections import Counter, deque
 from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 
 from mltune.record import Status
@@ -19,6 +20,7 @@ from mltune.record.run_info import RunInfo
 from mltune.record.store import Store
 from mltune.runner import Runner
 from mltune.search import Searcher
+from mltune.space.config import Config
 from mltune.workflow.finale import FINAL
 from mltune.workflow.gauge import Gauge
 from mltune.workflow.leader_rounds import LeaderRounds, contenders
@@ -65,11 +67,12 @@ class SharedSession:
         self._problems = info.problems
         self._gauge = Gauge(runner, info.objective)
         self._ahead: deque[Trial] = deque()
-        self._counts: Counts = board.counts()
+        self._thought: Config | None = None
+        self._counts = board.counts()
         self._used_up = False  # the space, as far as this process can see
         self._has_device = self._waits = False
         self._looked = -math.inf
-        self._heard = self._heard_before = 0
+        self._heard = self._heard_before = self._begun = 0
         self._lowest = math.inf
         self._failures: Counter[str] = Counter()
         self._started = time.monotonic()
@@ -86,23 +89,24 @@ class SharedSession:
         self._hear()
         self._heard_before = self._heard
         self._show(self._progress())
-        while not self._counts.concluded and time.monotonic() < end:
-            try:
-                if self._step():
-                    return True
-            except LeaseLostError as error:
-                self._note(str(error))
-                self._has_device = False
-            if self._hear():
-                self._show(self._progress())
+        with ThreadPoolExecutor(1) as thinker:
+            while not self._counts.concluded and time.monotonic() < end:
+                try:
+                    if self._step(thinker):
+                        return True
+                except LeaseLostError as error:
+                    self._note(str(error))
+                    self._has_device = False
+                if self._hear():
+                    self._show(self._progress())
         return False
 
-    def _step(self) -> bool:
+    def _step(self, thinker: Executor) -> bool:
         """Do what is to be done next; say whether that concluded the run."""
         if not self._has_device and not self._take_device():
             time.sleep(_WAIT_SECONDS)
         elif (trial := self._next()) is not None:
-            self._measure(trial)
+            self._measure(trial, thinker)
         elif self._is_searched and self._board.take_leaders():
             self._measure_leaders()
             return True
@@ -131,17 +135,20 @@ class SharedSession:
 
     def _hear(self) -> bool:
         """Tell the searcher what was found anywhere; say whether there was anything new."""
-        news = self._board.finished_after(self._heard)
-        self._heard += len(news)
-        for finished in news:
+        news = self._board.news(self._heard, self._begun)
+        self._counts = news.counts
+        for finished in news.finished:
             if finished.value is not None or finished.status is not Status.OK:
                 self._searcher.tell(finished.config, finished.value, finished.status)
             if finished.value is not None:
                 self._lowest = min(finished.value, self._lowest)
             elif finished.status is not Status.OK:
                 self._failures[finished.status.value] += 1
-        self._counts = self._board.counts()
-        return bool(news)
+        for config in news.begun:
+            self._searcher.avoid(config)
+        self._heard += len(news.finished)
+        self._begun = self._counts.claimed
+        return bool(news.finished)
 
     def _next(self) -> Trial | None:
         """Return a trial that this process holds; None if there is none to be had now."""
@@ -169,7 +176,8 @@ class SharedSession:
             left = self._counts.budget - self._counts.claimed
             if left <= 0 or len(self._ahead) >= min(1 + self._runner.ahead, max(1, left // 4)):
                 return
-            config = self._searcher.ask()
+            config = self._thought or self._searcher.ask()
+            self._thought = None
             self._used_up = config is None
             if config is None:
                 return
@@ -181,12 +189,19 @@ class SharedSession:
             self._runner.prepare(self._problems[0], config)
             self._ahead.append(Trial(number, config, ()))
 
-    def _measure(self, trial: Trial) -> None:
+    def _measure(self, trial: Trial, thinker: Executor) -> None:
+        """Measure a trial, and may think of a later one meanwhile, as `Session` does."""
+        left = self._counts.budget - self._counts.claimed
+        may_think = self._ahead and left > 0 and self._runner.device.kind != "cpu"
+        thought = thinker.submit(self._searcher.ask) if may_think else None
         try:
             whole = measure_trial(trial, self._problems, self._gauge, self._board.add)
         except LeaseLostError:
             self._board.drop(trial.number)
             raise
+        finally:
+            if thought is not None:
+                self._thought = thought.result()
         failure = whole.failure
         status = failure.status if failure else Status.OK
         self._board.finish(trial.number, whole.value_by(self._gauge.worth), status)

@@ -148,6 +148,9 @@ class ListSearcher:
         """Return the next one."""
         return self._configs.pop(0) if self._configs else None
 
+    def avoid(self, config: Config) -> None:
+        """Nothing is tried elsewhere."""
+
     def tell(self, config: Config, value: float | None, status: Status) -> None:
         """Learn nothing."""
 

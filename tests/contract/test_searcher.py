@@ -84,6 +84,21 @@ def test_a_resumed_search_repeats_itself(name: str) -> None:
     assert rests[0] == rests[1]
 
 
+def test_what_is_tried_elsewhere_is_not_proposed_and_may_be_told(name: str) -> None:
+    searcher = SEARCHERS[name](SPACE, 0)
+    elsewhere = list(SPACE)[:12]
+    for config in elsewhere:
+        searcher.avoid(config)
+    early = asked(searcher, 15)
+    for config in elsewhere:
+        searcher.tell(config, *answer(config))
+    searcher.avoid(Config.of({"other": 1}))
+    late = asked(searcher, SPACE.size)
+
+    assert len(early) + len(late) == SPACE.size - 12
+    assert set(elsewhere).isdisjoint([*early, *late])
+
+
 def test_several_can_be_asked_before_the_first_is_told(name: str) -> None:
     searcher = SEARCHERS[name](SPACE, 0)
     seen = set(asked(searcher, 12))

@@ -72,10 +72,14 @@ def test_all_are_told_how_a_trial_did(board: NewBoard) -> None:
     one.finish(1, -3.5, Status.OK)
     one.finish(0, None, Status.TIMEOUT)
 
-    first, second = other.finished_after(0)
+    assert other.claim(config(2)) == 2
+
+    assert one.news(0, 0).begun == (config(2),)
+    assert one.news(0, 3).begun == ()
+    first, second = other.news(0, 0).finished
     assert (first.number, first.config, first.value) == (1, config(1), -3.5)
     assert (second.number, second.value, second.status) == (0, None, Status.TIMEOUT)
-    assert other.finished_after(1) == [second]
+    assert other.news(1, 0).finished == (second,)
     assert other.counts().finished == 2
 
 

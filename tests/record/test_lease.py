@@ -29,14 +29,14 @@ def test_only_one_holds_a_lease_until_it_is_given_back(connection: Connection) -
     assert lease.take(connection, "device", "one", 60)
     lease.give_back(connection, "one")
     assert lease.take(connection, "device", "another", 60)
-    assert not lease.keep(connection, "device", "one", 60)
+    assert not lease.keep(connection, ["device"], "one", 60)
 
 
 def test_a_lease_that_is_not_renewed_runs_out(connection: Connection) -> None:
     assert lease.take(connection, "device", "one", -1)
     lease.renew(connection, "one", 60)
     assert not lease.take(connection, "device", "another", 60)
-    assert lease.keep(connection, "device", "one", -1)
+    assert lease.keep(connection, ["device"], "one", -1)
     assert lease.take(connection, "device", "another", 60)
 
 

@@ -1,0 +1,134 @@
+"""How many measurements a second one PostgreSQL takes, and from how many workers.
+
+    python -m tests.benchmarks.worker_load --workers 1,2,4,8,16,50,100,200 --seconds 20
+
+Starts a PostgreSQL of its own (Debian's `postgresql`; with --flush it flushes every commit to the
+disk, as one in use does), and forks that many simulated workers for each line: the whole session
+with leases, claims and answers to a searcher, on replayed measurements that take --pause seconds.
+Latency is that of one call of the board: of a claim (one a trial), of an added measurement (one a
+size) and of a finished trial.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from mltune.record import Measurement, Status
+from mltune.record.board import Board
+from mltune.space.config import Config
+from tests import postgres, simulated
+
+_CONFIGS = 4096
+_CALLS = ("claim", "add", "finish")
+_COLUMNS = (
+    *("workers", "trials", "seconds", "trials/s", "measurements/s"),
+    *(f"{call} ms: p50, p99" for call in _CALLS),
+)
+
+
+class Timed(Board):
+    """A board that notes how long its calls take."""
+
+    def __init__(self, board: Board, calls: dict[str, list[float]]) -> None:
+        self.__dict__.update(board.__dict__)
+        self._calls = calls
+
+    def claim(self, config: Config) -> int | None:
+        with self._timed("claim"):
+            return super().claim(config)
+
+    def add(self, measurement: Measurement) -> Measurement:
+        with self._timed("add"):
+            return super().add(measurement)
+
+    def finish(self, number: int, value: float | None, status: Status) -> None:
+        with self._timed("finish"):
+            super().finish(number, value, status)
+
+    @contextmanager
+    def _timed(self, name: str) -> Iterator[None]:
+        began = time.perf_counter()
+        yield
+        self._calls[name].append(time.perf_counter() - began)
+
+
+def main() -> int:
+    """Print a line for each number of workers."""
+    options = _options()
+    bin_folder = postgres.programs()
+    if bin_folder is None:
+        print("there is no PostgreSQL (Debian: postgresql)", file=sys.stderr)
+        return 2
+    print(f"| {' | '.join(_COLUMNS)} |\n{'|---' * len(_COLUMNS)}|")
+    for workers in options.workers:
+        with postgres.server(bin_folder, flush=options.flush) as server:
+            print(_line(server.url.render_as_string(hide_password=False), workers, options))
+    return 0
+
+
+def _line(url: str, workers: int, options: argparse.Namespace) -> str:
+    study = simulated.begin(url, _CONFIGS, options.sizes)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+
+        def work(device: int) -> None:
+            calls: dict[str, list[float]] = defaultdict(list)
+            began = time.time()
+            simulated.take_part(
+                study,
+                f"simulated {device}",
+                options.pause,
+                lambda board: Timed(board, calls),
+                time_limit_seconds=options.seconds,
+            )
+            answer = {"began": began, "ended": time.time(), "calls": calls}
+            (folder / str(device)).write_text(json.dumps(answer))
+
+        numbers = [simulated.fork(partial(work, device)) for device in range(workers)]
+        failed = sum(not simulated.ended_well(number) for number in numbers)
+        if failed:
+            return f"| {workers} | {failed} workers failed |"
+        answers = [json.loads(path.read_text()) for path in folder.iterdir()]
+    seconds = max(a["ended"] for a in answers) - min(a["began"] for a in answers)
+    calls = {
+        name: [each for answer in answers for each in answer["calls"].get(name, ())]
+        for name in _CALLS
+    }
+    trials = len(calls["finish"])
+    cells = [str(workers), str(trials), f"{seconds:.1f}", f"{trials / seconds:.0f}"]
+    cells.append(f"{len(calls['add']) / seconds:.0f}")
+    cells += [_percentiles(times) for times in calls.values()]
+    return f"| {' | '.join(cells)} |"
+
+
+def _percentiles(times: list[float]) -> str:
+    cuts = statistics.quantiles(times, n=100)
+    return f"{1e3 * cuts[49]:.1f}, {1e3 * cuts[98]:.1f}"
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument(
+        "--workers",
+        type=lambda words: [int(word) for word in words.split(",")],
+        default=[1, 2, 4, 8, 16, 50, 100, 200],
+    )
+    parser.add_argument("--seconds", type=float, default=20, help="for each line")
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds of a measurement")
+    parser.add_argument("--sizes", type=int, default=2, help="measurements of a trial")
+    parser.add_argument("--flush", action="store_true")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
