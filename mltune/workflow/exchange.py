@@ -18,6 +18,7 @@ from mltune.kernel.tiled.parameters import RULES
 from mltune.problem import Contraction, Size, merge_sizes, problem_type_name
 from mltune.protocol import parse_protocol
 from mltune.protocol.logic import parse_logic
+from mltune.protocol.logic_text import logic_text
 from mltune.protocol.space_text import space_of_configs
 from mltune.record.bundle import FORMAT as BUNDLE_FORMAT
 from mltune.record.bundle import read_bundle, unpack, write_bundle
@@ -30,10 +31,12 @@ from mltune.space.load import parse_space
 from mltune.space.t1 import SECTION as T1_SECTION
 from mltune.space.t1 import from_t1, to_t1
 from mltune.space.yaml_document import parse_document
+from mltune.workflow.finale import choose
 from mltune.workflow.recordings import read_any
 
 NO_LICENCE = "not stated"
 IMPORTED = Path("imported")
+TILED = "tiled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +225,22 @@ def _run_to_kernels(job: _Job) -> Result:
     return _kernel_files(read_kept(kept, str(job.source)), job.out)
 
 
+def _run_to_logic(job: _Job) -> Result:
+    with Run.open(job.source) as run:
+        info, measurements = run.info, run.store.measurements()
+    best = [choice.best for choice in choose(measurements).values()]
+    known = [row for row in best if row.family == TILED]
+    fastest = [(row.problem.size, row.config, gflops) for row in known if (gflops := row.gflops)]
+    if not fastest:
+        raise UsageError(f"{job.source}: no kernel of the family '{TILED}' was the fastest")
+    files = _written(job.out, logic_text(info.contraction, fastest, info.device.name))
+    notes = [f"{job.source}: alpha = {info.alpha}, beta = {info.beta} are not in it"]
+    if len(known) < len(best):
+        lost = len(best) - len(known)
+        notes.append(f"{job.source}: {lost} sizes are not in it, whose kernels are no '{TILED}'")
+    return files, notes, f"mltune convert {job.out} --to space -o space.yaml"
+
+
 def _kernels_to_kernels(job: _Job) -> Result:
     return _kernel_files(read_files([job.source]), job.out)
 
@@ -270,7 +289,11 @@ def _level(configs: Sequence[Config]) -> list[Config]:
     names = {name for config in configs for name in config}
     defaults = {name: RULES[name].default for name in names}
     filled = {name: value for name, value in defaults.items() if value is not None}
-    return [Config.of({**filled, **config}) for config in configs]
+    levelled = [{**filled, **config} for config in configs]
+    for config in levelled:
+        if config.get("local_pad_b") == RULES["local_pad_b"].default:  # as the other one
+            config["local_pad_b"] = config["local_pad"]
+    return [Config.of(config) for config in levelled]
 
 
 def _t1_to_space(job: _Job) -> Result:
@@ -301,7 +324,13 @@ def _sizes_text(job: _Job, contraction: Contraction, sizes: Sequence[Size]) -> s
 
 _RECORDING_TARGETS = {form: _recording_to(form) for form in ("t4", "kernel-tuner", "csv")}
 _RUN = _Kind(
-    "a run", {"bundle": _run_to_bundle, **_RECORDING_TARGETS, "gemmbench": _run_to_kernels}
+    "a run",
+    {
+        "bundle": _run_to_bundle,
+        **_RECORDING_TARGETS,
+        "logic": _run_to_logic,
+        "gemmbench": _run_to_kernels,
+    },
 )
 _BUNDLE = _Kind("a bundle of mltune", {"run": _bundle_to_run})
 _RECORDING = _Kind("a tuner's record", _RECORDING_TARGETS)

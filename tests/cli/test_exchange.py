@@ -96,6 +96,20 @@ def test_the_solutions_of_library_logic_become_a_space(mltune: Command, tmp_path
     assert "work_group_0: {values: [8]}" in out.read_text()
 
 
+def test_a_run_becomes_library_logic_and_that_a_space(
+    mltune: Command, finished_run: Path, tmp_path: Path
+) -> None:
+    logic, space = tmp_path / "logic.yaml", tmp_path / "space.yaml"
+    made = mltune("convert", finished_run, "--to", "logic", "-o", logic)
+
+    assert made.code == 0
+    assert "alpha = 1.0, beta = 0.0 are not in it" in made.err
+    assert mltune("import", logic, "-o", tmp_path).code == 0
+    assert "16,16,16,1\n" in (tmp_path / "logic.csv").read_text()
+    assert mltune("convert", logic, "--to", "space", "-o", space).code == 0
+    assert "depth_u: {values: [8]}" in space.read_text()
+
+
 @pytest.mark.parametrize(
     ("asked", "words"),
     [

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from mltune.errors import UsageError
-from mltune.problem import Size, problem_type_name
+from mltune.kernel.families import FAMILIES
+from mltune.problem import Size, parse_problem_type, problem_type_name
 from mltune.protocol.logic import parse_logic
+from mltune.protocol.logic_text import logic_text
+from mltune.space import Config
 
 TEXT = """\
 - {MinimumRequiredVersion: 4.2.0}
@@ -52,6 +55,50 @@ def test_batches_make_a_batched_problem() -> None:
 
     assert problem_type_name(logic.contraction) == "sgemm_nt_batched"
     assert Size((64, 128, 256, 7)) in logic.sizes
+
+
+WIDE: dict[str, int | str] = {
+    "work_group_0": 16, "work_group_1": 8, "thread_tile_0": 8, "thread_tile_1": 6, "depth_u": 12,
+    "vector_width": 4, "prefetch_global_read": 1, "local_pad": 2, "loop_unroll": 2,
+    "work_group_mapping": 8, "multiply_add": "expr", "vector_access": "vload",
+}  # fmt: skip
+MORE: list[dict[str, int | str]] = [
+    {},
+    {"local_buffers": 2, "local_split_u": 2, "prefetch_local_read": 1, "local_pad_b": 5},
+    {"multiply_add": "mad", "vector_width_b": 2, "wave_lanes_0": 4, "wave_lanes_1": 8},
+    {"global_to_local": "async", "local_buffers": 3, "local_pad": 4, "prefetch_global_read": 0},
+    {"prefetch_global_read": 0, "max_registers": 64, "global_read_vector_width": 2},
+]
+
+
+@pytest.mark.parametrize("more", MORE)
+def test_what_is_written_reads_back_to_the_same_kernel(more: dict[str, int | str]) -> None:
+    contraction = parse_problem_type("sgemm_nt")
+    config = Config.of({**WIDE, **more})
+    text = logic_text(contraction, [((96, 64, 32), config, 12.5)], "a board")
+    back = parse_logic(text, "logic.yaml")
+
+    def source(of: Config) -> str:
+        kernel = FAMILIES["tiled"].generate(contraction, of)
+        return kernel.source.replace(kernel.name, "")
+
+    assert (back.contraction, back.notes) == (contraction, ())
+    assert back.sizes == (Size((96, 64, 32)),)
+    assert source(back.configs[0]) == source(config)
+
+
+@pytest.mark.parametrize("name", ["sgemm_nn_batched", "zgemm_ct", "dgemm_tn", "hgemm_nn"])
+def test_every_column_major_gemm_can_be_written(name: str) -> None:
+    contraction = parse_problem_type(name)
+    batch = (3,) if "batched" in name else ()
+    text = logic_text(contraction, [((8, 4, 2, *batch), Config.of(WIDE), 1.0)], "a board")
+
+    assert parse_logic(text, "logic.yaml").contraction == contraction
+
+
+def test_other_problem_types_are_refused() -> None:
+    with pytest.raises(UsageError, match="sgemm_nn_row is no column-major GEMM"):
+        logic_text(parse_problem_type("sgemm_nn_row"), [((1, 1, 1), Config.of(WIDE), 1.0)], "x")
 
 
 @pytest.mark.parametrize(
