@@ -12,9 +12,9 @@ from mltune.report.plot import picture, text
 COLOURS = ("#0063a3", "#e69f00", "#2fb58c", "#b34700", "#d98cb3", "#5b3f94", "#8ccdf5", "#f0e442")
 """Of the bars, as the page's style has them as k0 to k7."""
 
-_WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 640, 150, 16, 10, 40
+_WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 440, 124, 14, 10, 40
 _BAR, _GAP = 13, 9
-_CHARACTERS = 22  # of a group's name
+_CHARACTERS = 17  # of a group's name
 _STYLE = """
 text { font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #5a6675 }
 .grid { stroke: #dfe4ea } .axis, .spread { stroke: #1b2430 } .paper { fill: #fff }
@@ -74,7 +74,7 @@ def _draw(experiments: Sequence[Experiment], title: str) -> tuple[Markup, float]
     groups, series = _arranged(experiments)
     by_place = {(one.label, one.problem.label): one for one in experiments}
     tallest = [(one.mean or 0.0) + (one.deviation or 0.0) for one in experiments]
-    axis = Axis.around("GFLOP/s, mean and standard deviation of the repetitions", tallest)
+    axis = Axis.around("GFLOP/s, mean and standard deviation", tallest)
     step = _BAR * len(series) + _GAP
     floor = _TOP + step * len(groups)
     parts: list[str] = []

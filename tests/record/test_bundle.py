@@ -5,25 +5,26 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mltune.errors import UsageError
+from mltune.record import Measurement, Status
 from mltune.record.bundle import read_bundle, unpack, write_bundle
 from mltune.record.run import Run
-from mltune.resources import data_folder
-
-SHIPPED = min(data_folder("runs").glob("*sgemm*/measurements.csv.gz")).parent
+from mltune.record.run_info import RunInfo
 
 
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The first rows of the run that ships."""
-    folder = tmp_path_factory.mktemp("small")
-    with Run.open(SHIPPED) as run:
-        unpack(run.info, run.store.measurements()[:50], folder)
+@pytest.fixture
+def small(tmp_path: Path, info: RunInfo, make: Callable[..., Measurement]) -> Path:
+    """A run of three rows."""
+    folder = tmp_path / "small"
+    with Run.create(folder, replace(info, kernels='[{"name": "mine"}]')) as run:
+        for number, status in enumerate((Status.OK, Status.CRASHED, Status.OK)):
+            run.store.add(make(trial=number, status=status, message="" if number != 1 else "é\n"))
     return folder
 
 
