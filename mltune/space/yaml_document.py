@@ -109,6 +109,8 @@ def read_text(path: Path) -> str:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: is no UTF-8 text (byte {error.start})") from error
+    except ValueError as error:  # a path that no system can have
+        raise UsageError(f"{path}: cannot be read: {error}") from error
 
 
 def parse_document(text: str, name: str) -> Item:

@@ -1,9 +1,10 @@
 """Which config is the fastest for each size, from the leaders' interleaved measurements.
 
-All rounds of a config on a size are taken together; its time is the median of all their samples,
-with a 95 % confidence interval. A config cannot be told apart from the fastest one if their
-intervals meet. Of those that cannot, and whose medians are within 1 % of the fastest, the one is
-chosen that is fastest over all sizes, and of equals the one that was tried first.
+The rounds of a config on a size are taken together, but for those that took clearly longer than
+its fastest one: what was in their way was not the config. Its time is the median of all their
+samples, with a 95 % confidence interval. A config cannot be told apart from the fastest one if
+their intervals meet. Of those that cannot, and whose medians are within 1 % of the fastest, the
+one is chosen that is fastest over all sizes, and of equals the one that was tried first.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from mltune.problem import Problem
 from mltune.record import Measurement
 from mltune.runner.timing import median_interval
 from mltune.space import Config
+from mltune.workflow.steady import BLURRED
 from mltune.workflow.trials import best_by_problem
 
 CLOSE = 0.01
@@ -68,14 +70,16 @@ def _choice(candidates: list[Measurement], overall: Mapping[Config, float]) -> C
 
 
 def _pooled(rows: Iterable[Measurement]) -> dict[Problem, dict[Config, Measurement]]:
-    """Take the rounds of each config on each size together; one failed round disqualifies."""
+    """Take the rounds of each config on each size together; one that failed disqualifies."""
     cells: dict[tuple[Problem, Config], list[Measurement]] = defaultdict(list)
     for row in rows:
         cells[row.problem, row.config].append(row)
     pooled: dict[Problem, dict[Config, Measurement]] = defaultdict(dict)
     for (problem, config), rounds in cells.items():
         if all(one.seconds for one in rounds):
-            samples = tuple(second for one in rounds for second in one.seconds)
+            limit = (1 + BLURRED) * min(map(_median, rounds))
+            alike = [one for one in rounds if _median(one) <= limit]
+            samples = tuple(second for one in alike for second in one.seconds)
             pooled[problem][config] = replace(rounds[0], seconds=samples)
     return pooled
 

@@ -19,6 +19,7 @@ import hashlib
 import io
 import json
 import random
+import shutil
 import signal
 import sys
 import tempfile
@@ -36,17 +37,22 @@ from mltune.cost_model import fit, load, save
 from mltune.cost_model.io import FOREST, MANIFEST, _forest
 from mltune.errors import MltuneError, UsageError
 from mltune.kernel.build_options import check_build_options
+from mltune.kernel.handwritten.read import read_files
 from mltune.kernel.name import parse_kernel_name
 from mltune.problem import Contraction, parse_problem_type
 from mltune.problem.size_file import read_size_file
 from mltune.problem.sizes import parse_sizes
+from mltune.protocol import parse_protocol
+from mltune.protocol.logic import parse_logic
+from mltune.record.bundle import read_bundle, write_bundle
 from mltune.record.carve import carve
 from mltune.record.csv import read_measurements
 from mltune.record.csv_table import read_table, write_table
 from mltune.record.database import file_url, read_url
 from mltune.record.foreign import read_recording
+from mltune.record.foreign.text import read_text
 from mltune.record.row import from_row, to_row
-from mltune.record.run import read_info
+from mltune.record.run import INFO_NAME, TABLE_NAME, Run, read_info, write_info
 from mltune.record.store import Store
 from mltune.resources import data_folder
 from mltune.selector.json import read_selector
@@ -294,6 +300,15 @@ def make_targets(folder: Path) -> list[Target]:
         archive = {name: packed.read(name) for name in packed.namelist()}
     # Without a checksum the values themselves are looked at.
     cells = json.dumps({"id": 7, **to_row(rows[0]), "checksum": ""}).encode()
+    (folder / "small").mkdir()
+    write_table(rows, folder / "small" / TABLE_NAME)
+    write_info(read_info(_RECORDED), folder / "small" / INFO_NAME)
+    with Run.open(folder / "small") as run:
+        write_bundle(run, "CC0", folder / "bundle.json.gz")
+    bundle = (folder / "bundle.json.gz").read_bytes()
+    kernels = data_folder("spaces") / "handwritten"
+    shutil.copytree(kernels, folder / "kernels")
+    description = (kernels / "sgemm_nt_1x1.json").read_bytes()
     spaces = [path.read_bytes() for path in sorted(data_folder("spaces").glob("*.yaml"))]
     selector = (_ROOT / "tests" / "golden" / "selector" / "small.json").read_bytes()
 
@@ -337,6 +352,15 @@ def make_targets(folder: Path) -> list[Target]:
                _as_text(read_url)),
         Target("Kernel Tuner's cache", file("cache.json"), [_CACHE], read_recording),
         Target("T4 results", file("t4.json"), [_T4], read_recording),
+        Target("CLBlast's results", file("clblast.json"), [_CLBLAST], read_recording),
+        Target("bundle of a run", file("bundle.json"), [gzip.decompress(bundle)], _read_bundle,
+               weight=3),
+        Target("Tensile's protocol", file("protocol.yaml"),
+               [(data_folder("spaces") / "protocols" / "seven-steps.yaml").read_bytes()],
+               _as_yaml(parse_protocol), weight=5),
+        Target("Tensile's logic", file("logic.yaml"), [_LOGIC], _as_yaml(parse_logic), weight=5),
+        Target("hand-written kernel", file("kernels/sgemm_nt_1x1.json"), [description],
+               lambda path: read_files([path])),
         Target("selector", file("selector.json"), [selector], read_selector),
         Target("cost model", file("model/model.json"), [manifest], of_folder(load)),
         Target("trees of a cost model", file("forest.npz"), [forest], _read_forest, weight=2),
@@ -369,6 +393,30 @@ _CACHE = (
     b'"2,b": {"x": 2, "way": "b", "time": "CompilationFailedConfig"},\n'
     b'"4,b": {"x": 4, "way": "b", "__error__": "RuntimeFailedConfig"}\n}}'
 )
+_CLBLAST = json.dumps(
+    {
+        "kernel_family": "xgemm_1",
+        "precision": "32",
+        "arg_m": "1024",
+        "device_name": "Board",
+        "results": [
+            {"kernel": "Xgemm", "time": 2.5, "parameters": {"KWG": 32, "MWG": 64}},
+            {"kernel": "Xgemm", "time": -1.0, "parameters": {"KWG": 16, "MWG": 64}},
+        ],
+    }
+).encode()
+_LOGIC = b"""- {MinimumRequiredVersion: 4.2.0}
+- vega10
+- gfx900
+- [Device 6860]
+- {OperationType: GEMM, DataType: 0, TransposeA: false, TransposeB: true, UseBeta: true}
+- - {SolutionIndex: 0, WorkGroup: [16, 16, 1], ThreadTile: [4, 8], DepthU: 8, VectorWidth: 4}
+  - {SolutionIndex: 1, WorkGroup: [16, 8, 2], ThreadTile: [4, 4], DepthU: 16, GlobalSplitU: 4}
+- [2, 3, 0, 1]
+- - - [64, 128, 1, 256]
+    - [0, 4321.5]
+- null
+"""
 _T4 = json.dumps(
     {
         "metadata": {"timeunit": "microseconds"},
@@ -397,6 +445,19 @@ def _zipped(archive: dict[str, bytes], name: str, data: bytes) -> bytes:
         for member, whole in archive.items():
             file.writestr(member, data if member == name else whole)
     return packed.getvalue()
+
+
+def _as_yaml(parse: Callable[[str, str], object]) -> Callable[[Path], object]:
+    """A reader of a text that is given its file's name, for messages."""
+    return lambda path: parse(read_text(path)[0], path.name)
+
+
+def _read_bundle(path: Path) -> object:
+    try:
+        data = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        raise UsageError("no JSON") from None
+    return read_bundle(data)
 
 
 def _read_store(path: Path) -> object:

@@ -109,7 +109,12 @@ def _source(item: Item, fields: Mapping[str, Item], folder: Path | None) -> str:
         return fields["source"].text("'source'")
     if "file" not in fields or folder is None:
         raise UsageError(f"{item.where}: lacks the key 'file'")
-    return read_text(folder / fields["file"].text("'file'"))
+    file = Path(fields["file"].text("'file'"))
+    if file.is_absolute() or ".." in file.parts:
+        raise UsageError(
+            f"{fields['file'].where}: 'file' must lie beside its description, got '{file}'"
+        )
+    return read_text(folder / file)
 
 
 def _text(fields: Mapping[str, Item], key: str, default: str) -> str:

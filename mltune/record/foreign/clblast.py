@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,7 +35,7 @@ def _row(where: str, value: Any) -> Row | str:
     time: Any = value.get("time")
     if not isinstance(parameters, Mapping) or not parameters:
         return f"{where}: must have 'parameters'"
-    if type(time) not in (int, float) or not math.isfinite(time):
+    if type(time) not in (int, float) or not abs(time) <= sys.float_info.max:
         return f"{where}: 'time' must be a number of milliseconds, got {time!r:.80}"
     # One that failed has no time, or the time of nothing.
     if time <= 0:
