@@ -72,6 +72,17 @@ static inline void copy_chunk(__local LOCAL *to, const __global LOCAL *from, con
                  :: "r"((uint)to), "l"(from), "r"(bytes) : "memory");
 }
 
+/* The same for one element, which is zero if it is not `there`. Half has too few bytes for that. */
+static inline void copy_element(__local LOCAL *to, const __global LOCAL *from, const bool there)
+{
+#if 4 >= 4
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                 :: "r"((uint)to), "l"(from), "r"(there ? 4 : 0) : "memory");
+#else
+    *to = there ? *from : (LOCAL)0;
+#endif
+}
+
 /* Copies between two COMMITs are a group; AWAIT(n) waits for all groups but the youngest n. */
 #define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
 #define AWAIT(n) asm volatile("cp.async.wait_group %0;" :: "n"(n) : "memory")
@@ -140,9 +151,10 @@ static inline void copy_a(__local LOCAL *tile, const __global LOCAL *a, const ul
             copy_chunk(to, inside > 0 ? a + along + row * ld_a : a,
                        min(inside, (uint)CHUNK) * (uint)sizeof(LOCAL));
         } else {
-#pragma unroll 1
+#pragma unroll
             for (uint e = 0; e < CHUNK; ++e)
-                to[e] = e < inside ? a[(along + e) * step_a + row * ld_a] : (LOCAL)0;
+                copy_element(to + e, e < inside ? a + (along + e) * step_a + row * ld_a : a,
+                             e < inside);
         }
     }
 }
@@ -195,9 +207,10 @@ static inline void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ul
             copy_chunk(to, inside > 0 ? b + along + row * ld_b : b,
                        min(inside, (uint)CHUNK) * (uint)sizeof(LOCAL));
         } else {
-#pragma unroll 1
+#pragma unroll
             for (uint e = 0; e < CHUNK; ++e)
-                to[e] = e < inside ? b[(along + e) * step_b + row * ld_b] : (LOCAL)0;
+                copy_element(to + e, e < inside ? b + (along + e) * step_b + row * ld_b : b,
+                             e < inside);
         }
     }
 }

@@ -94,6 +94,7 @@ class MmaFamily:
         names: dict[str, str | int] = {
             "shape": instruction.shape,
             "terms": instruction.terms,
+            "bytes": instruction.bytes,
             "operand": instruction.operand,
             "result": instruction.result,
         }
@@ -101,8 +102,7 @@ class MmaFamily:
         fragments = "fragments_matrices.cl" if instruction.by_matrix else "fragments_lanes.cl"
         few = _FEW_TERMS if instruction.splits > 1 else 0
         return (
-            *(_text(self._instructions / file) for file in instructions),
-            _text(self._instructions / "multiply.cl", **names),
+            *(_text(self._instructions / f, **names) for f in (*instructions, "multiply.cl")),
             *(_text(_FOLDER / "operand.cl", X=x.upper(), x=x) for x in "ab"),
             *(_text(_FOLDER / fragments, X=x.upper(), x=x) for x in "ab"),
             _text(

@@ -46,9 +46,10 @@ static inline void copy_$x(__local LOCAL *tile, const __global LOCAL *$x, const 
             copy_chunk(to, inside > 0 ? $x + along + row * ld_$x : $x,
                        min(inside, (uint)CHUNK) * (uint)sizeof(LOCAL));
         } else {
-#pragma unroll 1
+#pragma unroll
             for (uint e = 0; e < CHUNK; ++e)
-                to[e] = e < inside ? $x[(along + e) * step_$x + row * ld_$x] : (LOCAL)0;
+                copy_element(to + e, e < inside ? $x + (along + e) * step_$x + row * ld_$x : $x,
+                             e < inside);
         }
     }
 }

@@ -9,5 +9,10 @@ static inline void copy_chunk(__local LOCAL *to, const __global LOCAL *from, con
         to[e] = e * sizeof(LOCAL) < bytes ? from[e] : (LOCAL)0;
 }
 
+static inline void copy_element(__local LOCAL *to, const __global LOCAL *from, const bool there)
+{
+    *to = there ? *from : (LOCAL)0;
+}
+
 #define COMMIT()
 #define AWAIT(n)
