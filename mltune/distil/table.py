@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -24,6 +24,10 @@ UNSAFE = (Status.WRONG_RESULT, Status.CRASHED)
 
 MISSING_FACTOR = 10.0
 """A kernel without a time on a size counts as this many times slower than the best one there."""
+
+
+LEAST_MET = 0.5
+"""A size that a smaller share of the kernels met than of the best known size is left out."""
 
 
 class Size(NamedTuple):
@@ -118,7 +122,9 @@ class TimeTable:
         Where leaders were measured side by side in a final round, only they are kept, and a
         final time beats one from the search: the fastest of many noisy search times is fast by
         luck. Several measurements of one cell become the median of their medians. A kernel that
-        once crashed or computed a wrong result is left out, and so is a size that nobody solved.
+        once crashed or computed a wrong result is left out, and so is a size that nobody solved,
+        or that fewer kernels met than most others, as where a run was cut short or one of several
+        runs had other sizes: what is not known would count as slow there.
 
         Raises:
             UsageError: when the rows mix problem types, devices or ways of measuring.
@@ -150,8 +156,11 @@ class TimeTable:
             raise NoCorrectConfigError(
                 f"time table: no kernel was right in {len(rows)} measurements"
             )
-        sizes = sorted({size for size, _ in times})
-        kernels = {name: _kernel(cells[size, name][0]) for size, name in times}
+        met = Counter(size for size, _ in cells)
+        most = max(met.values())
+        sizes = sorted({size for size, _ in times if met[size] >= most * LEAST_MET})
+        kept = set(sizes)
+        kernels = {n: _kernel(cells[size, n][0]) for size, n in times if size in kept}
         return cls(
             sizes=tuple(sizes),
             kernels=tuple(kernels.values()),

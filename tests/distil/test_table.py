@@ -153,3 +153,13 @@ def test_a_table_keeps_a_copy_that_nobody_can_change() -> None:
 
 def test_labels_leave_out_a_batch_of_one() -> None:
     assert (Size(1, 2, 3, 1).label, Size(1, 2, 3, 4).label) == ("1x2x3", "1x2x3x4")
+
+
+def test_a_size_that_most_kernels_never_met_is_left_out() -> None:
+    everywhere = [row(f"k{number}", 64, 1) for number in range(5)]
+    here = [row(f"k{number}", 8, 1) for number in range(2)]
+
+    table = TimeTable.from_measurements([*everywhere, *here])
+
+    assert table.sizes == (Size(64, 8, 8, 1),)
+    assert len(table.kernels) == 5
