@@ -156,7 +156,8 @@ class TimeTable:
             raise NoCorrectConfigError(
                 f"time table: no kernel was right in {len(rows)} measurements"
             )
-        met = Counter(size for size, _ in cells)
+        timed = {name for _, name in times}
+        met = Counter(size for size, name in cells if name in timed)
         most = max(met.values())
         sizes = sorted({size for size, _ in times if met[size] >= most * LEAST_MET})
         kept = set(sizes)
