@@ -15,7 +15,8 @@ def load(path: str | Path) -> TunedGemm:
     """Load a selector written by `mltune distil`, ready to choose and to launch kernels.
 
     Args:
-        path: a selector's JSON file, or the folder that holds one as `selector.json`.
+        path: a selector's JSON file, the folder that holds one as `selector.json`, or the name
+            of a pack that ships with mltune, such as `nvidia-h200/sgemm`.
 
     Raises:
         mltune.errors.UsageError: when there is no readable selector at `path`.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mltune.cli.output import print_json
 
-EXAMPLE = "mltune export models/nvidia-h200/sgemm_nn --lang c -o tuned-c"
+EXAMPLE = "mltune export nvidia-h200/sgemm --lang c -o tuned-c"
 _NEXT = {
     "c": "make -C {folder} && {folder}/example",
     "python": "pip install {folder}",
@@ -18,7 +18,12 @@ _NEXT = {
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     add = parser.add_argument
-    add("selector", type=Path, metavar="SELECTOR", help="what mltune distil wrote")
+    add(
+        "selector",
+        type=Path,
+        metavar="SELECTOR",
+        help="what mltune distil wrote, or a pack that ships: nvidia-h200/sgemm",
+    )
     add("--lang", required=True, metavar="LANGUAGE", help="c or python")
     add("-o", "--output", type=Path, required=True, metavar="DIR", help="the library's folder")
     add(

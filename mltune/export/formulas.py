@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,12 +28,24 @@ class Plan:
 
 
 def plan(formulas: Sequence[TimeFormula]) -> Plan:
-    """Write the formulas down with every count computed once."""
+    """Write the formulas down with every count computed once.
+
+    Waves are counted from waves of fewer slots where that is exact, ceil(ceil(x / a) / b) being
+    ceil(x / ab): a computer divides by 2 and 4 at once.
+    """
     counts: dict[str, Count] = {}
+    unit = math.gcd(*(waves.slots for formula in formulas for waves in formula.waves))
 
     def count(name: str, counted: str, part: int = 0) -> str:
         counts.setdefault(name, Count(name, counted, part))
         return name
+
+    def waves_of(shape: str, tiles: str, slots: int) -> str:
+        factor = next((factor for factor in (2, 3) if slots // unit % factor == 0), slots // unit)
+        if factor == 1:
+            return count(f"waves_{shape}_{slots}", tiles, slots)
+        fewer = waves_of(shape, tiles, slots // factor)
+        return count(f"waves_{shape}_{slots}", fewer, factor)
 
     times = []
     for formula in formulas:
@@ -43,8 +56,7 @@ def plan(formulas: Sequence[TimeFormula]) -> Plan:
         steps = count(f"steps_{formula.depth}", "k", formula.depth)
         terms = [(formula.tile_step, tiles)]
         for waves in formula.waves:
-            name = count(f"waves_{shape}_{waves.slots}", tiles, waves.slots)
-            terms.append((waves.step, name))
+            terms.append((waves.step, waves_of(shape, tiles, waves.slots)))
         each_step = _sum(formula.step, terms)
         once = _sum(formula.launch, [(formula.tile, tiles)])
         times.append(once if each_step == "0" else f"{once} + ({each_step}) * {steps}")

@@ -18,6 +18,7 @@ from mltune.problem.layout import memory_orders
 from mltune.runtime.launch import GemmError, GemmKernel, GemmType, Launcher
 from mltune.selector import Choice, Selector
 from mltune.selector.json import read_selector
+from mltune.selector.pack import find_selector
 
 _log = logging.getLogger(__name__)
 
@@ -117,12 +118,12 @@ class TunedGemm:
 
 
 def load(path: Path) -> TunedGemm:
-    """Load a selector's JSON file, or the folder that holds one as `selector.json`.
+    """Load a selector's JSON file, the folder that holds it, or a pack by its name.
 
     Raises:
         UsageError: when there is no readable selector, or its kernels cannot be written again.
     """
-    file = path / "selector.json" if path.is_dir() else path
+    file = find_selector(path)
     selector = read_selector(file)
     kernels = []
     for entry in selector.portfolio:

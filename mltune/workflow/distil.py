@@ -9,10 +9,11 @@ from typing import Any
 
 from mltune.distil import RegretRow, TimeTable, distil
 from mltune.selector import Selector, depth, leaves
+from mltune.selector.files import write_whole
 from mltune.selector.json import write_selector
+from mltune.selector.pack import SELECTOR_NAME
+from mltune.workflow.card import CARD_NAME, card
 from mltune.workflow.recorded import read_runs
-
-SELECTOR_NAME = "selector.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,16 +91,15 @@ def distil_runs(options: DistilOptions) -> DistilResult:
         compute_units=recorded.device.compute_units,
         conditions=recorded.conditions,
     )
-    path = selector_path(options.output or recorded.model_folder)
+    output = options.output or recorded.model_folder
+    path = output if output.suffix == ".json" else output / SELECTOR_NAME
     write_selector(distilled.selector, path)
+    if path != output:
+        text = card(distilled.selector, distilled.rows, output, options.runs)
+        write_whole(output / CARD_NAME, text.encode())
     return DistilResult(
         path=path, method=options.method, selector=distilled.selector, rows=distilled.rows
     )
-
-
-def selector_path(path: Path) -> Path:
-    """Return the file that a user means by a selector: a JSON file, or a folder that holds it."""
-    return path if path.suffix == ".json" else path / SELECTOR_NAME
 
 
 def best_rule(rows: Sequence[RegretRow]) -> str | None:

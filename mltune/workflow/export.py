@@ -14,8 +14,8 @@ from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
 from mltune.selector import Selector
 from mltune.selector.json import read_selector
+from mltune.selector.pack import find_selector
 from mltune.space.yaml_document import read_text
-from mltune.workflow.distil import selector_path
 
 COMPACT, FULL = "compact", "full"
 
@@ -64,7 +64,7 @@ def export_selector(
     if language not in WRITERS:
         raise UsageError(f"export: unknown language '{language}' (known: {', '.join(WRITERS)})")
     writer = _writer(language, layout, precompile, user_kernels)
-    loaded = read_selector(selector_path(selector))
+    loaded = read_selector(find_selector(selector))
     kernels, warnings = kernels_of(loaded)
     if folder.is_file():
         raise UsageError(f"{folder}: is a file; the library needs a folder")

@@ -43,7 +43,7 @@ def main() -> None:
     asked = [extents for extents in drawn if extents not in known]
     print(
         f"{len(table.sizes)} sizes, {len(table.kernels)} kernels, {recorded.device.name}; "
-        f"ns: median of 15 passes over {len(asked)} unseen sizes\n"
+        f"ns: median of 201 passes over {len(asked)} unseen sizes\n"
     )
     print(
         "| method | kernels | leaves | depth | geomean | 10th pct | worst | code bytes | "

@@ -1,0 +1,68 @@
+"""Packs: models/<device>/<problem type>/ with what was tuned for a device, shipped or the user's.
+
+A name such as `nvidia-h200/sgemm_nn` or `nvidia-h200/sgemm` (without transposes) means the pack
+that ships. A device without one gets that of the device whose name is most like its own.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from pathlib import Path
+
+from mltune.errors import UsageError
+from mltune.resources import data_folder
+
+SELECTOR_NAME = "selector.json"
+
+_log = logging.getLogger(__name__)
+
+
+def find_selector(given: Path) -> Path:
+    """Find the selector's file: `given` itself, in that folder, or in the pack of that name.
+
+    Raises:
+        UsageError: when `given` is of the form device/problem, and there is no pack for any
+            device with that problem.
+    """
+    if given.suffix == ".json":
+        return given
+    if not given.exists() and len(given.parts) == 2:
+        return find_pack(*given.parts, packs()) / SELECTOR_NAME
+    return given / SELECTOR_NAME
+
+
+def packs() -> tuple[Path, ...]:
+    """The folders of the packs that ship."""
+    return tuple(
+        sorted(path.parent for path in data_folder("models").glob(f"*/*/{SELECTOR_NAME}"))
+    )
+
+
+def find_pack(device: str, problem: str, known: Sequence[Path]) -> Path:
+    """The pack of a device for a problem type, or the nearest one with a warning.
+
+    Raises:
+        UsageError: when none is for this problem type.
+    """
+    exact = [pack for pack in known if pack.name in (problem, f"{problem}_nn")]
+    if not exact:
+        names = ", ".join(f"{pack.parent.name}/{pack.name}" for pack in known) or "none"
+        raise UsageError(f"{device}/{problem}: no such folder, and no such pack (packs: {names})")
+    nearest = max(exact, key=lambda pack: _likeness(device, pack.parent.name))
+    if nearest.parent.name != device:
+        _log.warning(
+            "%s/%s: there is no such pack; %s/%s is used, which was tuned for another device "
+            "(tune yours: mltune search --problem %s, then mltune distil)",
+            device,
+            problem,
+            nearest.parent.name,
+            nearest.name,
+            nearest.name,
+        )
+    return nearest
+
+
+def _likeness(device: str, other: str) -> float:
+    return SequenceMatcher(None, device.lower(), other).ratio()

@@ -1,0 +1,68 @@
+"""A pack's card: what was measured, when and on what, what the choice loses, and how to use it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from mltune.distil import RegretRow
+from mltune.problem import problem_type_name
+from mltune.selector import Selector
+
+CARD_NAME = "README.md"
+
+_CARD = """\
+# {problem} on {device}
+
+Which of {kernels} kernels is fastest for a size, and how long kernels take, as measured.
+
+| what | |
+|---|---|
+{conditions}
+
+Speed of the chosen kernel / best known, on {sizes} sizes, each judged by a fit without it:
+
+| rule | geomean | 10th pct | worst | at | within 5 % |
+|---|---|---|---|---|---|
+{rules}
+
+- `selector.json` chooses: {chooses}.
+- `model.json`, `forest.npz` and `candidates.json`, where they are, are the cost model, which
+  predicts the time of any kernel.
+
+```sh
+mltune export {folder} --lang c -o tuned-c
+```
+
+Made by `mltune distil {runs}`. Licence: that of mltune, Apache-2.0.
+"""
+
+
+def card(selector: Selector, rows: Sequence[RegretRow], folder: Path, runs: Sequence[Path]) -> str:
+    """Write the card of a selector in a folder."""
+    conditions = dict(selector.conditions)
+    problem = problem_type_name(selector.contraction)
+    return _CARD.format(
+        problem=problem,
+        device=conditions.get("device", "an unknown device"),
+        kernels=len(selector.portfolio),
+        conditions="\n".join(f"| {name} | {_cell(text)} |" for name, text in selector.conditions),
+        sizes=rows[0].regret.sizes if rows else 0,
+        rules="\n".join(_rule(row) for row in rows),
+        chooses="a map of the measured sizes, then "
+        + ("a formula for the time of each kernel" if selector.formulas else "a decision tree"),
+        folder=folder.as_posix(),
+        runs=" ".join(run.as_posix() for run in runs),
+    )
+
+
+def _rule(row: RegretRow) -> str:
+    regret = row.regret
+    return (
+        f"| {row.rule} | {regret.geomean:.4f} | {regret.p10:.4f} | {regret.worst:.4f} "
+        f"| {regret.worst_size} | {row.within_5_percent:.0%} |"
+    )
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -1,0 +1,66 @@
+import logging
+from pathlib import Path
+
+import pytest
+
+from mltune.errors import UsageError
+from mltune.selector.json import read_selector
+from mltune.selector.pack import SELECTOR_NAME, find_pack, find_selector, packs
+
+KNOWN = (
+    Path("amd-mi300/sgemm_nn"),
+    Path("nvidia-a100/dgemm_nt"),
+    Path("nvidia-h200/sgemm_nn"),
+    Path("nvidia-h200/sgemm_nt"),
+)
+
+
+@pytest.mark.parametrize(
+    ("problem", "found"),
+    [("sgemm_nt", "sgemm_nt"), ("sgemm_nn", "sgemm_nn"), ("sgemm", "sgemm_nn")],
+)
+def test_a_name_without_transposes_means_none(
+    problem: str, found: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert find_pack("nvidia-h200", problem, KNOWN) == Path("nvidia-h200") / found
+    assert not caplog.records
+
+
+def test_an_unknown_device_gets_the_nearest_pack_and_the_command_that_tunes_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert find_pack("nvidia-h100", "sgemm", KNOWN) == Path("nvidia-h200/sgemm_nn")
+
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        "nvidia-h100/sgemm: there is no such pack; nvidia-h200/sgemm_nn is used, which was tuned "
+        "for another device (tune yours: mltune search --problem sgemm_nn, then mltune distil)"
+    )
+
+
+def test_a_problem_without_a_pack_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"^x/zgemm: no such folder, and no such pack \(packs: "):
+        find_pack("x", "zgemm", KNOWN)
+
+
+def test_a_file_and_a_folder_are_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "nvidia-h200" / "sgemm").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+
+    assert find_selector(Path("a/b.json")) == Path("a/b.json")
+    assert find_selector(tmp_path) == tmp_path / SELECTOR_NAME
+    assert find_selector(Path("nvidia-h200/sgemm")) == Path("nvidia-h200/sgemm") / SELECTOR_NAME
+
+
+def test_every_pack_that_ships_is_whole() -> None:
+    assert packs()
+    for pack in packs():
+        selector = read_selector(find_selector(Path(pack.parent.name, pack.name)))
+        assert selector.regret is not None
+        assert dict(selector.conditions)["device"]
+        assert {"README.md", "candidates.json", "forest.npz", "model.json"} <= {
+            file.name for file in pack.iterdir()
+        }
