@@ -126,7 +126,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     # The command itself.
     ("", 2, "VERB"),
     ("serach", 2, "did you mean 'search'?"),
-    ("compile", 2, "known: devices, search"),
+    ("multiply", 2, "known: devices, search"),
     ("search --bugdet 3", 2, "unknown option '--bugdet', did you mean '--budget'?"),
     ("devices there", 2, "unexpected argument 'there'"),
     ("search --budget", 2, "--budget: expected one argument"),
