@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from mltune.errors import UsageError
 from mltune.problem import Contraction, Size, problem_type_name
-from mltune.protocol.keys import complete, joined_value, level, read_value
+from mltune.protocol.complete import complete, level
+from mltune.protocol.keys import joined_value, read_value
 from mltune.protocol.problem_type import read_problem_type
 from mltune.protocol.protocol import Choice, Group, Problems, Protocol, Step
 from mltune.protocol.sizes import read_sizes

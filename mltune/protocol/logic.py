@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from mltune.errors import UsageError
 from mltune.problem import Contraction, Precision, Size, gemm
-from mltune.protocol.keys import complete, flag, parameter_names, read_value
+from mltune.protocol.complete import complete
+from mltune.protocol.keys import flag, parameter_names, read_value
 from mltune.space.config import Config, Value
 from mltune.space.yaml_document import Item, parse_document
 

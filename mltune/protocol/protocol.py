@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mltune.problem import Contraction, Size, merge_sizes
+from mltune.problem import Contraction, Size
 from mltune.space.config import Config
 
 
@@ -59,7 +59,7 @@ class Group:
         """The sizes of all steps before the last one."""
         steps = (*self.common, *self.fork_steps, *self.join_steps)
         joined = self.join_sizes if self.join is not None else ()
-        return merge_sizes([*(size for step in steps for size in step.sizes), *joined])
+        return tuple(dict.fromkeys((*(size for step in steps for size in step.sizes), *joined)))
 
 
 @dataclass(frozen=True, slots=True)

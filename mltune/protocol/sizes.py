@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from mltune.errors import UsageError
-from mltune.problem import Contraction, Size, merge_sizes
+from mltune.problem import Contraction, Size
 from mltune.problem.size import MAX_SIZES
 from mltune.space.yaml_document import Item
 
@@ -14,7 +14,7 @@ DEFAULT_STRIDE = 16
 
 
 def read_sizes(item: Item, contraction: Contraction) -> tuple[Size, ...]:
-    """Read what stands behind `ProblemSizes`; equal sizes are merged.
+    """Read what stands behind `ProblemSizes`; a size that comes again is passed over.
 
     Raises:
         UsageError: with the line of the first mistake.
@@ -28,7 +28,7 @@ def read_sizes(item: Item, contraction: Contraction) -> tuple[Size, ...]:
             sizes += (_size(row, contraction, extents.where) for row in rows)
     if not sizes:
         raise UsageError(f"{item.where}: 'ProblemSizes' holds no size")
-    return merge_sizes(sizes)
+    return tuple(dict.fromkeys(sizes))
 
 
 def _exact(item: Item, count: int) -> Iterator[tuple[int, ...]]:

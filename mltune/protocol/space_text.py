@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from mltune.protocol.keys import possible_values
+from mltune.protocol.complete import possible_values
 from mltune.protocol.protocol import Group
 from mltune.space.config import Config, Value
 

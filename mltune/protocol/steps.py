@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from itertools import product
 
 from mltune.problem import Size
-from mltune.protocol.keys import complete, joined_value
+from mltune.protocol.complete import complete
+from mltune.protocol.keys import joined_value
 from mltune.protocol.protocol import Choice, Group, Step
 from mltune.space.config import Config
 

@@ -69,10 +69,16 @@ def size_map(best: Sequence[Measurement], title: str, paint: Paint) -> Markup:
     return plot.draw(title, *marks)
 
 
+def colours_of(speeds: Sequence[float]) -> list[str]:
+    """A colour for each speed, by its log between the lowest and the highest."""
+    axis = _speed_axis(speeds)
+    return [_colour(axis.place(speed)) for speed in speeds]
+
+
 def by_speed(best: Sequence[Measurement]) -> tuple[Paint, Markup]:
     """Colours by log speed, and their legend."""
     speeds = [row.gflops or 1.0 for row in best]
-    axis = Axis(label="GFLOP/s", low=min(speeds), high=max(speeds) * 1.0001, log=True)
+    axis = _speed_axis(speeds)
 
     def paint(row: Measurement) -> tuple[str | None, str | None, str]:
         return _colour(axis.place(row.gflops or 1.0)), None, ""
@@ -116,6 +122,10 @@ def kernel_legend(names: Sequence[str]) -> Markup:
         ),
         class_="kernels",
     )
+
+
+def _speed_axis(speeds: Sequence[float]) -> Axis:
+    return Axis(label="GFLOP/s", low=min(speeds), high=max(speeds) * 1.0001, log=True)
 
 
 def _extent_axis(label: str, extents: set[int]) -> Axis:

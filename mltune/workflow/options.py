@@ -187,6 +187,10 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
     Raises:
         UsageError: with the first contradiction.
     """
+    if info.sampler not in SEARCHERS:
+        raise UsageError(
+            f"{folder}: was begun with 'mltune {info.sampler}', which goes on with it (--resume)"
+        )
     priors = tuple(str(path.absolute()) for path in options.priors) or None
     asked: list[tuple[str, Any, Any]] = [
         ("--prior", priors, info.priors),

@@ -4,44 +4,31 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from mltune import __version__
 from mltune.device_info import DeviceInfo
-from mltune.errors import DeviceGoneError, NoCorrectConfigError, UsageError
-from mltune.kernel import KernelFamily
-from mltune.kernel.families import FAMILIES
-from mltune.problem import Contraction, Problem, Size, problem_of_size, problem_type_name
-from mltune.problem.size import merge_sizes
+from mltune.errors import DeviceGoneError, UsageError
+from mltune.problem import problem_type_name
 from mltune.protocol import (
-    FINAL_STEP,
-    Group,
     Problems,
     Protocol,
-    StepReport,
     parse_protocol,
-    run_steps,
 )
-from mltune.protocol.plan import Pace, Plan, plan
-from mltune.protocol.space_text import space_text
 from mltune.record.files import make_folder, write_atomically
 from mltune.record.run import INFO_NAME, Run, read_info
 from mltune.record.run_info import RunInfo, Timing
 from mltune.runner.live import DEFAULT_SAMPLES, WorkerRunner
 from mltune.runner.timing import WARMUPS
-from mltune.space.config import Config
-from mltune.space.load import parse_space
-from mltune.space.names import outside_names
-from mltune.space.space import Space
 from mltune.space.yaml_document import read_text
 from mltune.workflow.options import RUNS
 from mltune.workflow.protocol_bench import ProtocolBench, Show, TimeIsUpError
+from mltune.workflow.protocol_job import FAMILY, ProtocolJob
 from mltune.workflow.protocol_result import (
     GroupResult,
-    PlannedRun,
     PlanResult,
     ProtocolResult,
     RunResult,
@@ -53,9 +40,6 @@ PROTOCOL_NAME = "protocol.yaml"
 
 SAMPLER = "protocol"
 """Stands in `run.json` where a search names its sampler."""
-
-_FAMILY = FAMILIES["tiled"]
-_PROBE_FLOPS = 2e9  # a pace is measured on the largest size below this
 
 Note = Callable[[str], None]
 
@@ -95,8 +79,8 @@ def plan_protocol(options: ProtocolOptions) -> PlanResult:
     """
     protocol = _read(options.file)
     with _runner(options, _policy(options, protocol)) as runner:
-        jobs = [_Job.of(problems, protocol.name, runner) for problems in protocol.problems]
-        seconds = sum(job.estimate(runner, options) for job in jobs)
+        jobs = [ProtocolJob.of(problems, protocol.name, runner) for problems in protocol.problems]
+        seconds = sum(job.estimate(runner, options.rest_seconds) for job in jobs)
         return PlanResult(
             file=options.file,
             device=runner.device,
@@ -132,7 +116,7 @@ def run_protocol(options: ProtocolOptions, show: Show, note: Note) -> ProtocolRe
         write_atomically(root / PROTOCOL_NAME, protocol.text.encode())
         try:
             for problems in protocol.problems:
-                job = _Job.of(problems, protocol.name, runner)
+                job = ProtocolJob.of(problems, protocol.name, runner)
                 folder = _folder(root, protocol, problems)
                 with _open(folder, job, policy, runner.device, options) as run:
                     note(
@@ -162,107 +146,6 @@ def run_protocol(options: ProtocolOptions, show: Show, note: Note) -> ProtocolRe
         stopped=stopped,
         lost=lost,
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Job:
-    """One problem type on one device, with the plans of its groups."""
-
-    problems: Problems
-    name: str
-    text: str
-    space: Space
-    family: KernelFamily
-    plans: tuple[Plan, ...]
-
-    @classmethod
-    def of(cls, problems: Problems, name: str, runner: WorkerRunner) -> _Job:
-        contraction = problems.contraction
-        text = space_text(Path(name).stem, problems.groups)
-        names = outside_names(runner.device, contraction.precision)
-        space = parse_space(text, name).bind(names)
-        plans = tuple(
-            plan(group, lambda config: _fits(config, space, contraction))
-            for group in problems.groups
-        )
-        return cls(
-            problems=problems, name=name, text=text, space=space, family=_FAMILY, plans=plans
-        )
-
-    @property
-    def problem_type(self) -> str:
-        return problem_type_name(self.problems.contraction)
-
-    @property
-    def kernels(self) -> int:
-        return len(dict.fromkeys(config for one in self.plans for config in one.configs))
-
-    @property
-    def measurements(self) -> int:
-        return sum(one.measurements for one in self.plans)
-
-    def problem_of(self, size: Size) -> Problem:
-        return problem_of_size(self.problems.contraction, size.extents)
-
-    def carry_out(self, bench: ProtocolBench, folder: Path) -> Iterator[GroupResult]:
-        """All seven steps of one group after the other."""
-        for group in self.problems.groups:
-            steps = run_steps(group, bench.judge, self._accepts)
-            kernels = bench.finish(steps.kernels, group.final_sizes)
-            if not kernels:
-                refused = sum(report.refused for report in steps.reports)
-                raise NoCorrectConfigError(
-                    f"{folder}: no kernel is left ({refused} refused, {bench.failed} failed"
-                    f"{bench.first_failure})"
-                )
-            last = StepReport(FINAL_STEP, len(steps.kernels), 0, len(kernels))
-            yield self._group((*steps.reports, last), kernels, group)
-
-    def planned(self) -> PlannedRun:
-        groups = zip(self.plans, self.problems.groups, strict=True)
-        return PlannedRun(
-            problem=self.problem_type,
-            groups=tuple(self._group(one.reports, one.kernels, group) for one, group in groups),
-            kernels=self.kernels,
-            measurements=self.measurements,
-        )
-
-    def estimate(self, runner: WorkerRunner, options: ProtocolOptions) -> float:
-        """Seconds for all of it, from a few kernels that are measured here."""
-        sizes = [size for one in self.plans for size in one.all_sizes]
-        problems = sorted((self.problem_of(size) for size in sizes), key=lambda p: p.flops)
-        if not sizes:
-            raise NoCorrectConfigError(f"{self.name}: no kernel of {self.problem_type} is left")
-        small = [problem for problem in problems if problem.flops <= _PROBE_FLOPS]
-        configs = self.plans[0].configs
-        probes = dict.fromkeys((configs[0], configs[len(configs) // 2], configs[-1]))
-        pace = _pace(runner, small[-1] if small else problems[0], tuple(probes))
-        builders = max(1, runner.ahead)
-        return pace.seconds(self.kernels / builders, problems) + options.rest_seconds * len(sizes)
-
-    def _accepts(self, config: Config) -> bool:
-        return _fits(config, self.space, self.problems.contraction)
-
-    def _group(
-        self, steps: tuple[StepReport, ...], kernels: tuple[Config, ...], group: Group
-    ) -> GroupResult:
-        contraction = self.problems.contraction
-        return GroupResult(
-            steps=steps,
-            kernels=tuple(self.family.generate(contraction, one).name for one in kernels),
-            sizes=len(group.final_sizes),
-        )
-
-
-def _fits(config: Config, space: Space, contraction: Contraction) -> bool:
-    """Whether a kernel respects the device's limits and can be written."""
-    if config not in space:
-        return False
-    try:
-        _FAMILY.generate(contraction, config)
-    except UsageError:
-        return False
-    return True
 
 
 def _read(file: Path) -> Protocol:
@@ -307,7 +190,7 @@ def _runner(
     recorded = "auto" if begun is None else begun.device.uuid or begun.device.name
     runner = WorkerRunner(
         options.device or recorded,
-        _FAMILY,
+        FAMILY,
         build_timeout_seconds=policy.timing.build_timeout_seconds,
         run_timeout_seconds=policy.timing.run_timeout_seconds,
         samples=policy.timing.samples,
@@ -322,29 +205,6 @@ def _runner(
             f"{runner.device.identity}; begin another run"
         )
     return runner
-
-
-def _pace(runner: WorkerRunner, problem: Problem, configs: Sequence[Config]) -> Pace:
-    """Build and measure some kernels; the slower half of them is taken for all."""
-    paces = []
-    for config in configs:
-        began = time.monotonic()
-        first = runner.run(problem, config)
-        between = time.monotonic()
-        second = runner.run(problem, config)
-        again = time.monotonic() - between
-        if second.median is None:
-            raise NoCorrectConfigError(f"{problem.label}: {first.kernel}: {first.message}")
-        launches = len(second.seconds) + WARMUPS
-        paces.append(
-            Pace(
-                build_seconds=max(0.0, between - began - again),
-                flops_per_second=problem.flops / second.median,
-                launches=launches,
-                other_seconds=max(0.0, again - launches * second.median),
-            )
-        )
-    return sorted(paces, key=lambda pace: pace.build_seconds)[len(paces) // 2]
 
 
 def _root(options: ProtocolOptions, protocol: Protocol) -> Path:
@@ -378,13 +238,14 @@ def _begun(root: Path, protocol: Protocol) -> RunInfo | None:
 
 
 def _open(
-    folder: Path, job: _Job, policy: _Policy, device: DeviceInfo, options: ProtocolOptions
+    folder: Path, job: ProtocolJob, policy: _Policy, device: DeviceInfo, options: ProtocolOptions
 ) -> Run:
     """Go on with the run of a problem type, or make it."""
     if (folder / INFO_NAME).exists():
         return Run.resume(folder)
-    final_sizes = merge_sizes(s for group in job.problems.groups for s in group.final_sizes)
-    step_sizes = merge_sizes(s for group in job.problems.groups for s in group.step_sizes)
+    groups = job.problems.groups
+    final_sizes = tuple(dict.fromkeys(size for one in groups for size in one.final_sizes))
+    step_sizes = tuple(dict.fromkeys(size for one in groups for size in one.step_sizes))
     info = RunInfo(
         mltune_version=__version__,
         command=options.command,
@@ -393,7 +254,7 @@ def _open(
         cross_sizes=final_sizes if step_sizes else (),
         space=options.file.name,
         space_text=job.text,
-        family=_FAMILY.name,
+        family=FAMILY.name,
         device=device,
         seed=policy.seed,
         budget=job.kernels,
@@ -403,7 +264,9 @@ def _open(
     return Run.create(folder, info)
 
 
-def _result(run: Run, job: _Job, bench: ProtocolBench, groups: Sequence[GroupResult]) -> RunResult:
+def _result(
+    run: Run, job: ProtocolJob, bench: ProtocolBench, groups: Sequence[GroupResult]
+) -> RunResult:
     best = best_by_problem(run.store.measurements())
     return RunResult(
         folder=run.folder,

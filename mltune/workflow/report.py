@@ -72,9 +72,10 @@ def report(folder: Path, output: Path | None) -> ReportResult:
 
 
 def _content(folder: Path, info: RunInfo, measurements: tuple[Measurement, ...]) -> Content:
-    trials = group_trials(row for row in measurements if row.phase == "search")
     # What something else slowed down is shown in the table, and taught to nobody.
     sound = tuple(row for row in measurements if row.phase != SIDELINED)
+    searched = [row for row in measurements if row.phase == "search"]
+    trials = group_trials(searched or sound)  # a protocol may have nothing but its last step
     found = best_by_problem(sound)
     best = tuple(found[problem] for problem in info.cross_problems if problem in found)
     selection = _selection(info, sound)

@@ -105,6 +105,11 @@ def test_its_runs_are_what_later_stages_read(
     ):
         outcome = mltune(*command)
         assert (outcome.code, outcome.err) == (0, "")
+    searched = mltune("search", "--resume", "--run", run)
+    assert (searched.code, searched.err) == (
+        2,
+        f"mltune: {run}: was begun with 'mltune protocol', which goes on with it (--resume)\n",
+    )
 
 
 def test_a_key_that_is_not_supported_is_one_line(mltune: Command, file: Path) -> None:

@@ -5,7 +5,8 @@ import pytest
 from mltune.errors import UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.problem import Precision, gemm
-from mltune.protocol.keys import complete, joined_value, parameter_names, read_value
+from mltune.protocol.complete import complete
+from mltune.protocol.keys import joined_value, parameter_names, read_value
 from mltune.space.config import Config, Value
 from mltune.space.yaml_document import parse_document
 

@@ -1,0 +1,71 @@
+"""Tensile's parameters that do not vary here: those with one value, and those with none."""
+
+from __future__ import annotations
+
+from mltune.errors import UsageError
+from mltune.space.yaml_document import Item
+
+_BRANCH = "the rim of C is always handled by branches"
+_SHARED_SUM = "work-groups share no sum"
+_COALESCED = "neighbouring work-items always read neighbouring elements"
+FIXED: dict[str, tuple[str, str]] = {
+    "EdgeType": ("Branch", _BRANCH),
+    "KernelLanguage": ("Source", "kernels are written in OpenCL C"),
+    "LoopTail": ("True", "every number of terms is computed"),
+    "LoopDoWhile": ("False", "a sum may have fewer terms than DepthU"),
+    "GlobalSplitU": ("1", _SHARED_SUM),
+    "NumLoadsCoalescedA": ("1", _COALESCED),
+    "NumLoadsCoalescedB": ("1", _COALESCED),
+    "GlobalReadCoalesceGroupA": ("True", _COALESCED),
+    "GlobalReadCoalesceGroupB": ("True", _COALESCED),
+    "GlobalReadCoalesceVectorA": ("True", "a vector is always read whole"),
+    "GlobalReadCoalesceVectorB": ("True", "a vector is always read whole"),
+    "AssertFree0ElementMultiple": ("1", "every kernel takes every size"),
+    "AssertFree1ElementMultiple": ("1", "every kernel takes every size"),
+    "AssertSummationElementMultiple": ("1", "every kernel takes every size"),
+    "PersistentKernel": ("0", "a work-group computes one tile"),
+    "StaggerU": ("0", "all work-groups begin with the first terms"),
+    "InnerUnroll": ("1", "LoopUnroll says how many terms a step has"),
+}
+"""Tensile's parameters that have one value here, and why."""
+
+ABSENT = frozenset(
+    {
+        "AggressivePerfMode", "AtomicAddC", "BufferLoad", "BufferStore", "CheckDimOverflow",
+        "CheckTensorDimAsserts", "CustomKernelName", "DepthULdsDivisor", "DirectToVgprA",
+        "DirectToVgprB", "DisableAtomicFail", "DisableKernelPieces", "DisableVgprOverlapping",
+        "ExpandPointerSwap", "FractionalLoad", "GlobalRead2A", "GlobalRead2B", "GlobalReadPerMfma",
+        "GlobalSplitUAlgorithm", "GlobalSplitUSummationAssignmentRoundRobin",
+        "GlobalSplitUWorkGroupMappingRoundRobin", "GroupLoadStore", "ISA", "InterleaveAlpha",
+        "LdsBlockSizePerPad", "LocalDotLayout", "LocalRead2A", "LocalRead2B",
+        "LocalReadVectorWidth", "LocalWrite2A", "LocalWrite2B", "LocalWritePerMfma",
+        "MIArchVgpr", "MacroTileShapeMax", "MacroTileShapeMin", "MagicDivAlg", "MatrixInstruction",
+        "MaxOccupancy", "NonTemporalA", "NonTemporalB", "NonTemporalC", "NonTemporalD",
+        "NumElementsPerBatchStore", "OptNoLoadLoop", "PackBatchDims", "PackFreeDims",
+        "PackGranularity", "PackSummationDims", "PerformanceSyncLocation", "PerformanceWaitCount",
+        "PerformanceWaitLocation", "PersistentKernelAlongBatch", "PrefetchAcrossPersistent",
+        "ReplacementKernel", "ScheduleGlobalRead", "ScheduleIterAlg", "ScheduleLocalWrite",
+        "SourceSwap", "StaggerUMapping", "StaggerUStride", "StoreCInUnroll",
+        "StoreRemapVectorWidth", "StoreSyncOpt", "StoreVectorWidth", "SuppressNoLoadLoop",
+        "ThreadSeparateGlobalReadA", "ThreadSeparateGlobalReadB", "TransposeLDS",
+        "UnrollIncIsDepthU", "UnrollMemFence", "Use64bShadowLimit", "UseInstOffsetForGRO",
+        "UseSgprForGRO", "VectorAtomicWidth", "VectorStore", "WaveSeparateGlobalReadA",
+        "WaveSeparateGlobalReadB", "WavefrontSize", "WorkGroupMappingType",
+    }
+)  # fmt: skip
+"""Tensile's other parameters: most are about AMD's assembly."""
+
+
+def check_fixed(name: str, item: Item) -> None:
+    """Accept the one value that a parameter has here.
+
+    Raises:
+        UsageError: when it is another, with the reason.
+    """
+    wanted, reason = FIXED[name]
+    value = str(item.scalar(name))
+    same = {"True": ("True", "true", "1"), "False": ("False", "false", "0")}
+    if value not in same.get(wanted, (wanted,)):
+        raise UsageError(
+            f"{item.where}: {name}: {value} is not supported: {reason} (supported: {wanted})"
+        )

@@ -1,0 +1,172 @@
+"""One problem type of a protocol on one device: its space, its plans, and its steps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mltune.errors import NoCorrectConfigError, UsageError
+from mltune.kernel.families import FAMILIES
+from mltune.problem import Contraction, Problem, Size, problem_of_size, problem_type_name
+from mltune.protocol import FINAL_STEP, Group, Problems, StepReport, run_steps
+from mltune.protocol.plan import Pace, Plan, plan
+from mltune.protocol.space_text import space_text
+from mltune.runner.live import WorkerRunner
+from mltune.runner.timing import WARMUPS
+from mltune.space.config import Config
+from mltune.space.load import parse_space
+from mltune.space.names import outside_names
+from mltune.space.space import Space
+from mltune.workflow.protocol_bench import ProtocolBench
+from mltune.workflow.protocol_result import GroupResult, PlannedRun
+
+FAMILY = FAMILIES["tiled"]
+
+_PROBE_FLOPS = 2e9  # a pace is measured on the largest size below this
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtocolJob:
+    """One problem type on one device.
+
+    Attributes:
+        name: of the protocol's file.
+        text: of the space.
+        plans: of the groups.
+    """
+
+    problems: Problems
+    name: str
+    text: str
+    space: Space
+    plans: tuple[Plan, ...]
+
+    @classmethod
+    def of(cls, problems: Problems, name: str, runner: WorkerRunner) -> ProtocolJob:
+        """Bind a problem type to a runner's device.
+
+        Raises:
+            UsageError: when no kernel respects the device's limits.
+        """
+        contraction = problems.contraction
+        text = space_text(Path(name).stem, problems.groups)
+        names = outside_names(runner.device, contraction.precision)
+        space = parse_space(text, name).bind(names)
+        plans = tuple(
+            plan(group, lambda config: _fits(config, space, contraction))
+            for group in problems.groups
+        )
+        return cls(problems=problems, name=name, text=text, space=space, plans=plans)
+
+    @property
+    def problem_type(self) -> str:
+        """The problem type's name."""
+        return problem_type_name(self.problems.contraction)
+
+    @property
+    def kernels(self) -> int:
+        """How many are built, if all are equally fast."""
+        return len(dict.fromkeys(config for one in self.plans for config in one.configs))
+
+    @property
+    def measurements(self) -> int:
+        """How many there are, likewise."""
+        return sum(one.measurements for one in self.plans)
+
+    def problem_of(self, size: Size) -> Problem:
+        """The packed problem of a size."""
+        return problem_of_size(self.problems.contraction, size.extents)
+
+    def carry_out(self, bench: ProtocolBench, folder: Path) -> Iterator[GroupResult]:
+        """All seven steps of one group after the other.
+
+        Raises:
+            NoCorrectConfigError: when a group has no kernel left.
+        """
+        for group in self.problems.groups:
+            steps = run_steps(group, bench.judge, self._accepts)
+            kernels = bench.finish(steps.kernels, group.final_sizes)
+            if not kernels:
+                refused = sum(report.refused for report in steps.reports)
+                raise NoCorrectConfigError(
+                    f"{folder}: no kernel is left ({refused} refused, {bench.failed} failed"
+                    f"{bench.first_failure})"
+                )
+            last = StepReport(FINAL_STEP, len(steps.kernels), 0, len(kernels))
+            yield self._group((*steps.reports, last), kernels, group)
+
+    def planned(self) -> PlannedRun:
+        """What there is to be done."""
+        groups = zip(self.plans, self.problems.groups, strict=True)
+        return PlannedRun(
+            problem=self.problem_type,
+            groups=tuple(self._group(one.reports, one.kernels, group) for one, group in groups),
+            kernels=self.kernels,
+            measurements=self.measurements,
+        )
+
+    def estimate(self, runner: WorkerRunner, rest_seconds: float) -> float:
+        """Seconds for all of it, from a few kernels that are measured here.
+
+        Raises:
+            NoCorrectConfigError: when there is no kernel, or one of these fails.
+        """
+        sizes = [size for one in self.plans for size in one.all_sizes]
+        problems = sorted((self.problem_of(size) for size in sizes), key=lambda p: p.flops)
+        if not sizes:
+            raise NoCorrectConfigError(f"{self.name}: no kernel of {self.problem_type} is left")
+        small = [problem for problem in problems if problem.flops <= _PROBE_FLOPS]
+        configs = self.plans[0].configs
+        probes = dict.fromkeys((configs[0], configs[len(configs) // 2], configs[-1]))
+        pace = _pace(runner, small[-1] if small else problems[0], tuple(probes))
+        builders = max(1, runner.ahead)
+        return pace.seconds(self.kernels / builders, problems) + rest_seconds * len(sizes)
+
+    def _accepts(self, config: Config) -> bool:
+        return _fits(config, self.space, self.problems.contraction)
+
+    def _group(
+        self, steps: tuple[StepReport, ...], kernels: tuple[Config, ...], group: Group
+    ) -> GroupResult:
+        contraction = self.problems.contraction
+        return GroupResult(
+            steps=steps,
+            kernels=tuple(FAMILY.generate(contraction, one).name for one in kernels),
+            sizes=len(group.final_sizes),
+        )
+
+
+def _fits(config: Config, space: Space, contraction: Contraction) -> bool:
+    """Whether a kernel respects the device's limits and can be written."""
+    if config not in space:
+        return False
+    try:
+        FAMILY.generate(contraction, config)
+    except UsageError:
+        return False
+    return True
+
+
+def _pace(runner: WorkerRunner, problem: Problem, configs: Sequence[Config]) -> Pace:
+    """Build and measure some kernels; the slower half of them is taken for all."""
+    paces = []
+    for config in configs:
+        began = time.monotonic()
+        first = runner.run(problem, config)
+        between = time.monotonic()
+        second = runner.run(problem, config)
+        again = time.monotonic() - between
+        if second.median is None:
+            raise NoCorrectConfigError(f"{problem.label}: {first.kernel}: {first.message}")
+        launches = len(second.seconds) + WARMUPS
+        paces.append(
+            Pace(
+                build_seconds=max(0.0, between - began - again),
+                flops_per_second=problem.flops / second.median,
+                launches=launches,
+                other_seconds=max(0.0, again - launches * second.median),
+            )
+        )
+    return sorted(paces, key=lambda pace: pace.build_seconds)[len(paces) // 2]
