@@ -106,12 +106,12 @@ class OpenCLDevice:
             raise LaunchError(f"no buffer of {nbytes} bytes: {error}") from error
 
     def comparison(self, expected: Expected) -> Comparison | None:
-        """Keep a right result on the device; None where it cannot compute in double precision.
+        """Keep a right result on the device; None where it is too large, or lacks doubles.
 
         Raises:
             LaunchError: when the driver has no memory left.
         """
-        if not self._info.fp64:
+        if not self._info.fp64 or expected.values.nbytes > self._info.max_alloc_bytes:
             return None
         return Comparison(self._context, self._queue, expected)
 

@@ -147,7 +147,7 @@ class WorkerRunner:
 
     @property
     def measured_while_building(self) -> float | None:
-        """The share of the builders' busy time in which the worker measured; None without."""
+        """The share of the builders' busy time in which kernels ran; None without builders."""
         return covered_share(self._pool.spans, self._spans) if self._pool else None
 
     def prepare(self, problem: Problem, config: Config) -> None:
@@ -254,16 +254,19 @@ class WorkerRunner:
             worker = self._worker or self._start()
             if self._rest_seconds:
                 time.sleep(self._rest_seconds)
-            begin = time.monotonic()
+            since = time.monotonic()
             stage = Stage.STARTING  # until the worker says that it has taken up the request
             try:
                 worker.send(request.to_json())
                 while True:
                     message = worker.receive(self._limits[stage])
+                    now = time.monotonic()
+                    if stage is Stage.RUNNING:
+                        self._spans.append((since, now))
                     if "answer" in message:
                         outcome = Outcome.from_json(message["answer"])
                         break
-                    stage = Stage(message["stage"])
+                    stage, since = Stage(message["stage"]), now
             except TimeoutError:
                 self._drop_worker()
                 text = f"stopped while {stage.value}, after {self._limits[stage]:g} s"
@@ -280,7 +283,6 @@ class WorkerRunner:
                 # Ctrl-C above all: an unread answer would be taken for the next request's.
                 self._drop_worker()
                 raise
-            self._spans.append((begin, time.monotonic()))
             if outcome.retire:
                 self._drop_worker()
             return outcome

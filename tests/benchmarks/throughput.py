@@ -76,7 +76,7 @@ def main() -> int:
         )
     share = first["measured_while_building"]
     if share is not None:
-        print(f"\nshare of the builders' busy time in which the worker measured: {share:.0%}")
+        print(f"\nshare of the builders' busy time in which kernels ran: {share:.0%}")
     return 0
 
 
