@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Text, case, cast, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from mltune.errors import MltuneError
-from mltune.record import lease
+from mltune.record import lease, single_statements
 from mltune.record.measurement import Measurement, Status
 from mltune.record.process_name import has_ended
 from mltune.record.store import Store
@@ -102,6 +102,10 @@ class Board:
         """Claim a config; its trial's number, or None when it is taken or the budget used."""
 
         def step(connection: Connection) -> int | None:
+            if self._store.is_server:
+                return single_statements.claim(
+                    connection, self._run, config, self._owner, self._seconds
+                )
             number = self._next(connection, "claimed", RUNS.c.claimed < RUNS.c.budget)
             if number is None:
                 return None
@@ -117,7 +121,7 @@ class Board:
             return number
 
         try:
-            number = self._store.transact(step)
+            number = self._store.transact(step, at_once=self._store.is_server)
         except MltuneError as error:
             if isinstance(error.__cause__, IntegrityError):
                 return None
@@ -171,6 +175,9 @@ class Board:
         """Mark a trial as whole, if it is still held, and give its lease back."""
 
         def step(connection: Connection) -> None:
+            if self._store.is_server:
+                single_statements.finish(connection, self._run, number, self._owner, value, status)
+                return
             if not lease.give_back(connection, self._owner, self._resource(number)):
                 return
             position = self._next(connection, "finished")
@@ -180,7 +187,7 @@ class Board:
                 .values(finished=position, value=value, status=status.value)
             )
 
-        self._store.transact(step)
+        self._store.transact(step, at_once=self._store.is_server)
         self.drop(number)
 
     def drop(self, number: int) -> None:

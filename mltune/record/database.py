@@ -7,7 +7,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -143,6 +143,7 @@ def transact(
     step: Callable[[Connection], T],
     *,
     patience_seconds: float = 0.0,
+    at_once: bool = False,
 ) -> T:
     """Take a step in a transaction of its own.
 
@@ -152,6 +153,7 @@ def transact(
         step: taken once more after each failure that may pass, also where the failure came
             after the commit: it has to see by itself that it was taken already.
         patience_seconds: how long to wait for a database that is away, from the first failure on.
+        at_once: the step is one statement, committed where it is executed.
 
     Raises:
         MltuneError: one line, when the database cannot be used.
@@ -160,7 +162,7 @@ def transact(
     lost_since: float | None = None
     while True:
         try:
-            with one_line_errors(where), engine.begin() as connection:
+            with one_line_errors(where), _transaction(engine, at_once) as connection:
                 result = step(connection)
         except MltuneError as error:
             now = time.monotonic()
@@ -176,6 +178,12 @@ def transact(
             if lost_since is not None:
                 _log.warning("%s: there again", where)
             return result
+
+
+def _transaction(engine: Engine, at_once: bool) -> AbstractContextManager[Connection]:
+    if at_once:
+        return engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+    return engine.begin()
 
 
 def _may_pass(engine: Engine, cause: BaseException | None) -> bool:

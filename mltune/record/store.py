@@ -129,16 +129,28 @@ class Store:
         return replace(measurement, id=number, message=str(row["message"]))
 
     def transact(
-        self, step: Callable[[Connection], T], *, patience_seconds: float | None = None
+        self,
+        step: Callable[[Connection], T],
+        *,
+        patience_seconds: float | None = None,
+        at_once: bool = False,
     ) -> T:
         """Take a step in a transaction, as `mltune.record.database.transact` does.
 
         Args:
             step: what to do.
             patience_seconds: another patience than the store's.
+            at_once: the step is one statement, committed where it is executed.
         """
         patience = self._patience_seconds if patience_seconds is None else patience_seconds
-        return transact(self._engine, self._where, step, patience_seconds=patience)
+        return transact(
+            self._engine, self._where, step, patience_seconds=patience, at_once=at_once
+        )
+
+    @property
+    def is_server(self) -> bool:
+        """Whether the database is PostgreSQL's, and not a file of this host."""
+        return self._url.get_backend_name() == "postgresql"
 
     def measurements(self, phase: str | None = None) -> list[Measurement]:
         """Return all measurements, or those of one phase, in the order they were added.

@@ -6,13 +6,15 @@ Starts a PostgreSQL of its own (Debian's `postgresql`; with --flush it flushes e
 disk, as one in use does), and forks that many simulated workers for each line: the whole session
 with leases, claims and answers to a searcher, on replayed measurements that take --pause seconds.
 Latency is that of one call of the board: of a claim (one a trial), of an added measurement (one a
-size) and of a finished trial.
+size) and of a finished trial. What processors are used for a trial hardly depends on other work on
+the machine, rate and latency do.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import sys
 import tempfile
@@ -31,8 +33,9 @@ from tests import postgres, simulated
 _CONFIGS = 4096
 _CALLS = ("claim", "add", "finish")
 _COLUMNS = (
-    *("workers", "trials", "seconds", "trials/s", "measurements/s"),
+    *("workers", "trials", "trials/s", "measurements/s"),
     *(f"{call} ms: p50, p99" for call in _CALLS),
+    *("a worker's CPU ms a trial", "the server's"),
 )
 
 
@@ -72,43 +75,65 @@ def main() -> int:
     print(f"| {' | '.join(_COLUMNS)} |\n{'|---' * len(_COLUMNS)}|")
     for workers in options.workers:
         with postgres.server(bin_folder, flush=options.flush) as server:
-            print(_line(server.url.render_as_string(hide_password=False), workers, options))
+            print(_line(server, workers, options), flush=True)
     return 0
 
 
-def _line(url: str, workers: int, options: argparse.Namespace) -> str:
+def _line(server: postgres.Server, workers: int, options: argparse.Namespace) -> str:
+    url = server.url.render_as_string(hide_password=False)
     study = simulated.begin(url, _CONFIGS, options.sizes)
+
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        go = folder / "go"
 
         def work(device: int) -> None:
             calls: dict[str, list[float]] = defaultdict(list)
-            began = time.time()
+            used = 0.0
+
+            def begin(board: Board) -> Board:
+                nonlocal used
+                (folder / f"{device}.ready").touch()
+                while not go.exists():
+                    time.sleep(0.1)
+                used = time.process_time()
+                return Timed(board, calls)
+
             simulated.take_part(
-                study,
-                f"simulated {device}",
-                options.pause,
-                lambda board: Timed(board, calls),
-                time_limit_seconds=options.seconds,
+                study, f"simulated {device}", options.pause, begin, options.seconds
             )
-            answer = {"began": began, "ended": time.time(), "calls": calls}
-            (folder / str(device)).write_text(json.dumps(answer))
+            used = time.process_time() - used
+            (folder / f"{device}.json").write_text(json.dumps({"used": used, "calls": calls}))
 
         numbers = [simulated.fork(partial(work, device)) for device in range(workers)]
+        while len(list(folder.glob("*.ready"))) < workers:
+            time.sleep(0.1)
+        before = _cpu_seconds(server.pid)
+        go.touch()
         failed = sum(not simulated.ended_well(number) for number in numbers)
         if failed:
             return f"| {workers} | {failed} workers failed |"
-        answers = [json.loads(path.read_text()) for path in folder.iterdir()]
-    seconds = max(a["ended"] for a in answers) - min(a["began"] for a in answers)
+        answers = [json.loads(path.read_text()) for path in folder.glob("*.json")]
+    time.sleep(1)  # the server's processes end after their clients
     calls = {
         name: [each for answer in answers for each in answer["calls"].get(name, ())]
         for name in _CALLS
     }
     trials = len(calls["finish"])
-    cells = [str(workers), str(trials), f"{seconds:.1f}", f"{trials / seconds:.0f}"]
-    cells.append(f"{len(calls['add']) / seconds:.0f}")
+    client = sum(answer["used"] for answer in answers) / trials
+    # All of a server's process counts that ends meanwhile, its start and end with it.
+    own = (_cpu_seconds(server.pid) - before) / trials
+    cells = [str(workers), str(trials), f"{trials / options.seconds:.0f}"]
+    cells.append(f"{len(calls['add']) / options.seconds:.0f}")
     cells += [_percentiles(times) for times in calls.values()]
+    cells += [f"{1e3 * client:.1f}", f"{1e3 * own:.1f}"]
     return f"| {' | '.join(cells)} |"
+
+
+def _cpu_seconds(pid: int) -> float:
+    """What the ended children of a process used of the processor."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
 
 
 def _percentiles(times: list[float]) -> str:
