@@ -1,10 +1,13 @@
 """Writes a selector with its kernels as a library in another language."""
 
 from mltune.export.c.c_writer import CWriter
+from mltune.export.json_writer import JsonWriter
 from mltune.export.python.python_writer import PythonWriter
 from mltune.export.writer import Writer
 
-WRITERS: dict[str, Writer] = {writer.name: writer for writer in (CWriter(), PythonWriter())}
+_ALL: tuple[Writer, ...] = (CWriter(), PythonWriter(), JsonWriter())
+
+WRITERS: dict[str, Writer] = {writer.name: writer for writer in _ALL}
 """The export languages by name."""
 
 __all__ = ["WRITERS", "Writer"]

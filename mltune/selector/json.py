@@ -36,7 +36,12 @@ def write_selector(selector: Selector, path: Path) -> None:
     Raises:
         UsageError: when the file cannot be written.
     """
-    data = {
+    write_whole(path, _text(selector_data(selector)).encode())
+
+
+def selector_data(selector: Selector) -> dict[str, Any]:
+    """Return what a selector's file holds."""
+    return {
         "format": FORMAT,
         "schema_version": SCHEMA_VERSION,
         "contraction": selector.contraction.name,
@@ -55,7 +60,6 @@ def write_selector(selector: Selector, path: Path) -> None:
         "formulas": [asdict(formula) for formula in selector.formulas],
         "exact": [[*size, kernel] for size, kernel in selector.exact],
     }
-    write_whole(path, _text(data).encode())
 
 
 def read_selector(path: Path) -> Selector:

@@ -239,7 +239,11 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("predict {wrong}/model-cut-off 8 8 8", 2, "model.json: not JSON"),
     ("predict {wrong}/model-scribbled 8 8 8", 2, "forest.npz: damaged"),
     ("predict {wrong}/model-alone 8 8 8", 2, "candidates.json: cannot be read"),
-    ("export {selector} --lang rust -o {new}", 2, "unknown language 'rust' (known: c, python)"),
+    (
+        "export {selector} --lang rust -o {new}",
+        2,
+        "unknown language 'rust' (known: c, python, json)",
+    ),
     ("export {selector} --lang c", 2, "required: -o/--output"),
     ("export {selector} --lang c --layout wide -o {new}", 2, "--layout: unknown 'wide'"),
     ("export {selector} --lang python --layout full -o {new}", 2, "full: only C has it"),

@@ -163,6 +163,39 @@ def test_formulas_agree_on_random_sizes_and_where_they_end(
     assert choices_in_python(library, sizes, tmp_path / "python") == wanted
 
 
+REASONS = """\
+#include "mltune_sgemm_nn_select.h"
+#include <stdio.h>
+
+int main(void)
+{
+    const mltune_sgemm_nn_problem sizes[] = {{1, 2, 3, 4}, {5, 5, 5, 1}, {INT64_MAX, 1, 1, 1}};
+    int i;
+
+    for (i = 0; i < 3; ++i)
+        puts(mltune_sgemm_nn_reason(&sizes[i]));
+    printf("%d %d\\n", mltune_sgemm_nn_kernel_number("kernel_1"),
+           mltune_sgemm_nn_kernel_number("kernel_2"));
+    return 0;
+}
+"""
+
+
+def test_c_says_why_and_finds_kernels_by_name(
+    chooser: Make, compile_c: Build, tmp_path: Path
+) -> None:
+    formula = TimeFormula(rows=8, columns=8, depth=8, launch=2, tile=1, step=0, tile_step=0)
+    library = chooser(Leaf(0), 2, formulas=(formula, formula), exact=(((1, 2, 3, 4), 1),))
+    WRITERS["c"].write(library.selector, library.kernels, tmp_path)
+    (tmp_path / "reasons.c").write_text(REASONS)
+    sources = (tmp_path / "reasons.c", tmp_path / "mltune_sgemm_nn_select.c")
+    program = compile_c(tmp_path / "reasons", *sources, f"-I{tmp_path}", "-fsanitize=address")
+
+    said = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+
+    assert said.splitlines() == ["exact size", "time formulas", "tree", "1 -1"]
+
+
 def test_formulas_without_counts_compile(chooser: Make, compile_c: Build, tmp_path: Path) -> None:
     flat = TimeFormula(rows=8, columns=8, depth=8, launch=2, tile=0, step=0, tile_step=0)
     library = chooser(Leaf(0), 2, formulas=(flat, replace(flat, launch=1)))

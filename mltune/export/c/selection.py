@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from mltune.export.block import Block, block_of, features_of
 from mltune.export.formulas import Count, Plan, plan, sizes_of
-from mltune.selector import FEATURES, MOST_EXTENT, Selector, padding, work_limit
+from mltune.selector import FEATURES, MOST_EXTENT, Reason, Selector, padding, work_limit
 
 _EXPRESSIONS = {
     "m": "at_least(0, problem->m)",
@@ -134,8 +134,10 @@ def body(selector: Selector) -> str:
         lines += [
             "    const struct exact_size *exact = look_up(problem);",
             "",
-            "    if (exact != NULL)",
+            "    if (exact != NULL) {",
+            f'        *reason = "{Reason.EXACT.value}";',
             "        return exact->kernel;",
+            "    }",
         ]
     elif used:
         lines.append("")
@@ -144,9 +146,12 @@ def body(selector: Selector) -> str:
     if selector.formulas:
         sizes = ", ".join(f"(uint64_t){size}" for size in _sizes(plan(selector.formulas)))
         lines += [
-            "    if (has_time((uint64_t)m, (uint64_t)n, (uint64_t)k, (uint64_t)batch))",
+            "    if (has_time((uint64_t)m, (uint64_t)n, (uint64_t)k, (uint64_t)batch)) {",
+            f'        *reason = "{Reason.FORMULAS.value}";',
             f"        return fastest({sizes});",
+            "    }",
         ]
+    lines.append(f'    *reason = "{Reason.TREE.value}";')
     lines += _lines(block_of(selector.tree), 1)
     return "\n".join(lines)
 

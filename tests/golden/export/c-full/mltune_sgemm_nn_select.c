@@ -13,6 +13,7 @@
 #include "mltune_sgemm_nn_select.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const names[] = {
     /* 0 */ "one_element",
@@ -62,7 +63,7 @@ static const struct exact_size *look_up(const mltune_sgemm_nn_problem *problem)
                    sizeof exact_sizes[0], compare);
 }
 
-int mltune_sgemm_nn_select(const mltune_sgemm_nn_problem *problem)
+static int choose(const mltune_sgemm_nn_problem *problem, const char **reason)
 {
     const int64_t m = at_least(0, problem->m);
     const int64_t n = at_least(0, problem->n);
@@ -71,8 +72,11 @@ int mltune_sgemm_nn_select(const mltune_sgemm_nn_problem *problem)
     const int64_t k_per_m = k / at_least(1, m);
     const struct exact_size *exact = look_up(problem);
 
-    if (exact != NULL)
+    if (exact != NULL) {
+        *reason = "exact size";
         return exact->kernel;
+    }
+    *reason = "tree";
     if (mn <= 4096) {
         if (k_per_m <= 15) {
             return 0;
@@ -85,6 +89,21 @@ int mltune_sgemm_nn_select(const mltune_sgemm_nn_problem *problem)
     return 1;
 }
 
+int mltune_sgemm_nn_select(const mltune_sgemm_nn_problem *problem)
+{
+    const char *reason;
+
+    return choose(problem, &reason);
+}
+
+const char *mltune_sgemm_nn_reason(const mltune_sgemm_nn_problem *problem)
+{
+    const char *reason;
+
+    (void)choose(problem, &reason);
+    return reason;
+}
+
 int mltune_sgemm_nn_num_kernels(void)
 {
     return (int)(sizeof names / sizeof names[0]);
@@ -93,4 +112,13 @@ int mltune_sgemm_nn_num_kernels(void)
 const char *mltune_sgemm_nn_kernel_name(int kernel)
 {
     return kernel >= 0 && kernel < mltune_sgemm_nn_num_kernels() ? names[kernel] : NULL;
+}
+
+int mltune_sgemm_nn_kernel_number(const char *name)
+{
+    int kernel = mltune_sgemm_nn_num_kernels();
+
+    while (--kernel >= 0 && strcmp(names[kernel], name) != 0)
+        ;
+    return kernel;
 }

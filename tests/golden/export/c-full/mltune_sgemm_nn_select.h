@@ -30,11 +30,17 @@ typedef struct mltune_sgemm_nn_problem {
 /* The number of the kernel for a problem. Every size is answered, 0 and below too. */
 int mltune_sgemm_nn_select(const mltune_sgemm_nn_problem *problem);
 
+/* Why that one: "exact size", "time formulas" or "tree". */
+const char *mltune_sgemm_nn_reason(const mltune_sgemm_nn_problem *problem);
+
 /* How many kernels there are; their numbers begin at 0. */
 int mltune_sgemm_nn_num_kernels(void);
 
 /* A kernel's name, or NULL if there is no kernel of this number. */
 const char *mltune_sgemm_nn_kernel_name(int kernel);
+
+/* The number of the kernel of this name, or -1. */
+int mltune_sgemm_nn_kernel_number(const char *name);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,52 @@
+"""Writes one JSON document: what chooses, and every kernel with its source, for other programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from mltune.export.files import write_files
+from mltune.export.library import Library
+from mltune.export.statement import statement
+from mltune.kernel import Kernel
+from mltune.selector import Selector
+from mltune.selector.json import selector_data
+
+FORMAT = "mltune library"
+SCHEMA_VERSION = 1
+
+
+class JsonWriter:
+    """Writes what a program in any language needs to choose, build and launch the kernels."""
+
+    @property
+    def name(self) -> str:
+        """The language's name on the command line."""
+        return "json"
+
+    def write(self, selector: Selector, kernels: Sequence[Kernel], out: Path) -> list[Path]:
+        """Write the document into a folder; see `Writer.write`."""
+        library = Library.of(selector, kernels)
+        data = {
+            "format": FORMAT,
+            "schema_version": SCHEMA_VERSION,
+            "problem_type": library.problem_type,
+            "computes": library.formula,
+            "memory_orders": library.orders,
+            "batched": library.batched,
+            "statement": statement(library),
+            "selector": selector_data(selector),
+            "kernels": [
+                {
+                    "name": kernel.name,
+                    "work_group": kernel.work_group,
+                    "macro_tile": kernel.macro_tile,
+                    "build_options": kernel.build_options,
+                    "source": kernel.source,
+                }
+                for kernel in library.kernels
+            ],
+        }
+        text = json.dumps(data, indent=1, allow_nan=False) + "\n"
+        return write_files(out, {f"{library.name}.json": text})

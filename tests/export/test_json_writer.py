@@ -1,0 +1,34 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from mltune.export import WRITERS
+from mltune.export.library import Library
+from mltune.selector.json import read_selector
+
+Make = Callable[..., Library]
+
+
+def test_the_document_has_the_selector_and_all_that_a_launch_needs(
+    tiled: Make, tmp_path: Path
+) -> None:
+    library = tiled("sgemm_tn")
+
+    (file,) = WRITERS["json"].write(library.selector, library.kernels, tmp_path)
+    data = json.loads(file.read_text())
+
+    assert file.name == "mltune_sgemm_tn.json"
+    assert (data["problem_type"], data["memory_orders"], data["batched"]) == (
+        "sgemm_tn",
+        "CFF",
+        False,
+    )
+    assert data["computes"] == "C = alpha * A^T * B + beta * C"
+    for entry, kernel in zip(data["kernels"], library.kernels, strict=True):
+        assert entry["name"] == kernel.name
+        assert entry["source"] == kernel.source
+        assert tuple(entry["build_options"]) == kernel.build_options
+        assert tuple(entry["work_group"]) == kernel.work_group
+        assert tuple(entry["macro_tile"]) == kernel.macro_tile
+    (tmp_path / "selector.json").write_text(json.dumps(data["selector"]))
+    assert read_selector(tmp_path / "selector.json") == library.selector
