@@ -9,6 +9,7 @@ from typing import Any
 from mltune.errors import UsageError
 
 _OPT_IN_KIBIBYTES = ((120, 99), (90, 227), (89, 99), (87, 163), (86, 99), (80, 163), (75, 64))
+_MOST = 1 << 63
 _PLAIN_TYPES = {"str": str, "int": int, "bool": bool}
 
 
@@ -125,6 +126,10 @@ class DeviceInfo:
             if wanted is not None and type(value) is not wanted:
                 raise UsageError(
                     f"device: {field.name} must be of type {field.type}, got {value!r:.80}"
+                )
+            if wanted is int and not 0 <= value < _MOST:
+                raise UsageError(
+                    f"device: {field.name} must be from 0 to {_MOST - 1}, got {value!s:.40}"
                 )
         return info
 

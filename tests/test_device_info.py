@@ -79,6 +79,10 @@ def test_identity_tells_drivers_apart_but_not_memory_sizes() -> None:
         ({"name": 3}, "device: name must be of type str, got 3"),
         ({"compute_units": "many"}, "device: compute_units must be of type int, got 'many'"),
         ({"compute_units": True}, "device: compute_units must be of type int, got True"),
+        (
+            {"clock_mhz": 2**63},
+            "device: clock_mhz must be from 0 to 9223372036854775807, got 9223372036854775808",
+        ),
         ({"fp16": 1}, "device: fp16 must be of type bool, got 1"),
         (
             {"max_work_item_sizes": [1, 2]},
