@@ -31,6 +31,8 @@ def regret_table(
 ) -> tuple[RegretRow, ...]:
     """Judge every rule on every size, each time fitted without a share `held_out` of the sizes.
 
+    The mean counts the sizes by their weights, the rest each size once.
+
     Returns:
         One row per rule; none if there is only one size.
     """
@@ -48,7 +50,7 @@ def regret_table(
         worst = int(np.argmin(efficiency))
         regret = Regret(
             sizes=count,
-            geomean=float(np.exp(-loss.mean())),
+            geomean=float(np.exp(-np.average(loss, weights=table.size_weights))),
             p10=float(np.quantile(efficiency, 0.1)),
             worst=float(efficiency[worst]),
             worst_size=table.sizes[worst].label,

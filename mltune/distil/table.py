@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -114,6 +114,20 @@ class TimeTable:
             seconds=self.seconds[index],
             weights=None if self.weights is None else self.weights[index],
         )
+
+    def called(self, counts: Mapping[Size, int]) -> TimeTable:
+        """Weigh each size by its part in the time of all calls, at the best kernels.
+
+        Where all counts are the same nobody has counted, and all sizes count the same.
+
+        Args:
+            counts: how often each size is called; one that is not in it is called once.
+        """
+        calls = np.array([counts.get(size, 1) for size in self.sizes], dtype=np.float64)
+        if len(set(calls.tolist())) == 1:
+            return self
+        parts = calls * self.best
+        return replace(self, weights=parts / parts.mean())
 
     @classmethod
     def from_measurements(cls, rows: Iterable[Measurement]) -> TimeTable:

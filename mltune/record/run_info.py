@@ -132,6 +132,17 @@ class RunInfo:
         """The problems of the leaders' cross-benchmark: those searched on, then the others."""
         return tuple(dict.fromkeys(map(self._problem, (*self.sizes, *self.cross_sizes))))
 
+    @property
+    def counts(self) -> dict[Problem, int]:
+        """How often each size is called, of those searched on and the others.
+
+        Empty where all that were searched on have the same count: then nobody has counted.
+        """
+        if len({size.count for size in self.sizes}) == 1:
+            return {}
+        sizes = (*self.cross_sizes, *self.sizes)  # a size of both counts as it was searched on
+        return {self._problem(size): size.count for size in sizes}
+
     def _problem(self, size: Size) -> Problem:
         return problem_of_size(self.contraction, size.extents, self.alpha, self.beta)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Self
@@ -46,51 +45,52 @@ class Scale:
     spread: float
 
     @classmethod
-    def of(cls, answers: Sequence[float | None], view: View = View.CAPPED) -> Self:
-        """Choose a scale for answers, of which at least one is a value."""
-        values = np.array([answer for answer in answers if answer is not None])
+    def of(cls, answers: Matrix, view: View = View.CAPPED) -> Self:
+        """Choose a scale for answers: infinite for a failure, nan where there is none."""
+        values = answers[np.isfinite(answers)]
+        if not len(values):
+            return cls.within(answers, view, 0.0, 1.0)
         best = float(values.min())
         end = np.median(values) if view is View.CAPPED else values.max()
         cap = max(float(end), best + _LEAST_RANGE)
-        shown = _shown(view, cap, best, answers)
-        return cls(view, cap, best, float(shown.mean()), float(shown.std()) or 1.0)
+        shown = _shown(view, cap, best, answers[~np.isnan(answers)])
+        return cls(view, cap, best, float(shown.mean()), float(shown.std()) or _LEAST_RANGE)
 
     @classmethod
-    def within(
-        cls, answers: Sequence[float | None], view: View, reach: float, spread: float
-    ) -> Self:
+    def within(cls, answers: Matrix, view: View, reach: float, spread: float) -> Self:
         """Cap at a distance from the best answer, and take over a spread that is known.
 
         Args:
-            answers: None for a failure.
+            answers: infinite for a failure, nan where there is none.
             view: what of them is shown.
             reach: the distance.
             spread: of the values from the best to the cap.
         """
-        best = min((answer for answer in answers if answer is not None), default=0.0)
+        best = float(answers[np.isfinite(answers)].min(initial=np.inf))
+        best = best if np.isfinite(best) else 0.0
         cap = best + max(reach, _LEAST_RANGE)
-        shown = _shown(view, cap, best, answers)
+        shown = _shown(view, cap, best, answers[~np.isnan(answers)])
         return cls(view, cap, best, float(shown.mean()) if len(shown) else 0.0, spread)
 
-    def units(self, answers: Sequence[float | None]) -> Matrix:
-        """Return answers in units of the model."""
-        return (_shown(self.view, self.cap, self.best, answers) - self.mean) / self.spread
-
-    def answer(self, units: float) -> float:
-        """Return the answer, up to the cap, that comes to a number of units."""
-        shown = self.mean + self.spread * units
-        if self.view is View.CAPPED:
-            return min(shown, self.cap)
-        return min(self.best - float(np.log(max(-shown, 1e-6))), self.cap)
+    def units(self, answers: Matrix) -> Matrix:
+        """Return answers in units of the model; nan stays nan."""
+        units: Matrix = (_shown(self.view, self.cap, self.best, answers) - self.mean) / self.spread
+        return units
 
 
-def _shown(view: View, cap: float, best: float, answers: Sequence[float | None]) -> Matrix:
-    capped = np.array([cap if answer is None else min(answer, cap) for answer in answers])
+def _shown(view: View, cap: float, best: float, answers: Matrix) -> Matrix:
+    capped = np.minimum(answers, cap)
     return capped if view is View.CAPPED else -np.exp(best - capped)
 
 
-def expected_improvement(mean: Matrix32, deviation: Matrix32, best: float) -> Matrix32:
-    """Return by how much each candidate is expected to fall below the best value so far."""
+def expected_improvement(mean: Matrix32, deviation: Matrix32, best: Matrix32) -> Matrix32:
+    """Return by how much each candidate is expected to fall below the best value so far.
+
+    Args:
+        mean: by size and candidate.
+        deviation: by candidate.
+        best: by size, a row each.
+    """
     ahead = (best - mean) / deviation
     gain: Matrix32 = deviation * (
         ahead * ndtr(ahead) + np.exp(-0.5 * ahead * ahead) / np.float32(np.sqrt(2 * np.pi))

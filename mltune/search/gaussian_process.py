@@ -71,13 +71,13 @@ def fit(
     Args:
         encoding: of the space's parameters.
         ranks: of the configs, a row each.
-        values: of about zero mean and unit variance.
+        values: by config and size, of about zero mean and unit variance at each size.
         basis: known functions at the configs, a column each, whose share is unknown.
         variance: how much of the values is typically not explained by these.
     """
     if len(values) > _MOST_FITTED:
         # The best half decides where to search on; the rest is spread over the others.
-        order = np.argsort(values, kind="stable")
+        order = np.argsort(values.min(axis=1), kind="stable")
         half = _MOST_FITTED // 2
         spread = np.linspace(half, len(values) - 1, _MOST_FITTED - half).astype(np.int64)
         kept = np.sort(order[np.concatenate((np.arange(half), spread))])
@@ -149,8 +149,11 @@ class _Density:
             return 1e10, np.zeros_like(logs)
         inverse = cho_solve((lower, True), np.eye(count), check_finite=False)
         weighted = inverse @ self._values
-        value = 0.5 * self._values @ weighted + np.log(np.diag(lower)).sum()
-        pull = np.outer(weighted, weighted) - inverse
+        # Dividing by the number of sizes would take their mean. The root leaves the model less
+        # sure of itself, as one kernel for all sizes should be: recorded runs are searched faster.
+        part = 1 / math.sqrt(self._values.shape[1])
+        value = 0.5 * part * np.vdot(self._values, weighted) + np.log(np.diag(lower)).sum()
+        pull = part * weighted @ weighted.T - inverse
         slope = (hyper.shared * pull) * shared_slope
         slopes = slope + (hyper.single / self._width) * (pull * single_slope)
         gradient = np.concatenate(
@@ -224,17 +227,36 @@ class GaussianProcess:
         self._seen_basis = np.concatenate((self._seen_basis, shares))
 
     def predict(self, values: Matrix) -> tuple[Matrix32, Matrix32]:
-        """Return the mean and the standard deviation of each candidate's value.
+        """Return the mean, by size and candidate, and the standard deviation of each candidate.
 
         Args:
-            values: of the observed configs, in the order they were added.
+            values: of the observed configs in the order they were added, by config and size. What
+                is not known (nan) is taken to be what the configs before it say, which moves no
+                mean.
         """
         if not self.count:
-            return np.zeros_like(self._explained), np.sqrt(self._prior)
-        weights = solve_triangular(self._lower, values, lower=True).astype(np.float32)
-        mean = weights @ self._rows[: self.count]
+            mean = np.zeros((values.shape[1], len(self._explained)), dtype=np.float32)
+            return mean, np.sqrt(self._prior)
+        weights = self._whitened(values).T.astype(np.float32)
         variance = np.maximum(self._prior - self._explained, 1e-6)
-        return mean, np.sqrt(variance)
+        return weights @ self._rows[: self.count], np.sqrt(variance)
+
+    def _whitened(self, values: Matrix) -> Matrix:
+        """Solve for the weights, in runs of configs of which all sizes are known."""
+        known = ~np.isnan(values)
+        gaps = np.flatnonzero(~known.all(axis=1)).tolist()
+        solved = np.zeros_like(values)
+        start = 0
+        for gap in (*gaps, len(values)):
+            run = slice(start, gap)
+            if gap > start:
+                rest = values[run] - self._lower[run, :start] @ solved[:start]
+                solved[run] = solve_triangular(self._lower[run, run], rest, lower=True)
+            if gap < len(values):
+                rest = values[gap] - self._lower[gap, :gap] @ solved[:gap]
+                solved[gap] = np.where(known[gap], rest / self._lower[gap, gap], 0)
+            start = gap + 1
+        return solved
 
     def _reserve(self, count: int) -> None:
         if count > len(self._rows):

@@ -1,20 +1,26 @@
 """Search by a model: measure next what promises the largest gain.
 
-Gaussian processes predict, for every config that may still be tried, its value and how sure that
-is; the config with the greatest expected improvement on the best one so far comes next. There
-are two of them, which are shown the values in two ways and have an equal say.
-Values are best given as logs of times, so that a gain is a ratio.
+Gaussian processes predict, for every config that may still be tried, its value on every size and
+how sure that is; the config from which the library gains most comes next: the sum over the sizes
+of the expected improvement on the best config for that size. There are two of them, which are
+shown the values in two ways and have an equal say. Values are best given as logs of times, so
+that a gain is a ratio.
 """
 
 from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from mltune.record.measurement import Status
 from mltune.search.candidates import CandidateSource
-from mltune.search.encoding import Encoding
+from mltune.search.encoding import Encoding, Matrix, Matrix32
 from mltune.search.expectation import View
+from mltune.search.incumbents import Incumbents
 from mltune.search.knowledge import Knowledge
+from mltune.search.library import check_answers
 from mltune.search.outlook import Outlook
 from mltune.search.searcher import check_answer
 from mltune.search.surrogate import Forecast, Surrogate
@@ -24,23 +30,36 @@ from mltune.space.config_space import ConfigSpace
 
 _STARTS = 10
 _KNOWN = 2
+_TIMED_GAIN = 0.9999
+"""A config is timed on the sizes that hold this share of what is expected of it."""
 
 
-class GuidedSearcher:
-    """Proposes the config with the greatest expected improvement; a `Searcher`.
+class GuidedLibrary:
+    """Proposes the config from which the library is expected to gain most; a `LibrarySearcher`.
 
-    Without knowledge it starts with random configs: ten, or more until two have worked.
+    Without knowledge it starts with random configs: ten, or more until two have worked. They are
+    timed on all sizes, later ones where they may win.
 
     Args:
         seed: decides every proposal, given the answers.
+        counts: how often each size is called; see `Incumbents`.
         knowledge: what other records say about the space, if there are any.
     """
 
-    def __init__(self, space: ConfigSpace, seed: int, knowledge: Knowledge | None = None) -> None:
+    def __init__(
+        self,
+        space: ConfigSpace,
+        seed: int,
+        counts: Sequence[int],
+        knowledge: Knowledge | None = None,
+    ) -> None:
         self._space = space
         self._unseen = UnseenConfigs(space, seed)
-        self._answers: dict[Config, float | None] = {}
-        self._asked: dict[Config, None] = {}
+        self._incumbents = Incumbents(counts)
+        self._count = len(counts)
+        self._answers: dict[Config, Matrix] = {}
+        self._asked: dict[Config, tuple[int, ...]] = {}
+        self._worked = 0
         self._knows = knowledge is not None
         encoding = Encoding(space.parameters)
         self._surrogates: tuple[Surrogate, ...] = ()
@@ -49,55 +68,109 @@ class GuidedSearcher:
             # A record's expectations are of capped values, so they go with that view alone.
             views = (View.CAPPED,) if knowledge else (View.CAPPED, View.SPEED)
             self._surrogates = tuple(
-                Surrogate(encoding, source, view, knowledge) for view in views
+                Surrogate(encoding, source, view, self._count, knowledge) for view in views
             )
 
     def ask(self) -> Config | None:
         """Return the next config."""
-        config = self._most_promising() or self._unseen.draw()
+        forecast = self._forecast()
+        config = (forecast and self._most_promising(forecast)) or self._unseen.draw()
         if config is not None:
             self._unseen.see(config)
-            self._asked[config] = None
+            self._asked[config] = self._worthwhile(config, forecast)
         return config
 
     def avoid(self, config: Config) -> None:
         """Take a config for one that was asked for here: the model believes its expectation."""
         if config in self._unseen:
             self._unseen.see(config)
-            self._asked[config] = None
+            self._asked[config] = tuple(range(self._count))
 
-    def tell(self, config: Config, value: float | None, status: Status) -> None:
+    def sizes(self, config: Config) -> tuple[int, ...]:
+        """Return the sizes that hold most of what is expected of a config."""
+        if config in self._asked:
+            return self._asked[config]
+        return self._worthwhile(config, self._forecast())
+
+    def tell(self, config: Config, values: Mapping[int, float], status: Status) -> None:
         """Learn from an answer."""
-        check_answer(value, status)
+        check_answers(values, status)
         if config in self._answers or config not in self._space:
             return
         self._unseen.see(config)
         self._asked.pop(config, None)
-        self._answers[config] = value
+        row = np.full(self._count, math.nan)
+        if status is Status.OK:
+            row[list(values)] = list(values.values())
+            self._incumbents.add(values)
+            self._worked += 1
+        else:
+            row[:] = math.inf
+        self._answers[config] = row
 
     def outlook(self, trials: int) -> Outlook | None:
         """Return what the model expects of up to so many trials; None while it has begun."""
         forecast = self._forecast()
-        if forecast is None or not any(value is not None for value in self._answers.values()):
+        if forecast is None or not self._worked:
             return None
-        return Outlook.of(forecast.gains[forecast.gains >= 0].tolist(), trials)
+        gains = self._library_gains(forecast)
+        return Outlook.of(gains[gains >= 0].tolist(), trials)
 
-    def _most_promising(self) -> Config | None:
-        """Return the best by the model; None while it has too little to go by, or is done."""
-        forecast = self._forecast()
-        if forecast is None:
-            return None
-        chosen = int(np.argmax(forecast.gains))
-        return forecast.candidates[chosen] if forecast.gains[chosen] >= 0 else None
+    def _most_promising(self, forecast: Forecast) -> Config | None:
+        gains = self._library_gains(forecast)
+        chosen = int(np.argmax(gains))
+        return forecast.candidates[chosen] if gains[chosen] >= 0 else None
+
+    def _library_gains(self, forecast: Forecast) -> Matrix32:
+        """What the library gains from each candidate; -1 from those that were seen."""
+        gains = self._incumbents.shares.astype(np.float32) @ forecast.gains
+        gains[~forecast.candidates.others((*self._answers, *self._asked))] = -1
+        return gains
+
+    def _worthwhile(self, config: Config, forecast: Forecast | None) -> tuple[int, ...]:
+        number = None if forecast is None else forecast.candidates.number(config)
+        if forecast is None or number is None:
+            return tuple(range(self._count))
+        gains = self._incumbents.shares * forecast.gains[:, number]
+        order = np.argsort(-gains, kind="stable")
+        held = np.cumsum(gains[order])
+        needed = 1 + int(np.searchsorted(held, _TIMED_GAIN * held[-1]))
+        return tuple(sorted(order[:needed].tolist()))
 
     def _forecast(self) -> Forecast | None:
-        """The mean of what the surrogates expect; configs that were seen gain -1."""
-        known = sum(value is not None for value in self._answers.values())
-        starting = len(self._answers) < _STARTS or known < _KNOWN
+        """The mean of what the surrogates expect; None while there is too little to go by."""
+        starting = len(self._answers) < _STARTS or self._worked < _KNOWN
         if not self._surrogates or (starting and not self._knows):
             return None
         forecasts = [one.forecast(self._answers, tuple(self._asked)) for one in self._surrogates]
-        candidates = forecasts[0].candidates
         gains = np.mean([forecast.gains for forecast in forecasts], axis=0)
-        gains[~candidates.others((*self._answers, *self._asked))] = -1
-        return Forecast(candidates, gains)
+        return Forecast(forecasts[0].candidates, gains)
+
+
+class GuidedSearcher:
+    """A guided search for one size, or by one value for all; a `Searcher`.
+
+    Args:
+        seed: decides every proposal, given the answers.
+        knowledge: what other records say about the space, if there are any.
+    """
+
+    def __init__(self, space: ConfigSpace, seed: int, knowledge: Knowledge | None = None) -> None:
+        self._library = GuidedLibrary(space, seed, (1,), knowledge)
+
+    def ask(self) -> Config | None:
+        """Return the next config."""
+        return self._library.ask()
+
+    def avoid(self, config: Config) -> None:
+        """Take a config for one that was asked for here."""
+        self._library.avoid(config)
+
+    def tell(self, config: Config, value: float | None, status: Status) -> None:
+        """Learn from an answer."""
+        check_answer(value, status)
+        self._library.tell(config, {} if value is None else {0: value}, status)
+
+    def outlook(self, trials: int) -> Outlook | None:
+        """Return what the model expects of up to so many trials; None while it has begun."""
+        return self._library.outlook(trials)

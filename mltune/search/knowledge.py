@@ -93,14 +93,16 @@ class _Expert:
         if len(points) > _MOST_POINTS:
             chosen = np.random.default_rng(seed).choice(len(points), _MOST_POINTS, replace=False)
             points = tuple(points[number] for number in np.sort(chosen))
-        answers = [None if one.seconds is None else math.log(one.seconds) for one in points]
-        values = [answer for answer in answers if answer is not None]
-        if len(values) < _FEWEST_VALUES:
+        answers = np.array(
+            [math.inf if one.seconds is None else math.log(one.seconds) for one in points]
+        )
+        count = int(np.isfinite(answers).sum())
+        if count < _FEWEST_VALUES:
             raise UsageError(
-                f"{recording.where}: has {len(values)} times, a prior needs {_FEWEST_VALUES}"
+                f"{recording.where}: has {count} times, a prior needs {_FEWEST_VALUES}"
             )
         self.scale = Scale.of(answers)
-        self.reach = self.scale.cap - min(values)
+        self.reach = self.scale.cap - self.scale.best
         # Leaves of two and a part of the parameters a split: a forest that repeats each single
         # time repeats its noise too, and led worse on from one GPU to another.
         self._forest = ExtraTreesRegressor(

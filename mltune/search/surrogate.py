@@ -7,7 +7,7 @@ and takes every further one by one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -22,15 +22,16 @@ from mltune.space.config import Config
 
 _MOST_MODELLED = 1_000
 
-Answers = Mapping[Config, float | None]
+Answers = Mapping[Config, Matrix]
+"""In the order they came: a value for each size, infinite for a failure, nan where not timed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What the model expects of the candidates.
+    """What is expected of the candidates.
 
     Attributes:
-        gains: the expected improvement of each on the best answer, about in logs.
+        gains: by size and candidate: the expected improvement on the best answer, about in logs.
     """
 
     candidates: Candidates
@@ -38,10 +39,13 @@ class Forecast:
 
 
 class Surrogate:
-    """A Gaussian process over the candidates of a space.
+    """A Gaussian process over the candidates of a space, the same one for every size.
+
+    The sizes have their own values and share the kernel, so that one decomposition serves all.
 
     Args:
         view: what it is shown of the answers.
+        sizes: how many there are.
         knowledge: what other records say; the model learns how much of that holds here.
     """
 
@@ -50,11 +54,13 @@ class Surrogate:
         encoding: Encoding,
         source: CandidateSource,
         view: View,
+        sizes: int,
         knowledge: Knowledge | None,
     ) -> None:
         self._encoding = encoding
         self._source = source
         self._view = view
+        self._sizes = sizes
         self._knowledge = knowledge
         self._fitted = -1
         self._candidates = source.around(())
@@ -62,46 +68,54 @@ class Surrogate:
         self._expected = np.zeros(0, dtype=np.float32)
         # What the process has observed, in its order, and what other records expected there.
         self._rows: dict[Config, float] = {}
-        self._believed: dict[Config, float] = {}
 
     def forecast(self, answers: Answers, asked: Sequence[Config]) -> Forecast:
         """Return what is expected now.
 
         Args:
-            answers: in the order they came; None for a failure.
+            answers: so far.
             asked: configs without an answer yet; the model believes its own expectation of them,
                 so that it does not ask for the same thing twice.
         """
-        scale = self._scale([*answers.values()])
+        table = self._table(answers.values())
+        scales = self._scales(table)
         due = _fit_due(len(answers))
         if self._process is None or due != self._fitted:
             self._process = self._fit(dict(islice(answers.items(), due)))
             self._fitted = due
-        for config in islice(answers, due, None):
+        for config in (*islice(answers, due, None), *asked):
             if config not in self._rows:
                 self._observe(self._process, [config])
-        for config in asked:
-            if config not in self._rows:
-                self._believed[config] = self._belief(self._process, config, answers, scale)
-                self._observe(self._process, [config])
-        mean, deviation = self._predict(self._process, answers, scale)
-        units = scale.units([*answers.values()])
-        best = float(units.min()) if len(units) else float(mean.max())
-        gains = expected_improvement(mean, deviation, best) * np.float32(scale.spread)
+        blank = np.full(self._sizes, np.nan)
+        seen = _units(scales, self._table([answers.get(config, blank) for config in self._rows]))
+        mean, deviation = self._process.predict(seen - np.array([[*self._rows.values()]]).T)
+        mean += self._expected
+        best = np.fmin.reduce(_units(scales, table), axis=0, initial=np.nan)
+        best = np.where(np.isnan(best), mean.max(axis=1), best).astype(np.float32)
+        spreads = np.array([scale.spread for scale in scales], dtype=np.float32)
+        gains = expected_improvement(mean, deviation, best[:, None]) * spreads[:, None]
         return Forecast(self._candidates, gains)
 
-    def _scale(self, answers: list[float | None]) -> Scale:
+    def _table(self, answers: Iterable[Matrix]) -> Matrix:
+        return np.array([*answers], dtype=np.float64).reshape(-1, self._sizes)
+
+    def _scales(self, table: Matrix) -> list[Scale]:
         if self._knowledge is None:
-            return Scale.of(answers, self._view)
-        return Scale.within(answers, self._view, self._knowledge.reach, self._knowledge.spread)
+            return [Scale.of(column, self._view) for column in table.T]
+        reach, spread = self._knowledge.reach, self._knowledge.spread
+        return [Scale.within(column, self._view, reach, spread) for column in table.T]
 
     def _fit(self, answers: Answers) -> GaussianProcess:
         """Fit the hyperparameters, and start anew with the answers."""
         kept = _kept(answers)
-        values = self._scale([*answers.values()]).units([answers[config] for config in kept])
+        scales = self._scales(self._table(answers.values()))
+        # Here a size that a config was not timed on counts as slow: that was why.
+        table = self._table([answers[config] for config in kept])
+        values = _units(scales, np.where(np.isnan(table), np.inf, table))
         basis, expected = self._known(kept)
         doubt = 1.0 if self._knowledge is None else self._knowledge.doubt
-        hyper = fit(self._encoding, self._encoding.ranks(kept), values - expected, basis, doubt)
+        ranks = self._encoding.ranks(kept)
+        hyper = fit(self._encoding, ranks, values - expected[:, None], basis, doubt)
         self._candidates = self._source.around(_best_first(answers))
         basis, expected = self._known(self._candidates.configs)
         self._expected = expected.astype(np.float32)
@@ -116,31 +130,17 @@ class Surrogate:
         process.observe(self._encoding.ranks(configs), basis)
         self._rows |= dict(zip(configs, expected.tolist(), strict=True))
 
-    def _predict(
-        self, process: GaussianProcess, answers: Answers, scale: Scale
-    ) -> tuple[Matrix32, Matrix32]:
-        values = scale.units(
-            [answers[row] if row in answers else self._believed[row] for row in self._rows]
-        )
-        mean, deviation = process.predict(values - np.array([*self._rows.values()]))
-        return mean + self._expected, deviation
-
-    def _belief(
-        self, process: GaussianProcess, config: Config, answers: Answers, scale: Scale
-    ) -> float:
-        """What an answer is expected to be."""
-        number = self._candidates.number(config)
-        if number is None or not process.count:
-            return scale.answer(0.0)
-        mean, _ = self._predict(process, answers, scale)
-        return scale.answer(float(mean[number]))
-
     def _known(self, configs: Sequence[Config]) -> tuple[Matrix, Matrix]:
         """Return what other records say: functions whose share is unknown, and their sum."""
         if self._knowledge is None:
             return np.zeros((len(configs), 0)), np.zeros(len(configs))
         views = self._knowledge.views(configs)
         return self._knowledge.basis(views), self._knowledge.expected(views)
+
+
+def _units(scales: Sequence[Scale], table: Matrix) -> Matrix:
+    columns = [scale.units(column) for scale, column in zip(scales, table.T, strict=True)]
+    return np.stack(columns, axis=1)
 
 
 def _fit_due(count: int) -> int:
@@ -152,8 +152,14 @@ def _fit_due(count: int) -> int:
 
 
 def _best_first(answers: Answers) -> list[Config]:
-    known = {config: value for config, value in answers.items() if value is not None}
-    return sorted(known, key=known.__getitem__)
+    """The configs that worked: the best of each size in turns, then the next best of each."""
+    worked = [config for config, row in answers.items() if np.isfinite(row).any()]
+    if not worked:
+        return []
+    table = np.array([answers[config] for config in worked])
+    table[np.isnan(table)] = np.inf
+    order = np.argsort(table, axis=0, kind="stable")
+    return [worked[number] for number in dict.fromkeys(order.ravel().tolist())]
 
 
 def _kept(answers: Answers) -> list[Config]:

@@ -13,7 +13,7 @@ from mltune.selector.files import write_whole
 from mltune.selector.json import write_selector
 from mltune.selector.pack import SELECTOR_NAME
 from mltune.workflow.card import CARD_NAME, card
-from mltune.workflow.recorded import read_runs
+from mltune.workflow.recorded import calls, read_runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ def distil_runs(options: DistilOptions) -> DistilResult:
     """
     recorded = read_runs(options.runs)
     distilled = distil(
-        TimeTable.from_measurements(recorded.measurements),
+        TimeTable.from_measurements(recorded.measurements).called(calls(recorded.infos)),
         recorded.contraction,
         method=options.method,
         tolerance=options.tolerance,

@@ -16,19 +16,21 @@ from mltune.kernel.handwritten.read import read_kept
 from mltune.kernel.handwritten.space import space_text
 from mltune.problem import Contraction
 from mltune.record import Status
+from mltune.record.recording import Recording
 from mltune.record.run_info import RunInfo
 from mltune.record.store import Store
 from mltune.runner.live import WorkerRunner
 from mltune.search import Searcher
 from mltune.search.alternating import AlternatingSearcher
+from mltune.search.library import LibrarySearcher, OneValueLibrary
 from mltune.space.load import parse_space
 from mltune.space.names import outside_names
 from mltune.space.space import Space
 from mltune.workflow.families import family_named
 from mltune.workflow.options import COLD
-from mltune.workflow.recorded_search import new_searcher
+from mltune.workflow.recorded_search import new_library, new_searcher
 from mltune.workflow.recordings import read_any
-from mltune.workflow.trials import Trial, group_trials
+from mltune.workflow.trials import Trial, group_trials, values_over_all_sizes
 
 Note = Callable[[str], None]
 
@@ -89,17 +91,35 @@ def searcher_of(info: RunInfo, space: Space, seed: int, note: Note) -> Searcher:
     Raises:
         UsageError: when a record to learn from cannot be read.
     """
-    priors = [read_any(Path(path)) for path in info.priors]
-    for prior in priors:
-        for line in prior.notes:
-            note(line)
-    searcher = new_searcher(info.sampler, space, seed, priors)
+    searcher = new_searcher(info.sampler, space, seed, _priors(info, note))
     if not info.kernels or info.family == HANDWRITTEN:
         return searcher
     names = outside_names(info.device, info.contraction.precision)
     kernels = read_kept(info.kernels, "kernels")
     written = parse_space(space_text(kernels), HANDWRITTEN).bind(names)
     return AlternatingSearcher(written, searcher)
+
+
+def library_of(info: RunInfo, space: Space, note: Note) -> LibrarySearcher:
+    """Make the searcher that a run asks for, which looks at every size by itself if it can.
+
+    Beside hand-written kernels, which are outside of the space, it goes by one value for all.
+
+    Raises:
+        UsageError: when a record to learn from cannot be read.
+    """
+    if info.kernels:
+        return OneValueLibrary(searcher_of(info, space, info.seed, note), len(info.sizes))
+    counts = [size.count for size in info.sizes]
+    return new_library(info.sampler, space, info.seed, _priors(info, note), counts)
+
+
+def _priors(info: RunInfo, note: Note) -> list[Recording]:
+    priors = [read_any(Path(path)) for path in info.priors]
+    for prior in priors:
+        for line in prior.notes:
+            note(line)
+    return priors
 
 
 def mirror(store: Store, space: Space, url: URL, name: str, note: Note) -> None:
@@ -127,12 +147,15 @@ def mirror(store: Store, space: Space, url: URL, name: str, note: Note) -> None:
 def _study_trials(trials: Sequence[Trial]) -> Iterator[Any]:
     from mltune.search.study import Trial as StudyTrial
 
+    values = values_over_all_sizes(trials)
     for trial in trials:
         failure = trial.failure
+        if failure is None and trial.number not in values:
+            continue  # cut off, and nothing to compare it with
         yield StudyTrial(
             number=trial.number,
             config=trial.config,
-            value=trial.value,
+            value=values.get(trial.number),
             status=failure.status if failure else Status.OK,
             message=failure.message if failure else "",
         )

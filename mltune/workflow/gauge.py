@@ -56,6 +56,15 @@ class Gauge:
         self.note_speed(row)
         return row
 
+    def library_gflops(self, problems: Iterable[Problem]) -> float | None:
+        """The geometric mean of the best speeds seen on some problems; None if there is none."""
+        logs = [
+            math.log(problem.flops / fastest / 1e9)
+            for problem in problems
+            if (fastest := self._fastest.get(problem)) is not None
+        ]
+        return math.exp(math.fsum(logs) / len(logs)) if logs else None
+
     def note_speed(self, measurement: Measurement) -> None:
         """Remember the fastest time of each problem."""
         median = measurement.median

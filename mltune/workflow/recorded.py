@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mltune.device_info import DeviceInfo
+from mltune.distil.table import Size
 from mltune.errors import UsageError
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.problem import Contraction, problem_type_name
@@ -56,6 +57,19 @@ class Recorded:
             ),
             ("mltune", self.infos[0].mltune_version),
         )
+
+
+def calls(infos: Iterable[RunInfo]) -> dict[Size, int]:
+    """How often each size is called, in the words of a time table.
+
+    Of several runs the largest count: two that were searched on the same list say it twice.
+    """
+    counts: dict[Size, int] = {}
+    for info in infos:
+        for problem, count in info.counts.items():
+            size = Size(problem.m, problem.n, problem.k, problem.batch)
+            counts[size] = max(count, counts.get(size, 0))
+    return counts
 
 
 def read_runs(folders: Sequence[Path]) -> Recorded:

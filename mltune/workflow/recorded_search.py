@@ -14,6 +14,7 @@ from mltune.record import Status
 from mltune.record.recording import Point, Recording
 from mltune.search import SEARCHERS, Searcher
 from mltune.search.incumbents import Incumbents
+from mltune.search.library import LibrarySearcher, OneValueLibrary
 from mltune.search.outlook import Outlook
 from mltune.space.config_space import ConfigSpace
 from mltune.space.recorded import RecordedSpace
@@ -161,18 +162,44 @@ def new_searcher(
         UsageError: when there is none of that name, it cannot use other records, or they share
             nothing with the space.
     """
-    if name not in SEARCHERS:
-        raise UsageError(f"sampler: unknown '{name}' (known: {', '.join(sorted(SEARCHERS))})")
-    if seed < 0:
-        raise UsageError(f"seed: must be at least 0, got {seed}")
+    _check_searcher(name, seed, priors)
     if not priors:
         return SEARCHERS[name](space, seed)
-    if name != "guided":
-        raise UsageError(f"--prior: only the sampler 'guided' learns from records, got '{name}'")
     from mltune.search.guided import GuidedSearcher
     from mltune.search.knowledge import Knowledge
 
     return GuidedSearcher(space, seed, Knowledge(space, priors, seed))
+
+
+def new_library(
+    name: str,
+    space: ConfigSpace,
+    seed: int,
+    priors: Sequence[Recording],
+    counts: Sequence[int],
+) -> LibrarySearcher:
+    """Make a searcher for sizes that are called so often, as `new_searcher` does for one value.
+
+    Raises:
+        UsageError: as `new_searcher` does.
+    """
+    if name != DEFAULT_SAMPLER:
+        return OneValueLibrary(new_searcher(name, space, seed, priors), len(counts))
+    _check_searcher(name, seed, priors)
+    from mltune.search.guided import GuidedLibrary
+    from mltune.search.knowledge import Knowledge
+
+    known = Knowledge(space, priors, seed) if priors else None
+    return GuidedLibrary(space, seed, counts, known)
+
+
+def _check_searcher(name: str, seed: int, priors: Sequence[Recording]) -> None:
+    if name not in SEARCHERS:
+        raise UsageError(f"sampler: unknown '{name}' (known: {', '.join(sorted(SEARCHERS))})")
+    if seed < 0:
+        raise UsageError(f"seed: must be at least 0, got {seed}")
+    if priors and name != DEFAULT_SAMPLER:
+        raise UsageError(f"--prior: only the sampler 'guided' learns from records, got '{name}'")
 
 
 def _read(path: Path, note: Callable[[str], None]) -> Recording:

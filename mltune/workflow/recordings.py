@@ -12,14 +12,14 @@ from mltune.record import Status
 from mltune.record.foreign import read_recording
 from mltune.record.recording import Point, Recording
 from mltune.record.run import Run
-from mltune.workflow.trials import group_trials
+from mltune.workflow.trials import group_trials, values_over_all_sizes
 
 
 def read_any(path: Path) -> Recording:
     """Read a file of another tuner, or a run folder of mltune.
 
-    Of a run, a config's time is the geometric mean over the run's sizes; a trial that was cut
-    off before its last size is left out.
+    Of a run, a config's time is the geometric mean over the run's sizes; see
+    `values_over_all_sizes` for one that was not timed on all of them.
 
     Raises:
         UsageError: when it cannot be read, or holds nothing.
@@ -33,12 +33,15 @@ def read_any(path: Path) -> Recording:
         # Beside generated kernels these have parameters of their own.
         readable = [row for row in readable if row.family != HANDWRITTEN]
     points: dict[str, Point] = {}
-    for trial in group_trials(readable):
-        value = trial.value
+    trials = group_trials(readable)
+    is_known = any(len(trial.measurements) >= len(info.sizes) for trial in trials)
+    values = values_over_all_sizes(trials) if is_known else {}
+    for trial in trials:
+        value = values.get(trial.number)
         failure = trial.failure
         if failure is not None:
             points[trial.config.id] = Point(trial.config, None, failure.status)
-        elif value is not None and len(trial.measurements) >= len(info.sizes):
+        elif value is not None:
             points[trial.config.id] = Point(trial.config, math.exp(value), Status.OK)
     if not points:
         raise UsageError(f"{path}: holds no finished trial (mltune search --resume)")

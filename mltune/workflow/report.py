@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +28,8 @@ from mltune.record.run_info import RunInfo
 from mltune.report import Content, Model, Selection, TrialPoint, render
 from mltune.space import Config
 from mltune.workflow.finale import SIDELINED
-from mltune.workflow.trials import Trial, best_by_problem, group_trials
+from mltune.workflow.recorded import calls
+from mltune.workflow.trials import Trial, best_by_problem, group_trials, values_over_all_sizes
 
 REPORT_NAME = "report.html"
 
@@ -83,7 +85,7 @@ def _content(folder: Path, info: RunInfo, measurements: tuple[Measurement, ...])
         name=folder.resolve().name,
         info=info,
         measurements=measurements,
-        trials=tuple(_point(trial) for trial in trials),
+        trials=_points(trials),
         best=best,
         model=_model(sound, info.device),
         selection=selection,
@@ -91,10 +93,17 @@ def _content(folder: Path, info: RunInfo, measurements: tuple[Measurement, ...])
     )
 
 
-def _point(trial: Trial) -> TrialPoint:
-    failure = trial.failure
-    status = failure.status if failure else Status.OK
-    return TrialPoint(trial.number, trial.config, trial.gflops, status)
+def _points(trials: Sequence[Trial]) -> tuple[TrialPoint, ...]:
+    values = values_over_all_sizes(trials)
+    problems = {row.problem for trial in trials for row in trial.measurements}
+    flops = math.fsum(math.log(problem.flops) for problem in problems) / max(len(problems), 1)
+    points = []
+    for trial in trials:
+        value, failure = values.get(trial.number), trial.failure
+        gflops = None if value is None else math.exp(flops - value) / 1e9
+        status = failure.status if failure else Status.OK
+        points.append(TrialPoint(trial.number, trial.config, gflops, status))
+    return tuple(points)
 
 
 def _next_command(folder: Path, measurements: Sequence[Measurement], selectable: bool) -> str:
@@ -182,7 +191,7 @@ def _selection(info: RunInfo, measurements: Sequence[Measurement]) -> Selection 
     if info.family == HANDWRITTEN:
         return "A selector cannot ship hand-written kernels, so none is chosen."
     try:
-        table = TimeTable.from_measurements(measurements)
+        table = TimeTable.from_measurements(measurements).called(calls([info]))
     except MltuneError as error:
         return f"No kernel can be chosen from this run: {error}."
     settings = Settings(

@@ -30,6 +30,7 @@ from mltune.record.run import DATABASE_NAME, INFO_NAME, Run
 from mltune.record.run_info import RunInfo
 from mltune.runner.live import WorkerRunner
 from mltune.search import Searcher
+from mltune.search.library import LibrarySearcher
 from mltune.search.outlook import Outlook
 from mltune.space.load import load_space
 from mltune.space.space import Space
@@ -39,6 +40,7 @@ from mltune.workflow.equipment import (
     Note,
     bound_space,
     check_family,
+    library_of,
     mirror,
     open_runner,
     searcher_of,
@@ -182,14 +184,16 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
                     f"other work keeps the processor busy: a load of {host.load:.1f} on "
                     f"{host.cores} cores (see mltune devices --environment)"
                 )
-            searcher = searcher_of(run.info, space, run.info.seed, note)
             if run.url is None:
-                ending = _search_alone(run, runner, searcher, options, show)
+                library = library_of(run.info, space, note)
+                ending = _search_alone(run, runner, library, options, show)
+                outlook = outlook_of(library)
             else:
+                searcher = searcher_of(run.info, space, run.info.seed, note)
                 ending = _search_together(
                     run, run.url, runner, searcher, options, others, show, note
                 )
-            outlook = outlook_of(searcher)
+                outlook = outlook_of(searcher)
         except KeyboardInterrupt:
             ending = Ending.INTERRUPTED
         except DeviceGoneError as error:
@@ -228,10 +232,10 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
 
 
 def _search_alone(
-    run: Run, runner: WorkerRunner, searcher: Searcher, options: SearchOptions, show: Show
+    run: Run, runner: WorkerRunner, library: LibrarySearcher, options: SearchOptions, show: Show
 ) -> Ending:
     budget = run.info.budget if options.budget is None else options.budget
-    session = Session(run, runner, searcher, budget, show, options.patience)
+    session = Session(run, runner, library, budget, show, options.patience)
     ending = session.search(time_limit_seconds=options.time_limit_seconds)
     session.measure_leaders()
     return ending

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 
@@ -13,8 +13,8 @@ from mltune.problem import Problem
 from mltune.record import Measurement, Status
 from mltune.record.run import Run
 from mltune.runner import Runner
-from mltune.search import Searcher
 from mltune.search.incumbents import Incumbents
+from mltune.search.library import LibrarySearcher
 from mltune.space.config import Config
 from mltune.workflow.ending import LITTLE, Ending, Patience
 from mltune.workflow.finale import FINAL, SIDELINED
@@ -44,7 +44,7 @@ class Session:
         self,
         run: Run,
         runner: Runner,
-        searcher: Searcher,
+        searcher: LibrarySearcher,
         budget: int,
         show: Show,
         patience: int | None = None,
@@ -58,13 +58,10 @@ class Session:
         self._patience = Patience(patience)
         self._incumbents = Incumbents([size.count for size in run.info.sizes])
         before = run.store.measurements()
+        self._was_finished = bool(before) and before[-1].phase == FINAL
         self._gauge = Gauge(runner, run.info.objective, before)
         self._trials = list(group_trials(m for m in before if m.phase == "search"))
-        self._best_gflops = 0.0
         self._failures: Counter[str] = Counter()
-        for trial in self._trials:
-            if not trial.missing(self._problems):
-                self._count(trial)
         self._ahead: deque[Config] = deque()
         self._started = time.monotonic()
         self._new = 0
@@ -76,10 +73,10 @@ class Session:
         """
         self._show(self._progress())
         for position, trial in enumerate(self._trials):
-            if trial.missing(self._problems):
-                self._trials[position] = self._measure(trial)
-                self._count(self._trials[position])
-            self._tell(self._trials[position])
+            if position == len(self._trials) - 1 and not self._was_finished:
+                trial = self._measure(trial, self._searcher.sizes(trial.config))
+                self._trials[position] = trial
+            self._tell(trial)
         end = math.inf if time_limit_seconds is None else self._started + time_limit_seconds
         with ThreadPoolExecutor(1) as thinker:
             while len(self._trials) < self._budget:
@@ -92,7 +89,6 @@ class Session:
                     return Ending.SPACE
                 trial = self._measure_next(thinker)
                 self._trials.append(trial)
-                self._count(trial)
                 self._new += 1
                 self._tell(trial)
                 self._show(self._progress())
@@ -118,8 +114,9 @@ class Session:
         """Measure the config that is next, and may think of a later one meanwhile."""
         number = self._trials[-1].number + 1 if self._trials else 0
         config = self._ahead.popleft()
+        sizes = self._searcher.sizes(config)
         proposal = thinker.submit(self._searcher.ask) if self._may_think else None
-        trial = self._measure(Trial(number, config, ()))
+        trial = self._measure(Trial(number, config, ()), sizes)
         if proposal is not None:
             self._note_proposal(proposal.result())
         return trial
@@ -141,22 +138,18 @@ class Session:
         is_apart = self._runner.device.kind != "cpu"
         return is_apart and len(self._ahead) > 0 and under_way < self._budget
 
-    def _measure(self, trial: Trial) -> Trial:
-        return measure_trial(trial, self._problems, self._gauge, self._run.store.add)
-
-    def _count(self, trial: Trial) -> None:
-        """Count a finished trial once, for the progress."""
-        self._best_gflops = max(self._best_gflops, trial.gflops or 0.0)
-        if (failure := trial.failure) is not None:
-            self._failures[failure.status.value] += 1
+    def _measure(self, trial: Trial, sizes: Iterable[int]) -> Trial:
+        problems = tuple(self._problems[size] for size in sizes)
+        return measure_trial(trial, problems, self._gauge, self._run.store.add)
 
     def _tell(self, trial: Trial) -> None:
         failure = trial.failure
-        value = trial.value_by(self._gauge.worth)
-        if failure is None and value is None:
-            return  # nothing was metered: the searcher never hears of it, and does not ask again
-        self._searcher.tell(trial.config, value, failure.status if failure else Status.OK)
+        if failure is not None:
+            self._failures[failure.status.value] += 1
         values = {} if failure else trial.values_by(self._problems, self._gauge.worth)
+        if failure is None and not values:
+            return  # nothing was metered: the searcher never hears of it, and does not ask again
+        self._searcher.tell(trial.config, values, failure.status if failure else Status.OK)
         self._patience.hear(self._incumbents.add(values) >= LITTLE)
 
     def _show_leaders(self, progress: Progress) -> None:
@@ -170,7 +163,7 @@ class Session:
             phase="search",
             done=len(self._trials),
             total=max(self._budget, len(self._trials)),
-            best_gflops=self._best_gflops or None,
+            best_gflops=self._gauge.library_gflops(self._problems),
             per_minute=60 * self._new / elapsed if self._new else None,
             seconds_left=elapsed / self._new * left if self._new and left else None,
             failures=tuple(self._failures.most_common()),

@@ -59,15 +59,6 @@ class Trial:
             if (value := worths.get(problem)) is not None
         }
 
-    @property
-    def gflops(self) -> float | None:
-        """The geometric mean of the speeds over the sizes, in GFLOP/s; None if failed."""
-        value = self.value
-        if value is None:
-            return None
-        flops = math.fsum(math.log(m.problem.flops) for m in self.measurements)
-        return math.exp(flops / len(self.measurements) - value) / 1e9
-
 
 def group_trials(measurements: Iterable[Measurement]) -> tuple[Trial, ...]:
     """Put the measurements of a search together by trial number, in that order."""
@@ -93,11 +84,15 @@ def leaders(
         overall: how many of the best on the geometric mean.
         worth: what is compared.
     """
-    sound = [(value, t) for t in trials if (value := t.value_by(worth)) is not None]
-    sound.sort(key=lambda entry: (entry[0], entry[1].number))
-    chosen = {trial.number: trial for _, trial in sound[:overall]}
+    values = values_over_all_sizes(trials, worth)
+    sound = [trial for trial in trials if trial.value_by(worth) is not None]
+    best = sorted(
+        (trial for trial in sound if trial.number in values),
+        key=lambda trial: (values[trial.number], trial.number),
+    )
+    chosen = {trial.number: trial for trial in best[:overall]}
     by_problem: dict[Problem, list[tuple[float, Trial]]] = {}
-    for _, trial in sound:
+    for trial in sound:
         for measurement in trial.measurements:
             value = worth(measurement)
             if value is not None:
@@ -106,6 +101,34 @@ def leaders(
         entries.sort(key=lambda entry: (entry[0], entry[1].number))
         chosen |= {trial.number: trial for _, trial in entries[:per_size]}
     return tuple(chosen[number] for number in sorted(chosen))
+
+
+def values_over_all_sizes(
+    trials: Sequence[Trial], worth: Worth = lambda measurement: measurement.median
+) -> dict[int, float]:
+    """Return, by number, what each trial would be worth had it been timed on all sizes.
+
+    Not every config is timed on every size. Where one was not, it is taken to do as well as on
+    its other sizes, compared with the trials that were timed on all of them; without such trials
+    nothing is known. A trial that failed has no value.
+    """
+    logs: dict[int, dict[Problem, float]] = {}
+    for trial in trials:
+        if trial.value_by(worth) is not None:
+            worths = ((m.problem, worth(m)) for m in trial.measurements)
+            logs[trial.number] = {p: math.log(value) for p, value in worths if value is not None}
+    sizes = {problem for row in logs.values() for problem in row}
+    whole = [row for row in logs.values() if len(row) == len(sizes)]
+    if not whole:
+        return {}
+    typical = {problem: math.fsum(row[problem] for row in whole) / len(whole) for problem in sizes}
+    level = math.fsum(typical.values()) / len(sizes)
+    return {
+        number: math.fsum(row.values()) / len(row)
+        if len(row) == len(sizes)
+        else level + math.fsum(value - typical[p] for p, value in row.items()) / len(row)
+        for number, row in logs.items()
+    }
 
 
 def best_by_problem(measurements: Iterable[Measurement]) -> dict[Problem, Measurement]:

@@ -33,6 +33,7 @@ from mltune.record.run import Run
 from mltune.record.run_info import RunInfo, Timing
 from mltune.resources import data_folder
 from mltune.runner import WorkerRunner
+from mltune.search.library import OneValueLibrary
 from mltune.space import Config
 from mltune.space.load import load_space
 from mltune.space.names import outside_names
@@ -206,7 +207,8 @@ def search(
         timing=Timing(warmups=2, samples=7, build_timeout_seconds=1, run_timeout_seconds=1),
     )  # fmt: skip
     with Run.create(folder, info) as run:
-        session = Session(run, runner, ListSearcher(configs), len(configs), lambda _: None)
+        searcher = OneValueLibrary(ListSearcher(configs), len(info.sizes))
+        session = Session(run, runner, searcher, len(configs), lambda _: None)
         session.search()
         if leaders:
             session.measure_leaders()

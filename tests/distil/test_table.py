@@ -163,3 +163,14 @@ def test_a_size_that_most_kernels_never_met_is_left_out() -> None:
 
     assert table.sizes == (Size(64, 8, 8, 1),)
     assert len(table.kernels) == 5
+
+
+def test_calls_weigh_a_size_by_its_part_in_the_time() -> None:
+    rows = [row("k", 16, 1.0), row("k", 32, 6.0), row("fast", 32, 3.0)]
+    table = TimeTable.from_measurements(rows)
+
+    counted = table.called({Size(16, 8, 8, 1): 9})
+
+    assert counted.size_weights.tolist() == pytest.approx([9 / 6, 3 / 6])
+    assert table.called({}).weights is None
+    assert table.called(dict.fromkeys(table.sizes, 7)).weights is None

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from mltune.distil import Size as TableSize
 from mltune.errors import UsageError
-from mltune.problem import parse_problem_type
+from mltune.problem import Size, parse_problem_type
 from mltune.record import Measurement
 from mltune.record.run_info import RunInfo
-from mltune.workflow.recorded import read_runs
+from mltune.workflow.recorded import calls, read_runs
 
 Make = Callable[..., Measurement]
 Save = Callable[..., Path]
@@ -50,3 +51,12 @@ def test_runs_that_do_not_belong_together_are_refused(
         read_runs([one, type_])
     with pytest.raises(UsageError, match=r"device: its device is .*4\.0, that of .*one is "):
         read_runs([one, device])
+
+
+def test_a_size_is_called_as_often_as_any_run_says(info: RunInfo) -> None:
+    counted = replace(info, sizes=(Size((8, 8, 8), 5), Size((24, 8, 8), 3)))
+
+    found = calls([info, counted, counted])
+
+    assert found == {TableSize(8, 8, 8, 1): 5, TableSize(24, 8, 8, 1): 3}
+    assert calls([info]) == {}

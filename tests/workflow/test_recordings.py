@@ -22,7 +22,7 @@ def test_a_trial_counts_with_the_mean_over_its_sizes(
     rows = [
         *(make(0, 8, 1.0), make(0, 16, 4.0)),
         *(make(1, 8, 1.0), make(1, 16, Status.TIMEOUT)),
-        make(2, 8, 0.1),  # cut off before its second size
+        make(2, 8, 0.1),  # on one size, where it takes a tenth of the first one's time
         make(0, 8, 9.0, phase="final"),
     ]
     recording = read_any(save("run", info, rows))
@@ -30,6 +30,7 @@ def test_a_trial_counts_with_the_mean_over_its_sizes(
     assert [(point.seconds, point.status) for point in recording.points] == [
         (pytest.approx(2.0), Status.OK),
         (None, Status.TIMEOUT),
+        (pytest.approx(0.2), Status.OK),
     ]
     assert (recording.device, recording.problem) == ("pthread", "sgemm_nn")
 

@@ -13,6 +13,7 @@ from mltune.record.run import Run
 from mltune.record.run_info import RunInfo
 from mltune.runner.live import ANCHOR
 from mltune.search.exhaustive import ExhaustiveSearcher
+from mltune.search.library import OneValueLibrary
 from mltune.space.config import Config
 from mltune.space.recorded import RecordedSpace
 from mltune.workflow.finale import SIDELINED
@@ -63,7 +64,8 @@ def searched(
     info = replace(info, sizes=(Size((8, 8, 8)),))
     with Run.create(folder, info) as run:
         runner = ScriptedRunner(info.device, rows)
-        session = Session(run, runner, ExhaustiveSearcher(space, 0), 2, lambda _: None)
+        searcher = OneValueLibrary(ExhaustiveSearcher(space, 0), 1)
+        session = Session(run, runner, searcher, 2, lambda _: None)
         session.search()
         return [(row.phase, row.seconds[0]) for row in run.store.measurements()]
 
@@ -100,7 +102,7 @@ def test_a_gpu_measures_while_the_searcher_thinks_and_every_config_is_tried_once
     with Run.create(tmp_path / "run", info) as run:
         runner = ScriptedRunner(info.device, [make(0, 8, 1.0)])
         runner.ahead = 3
-        searcher = ExhaustiveSearcher(RecordedSpace("nine", configs), 0)
+        searcher = OneValueLibrary(ExhaustiveSearcher(RecordedSpace("nine", configs), 0), 1)
         Session(run, runner, searcher, 7, lambda _: None).search()
         tried = [row.config for row in run.store.measurements()]
 

@@ -9,7 +9,12 @@ import pytest
 
 from mltune.problem import Precision, gemm, gemm_problem
 from mltune.record import Measurement, Status
-from mltune.workflow.trials import best_by_problem, group_trials, leaders
+from mltune.workflow.trials import (
+    best_by_problem,
+    group_trials,
+    leaders,
+    values_over_all_sizes,
+)
 
 Make = Callable[..., Measurement]
 
@@ -38,7 +43,7 @@ def test_a_failed_trial_lacks_nothing_and_is_worth_nothing(make: Make) -> None:
     assert trial.failure is not None
     assert trial.failure.status is Status.WRONG_RESULT
     assert trial.missing(PROBLEMS) == ()
-    assert (trial.value, trial.gflops) == (None, None)
+    assert trial.value is None
 
 
 def test_a_tenth_faster_counts_the_same_on_every_size(make: Make) -> None:
@@ -48,13 +53,6 @@ def test_a_tenth_faster_counts_the_same_on_every_size(make: Make) -> None:
 
     assert small.value == pytest.approx(math.log(0.9e-6) / 2)
     assert small.value == pytest.approx(large.value)
-
-
-def test_the_speed_of_a_trial_is_the_geometric_mean(make: Make) -> None:
-    (trial,) = group_trials([make(0, 8, 1e-6), make(0, 16, 8e-6)])
-
-    speeds = [2 * 8 * 8 * 8 / 1e-6 / 1e9, 2 * 16 * 8 * 8 / 8e-6 / 1e9]
-    assert trial.gflops == pytest.approx(math.sqrt(speeds[0] * speeds[1]))
 
 
 def test_a_trial_that_something_is_not_known_of_is_worth_nothing(make: Make) -> None:
@@ -75,6 +73,34 @@ def test_leaders_are_the_fastest_of_all_sizes_and_of_each(make: Make) -> None:
     chosen = leaders(group_trials(rows), per_size=1, overall=1)
 
     assert [trial.number for trial in chosen] == [0, 1, 2]
+
+
+def test_a_size_that_a_trial_was_not_timed_on_counts_like_its_others(make: Make) -> None:
+    rows = [
+        *(make(0, 8, 1.0), make(0, 16, 4.0), make(0, 24, 16.0)),
+        *(make(1, 8, 2.0), make(1, 16, 2.0), make(1, 24, 8.0)),
+        *(make(2, 8, math.sqrt(0.5)), make(2, 16, math.sqrt(2.0))),  # half of what is typical
+        *(make(3, 8, 0.1), make(3, 16, Status.TIMEOUT)),
+    ]
+
+    values = values_over_all_sizes(group_trials(rows))
+
+    assert values.keys() == {0, 1, 2}
+    assert values[0] == pytest.approx(math.log(4))
+    assert values[2] == pytest.approx((values[0] + values[1]) / 2 - math.log(2))
+    assert values_over_all_sizes(()) == {}
+
+
+def test_a_config_timed_where_it_may_win_can_lead(make: Make) -> None:
+    rows = [
+        *(make(0, 8, 1.0), make(0, 16, 1.0)),
+        *(make(1, 8, 2.0), make(1, 16, 2.0)),
+        make(2, 16, 0.5),
+    ]
+
+    chosen = leaders(group_trials(rows), per_size=1, overall=0)
+
+    assert [trial.number for trial in chosen] == [0, 2]
 
 
 def test_of_equal_trials_the_earlier_leads(make: Make) -> None:

@@ -1,0 +1,158 @@
+"""Compare searchers on recorded runs of many sizes: what the library of the best configs takes.
+
+    python tests/benchmarks/library_replay.py RUN... --seeds 10 -o docs/library
+
+Each trial is a config, timed on the sizes that the searcher wants; the library uses, on each
+size, the best config that was timed there. Prints, after so many trials, mean over the seeds,
+two ratios to what the recorded configs would allow: the summed time of the library, and the
+geometric mean over the sizes of its times; and how many (config, size) pairs were timed. Only
+configs that were measured on all sizes of a run in its search are used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mltune.record.measurement import Status
+from mltune.record.run import Run
+from mltune.search import SEARCHERS
+from mltune.search.guided import GuidedLibrary
+from mltune.search.library import LibrarySearcher, OneValueLibrary
+from mltune.space.config import Config
+from mltune.space.config_space import ConfigSpace
+from mltune.space.recorded import RecordedSpace
+from mltune.workflow.trials import group_trials
+
+MARKS = (25, 50, 100, 150, 200, 250)
+Table = NDArray[np.float64]
+Make = Callable[[ConfigSpace, int, tuple[int, ...]], LibrarySearcher]
+
+
+@dataclass(frozen=True)
+class Curves:
+    """After each trial: both ratios, and the share of the pairs that were timed."""
+
+    summed: Table
+    relative: Table
+    timed: Table
+
+
+def one_value(name: str) -> Make:
+    """Give a searcher the mean log over the sizes."""
+    return lambda space, seed, counts: OneValueLibrary(SEARCHERS[name](space, seed), len(counts))
+
+
+SEARCHES: dict[str, Make] = {
+    "guided": lambda space, seed, counts: GuidedLibrary(space, seed, counts),
+    "guided by one mean": one_value("guided"),
+    "tpe": one_value("tpe"),
+    "evolution": one_value("evolution"),
+    "random": one_value("random"),
+}
+
+
+def read(folder: Path) -> tuple[dict[Config, Table], tuple[int, ...]]:
+    """Return the seconds of each config by size, and how often each size is called."""
+    with Run.open(folder) as run:
+        problems = run.info.problems
+        trials = group_trials(run.store.measurements("search"))
+        counts = tuple(size.count for size in run.info.sizes)
+    table = {}
+    for trial in trials:
+        times = {m.problem: m.median for m in trial.measurements}
+        row = [times.get(problem) for problem in problems]
+        if all(row):
+            table[trial.config] = np.array(row, dtype=np.float64)
+    return table, counts
+
+
+def search(
+    folder: Path, name: str, seed: int, budget: int, by_seconds: bool
+) -> tuple[Curves, float]:
+    """Search once; return the curves and the median seconds of a proposal."""
+    table, counts = read(folder)
+    weights = np.array(counts, dtype=np.float64)
+    if by_seconds:
+        # Counts that differ by next to nothing: the summed time is the objective.
+        counts = tuple(10**6 * count + (number == 0) for number, count in enumerate(counts))
+    searcher = SEARCHES[name](RecordedSpace(str(folder), table), seed, counts)
+    optimum = np.min([*table.values()], axis=0)
+    best = np.full(len(counts), np.inf)
+    rows: list[tuple[float, float, float]] = []
+    asking, timed = [], 0
+    for trial in range(min(budget, len(table))):
+        started = time.perf_counter()
+        config = searcher.ask()
+        assert config is not None
+        sizes = searcher.sizes(config)
+        asking.append(time.perf_counter() - started)
+        seconds = table[config]
+        searcher.tell(config, {size: math.log(seconds[size]) for size in sizes}, Status.OK)
+        best[[*sizes]] = np.minimum(best, seconds)[[*sizes]]
+        timed += len(sizes)
+        summed = (weights @ optimum) / (weights @ best)
+        relative = math.exp(np.log(optimum / best).mean())
+        rows.append((summed, relative, timed / (trial + 1) / len(counts)))
+    columns = np.array(rows).T
+    return Curves(*columns), float(np.median(asking))
+
+
+def task(folder: Path, name: str, args: argparse.Namespace) -> tuple[Curves, float]:
+    """Search once a seed; return the mean curves."""
+    found = [
+        search(folder, name, seed, args.budget, args.by_seconds) for seed in range(args.seeds)
+    ]
+    parts = zip(*((one.summed, one.relative, one.timed) for one, _ in found), strict=True)
+    summed, relative, timed = (np.mean(part, axis=0) for part in parts)
+    return Curves(summed, relative, timed), float(np.median([seconds for _, seconds in found]))
+
+
+def main() -> None:
+    """Run all, print and write the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("runs", nargs="+", type=Path)
+    parser.add_argument("--searches", default=",".join(SEARCHES))
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--budget", type=int, default=250)
+    parser.add_argument(
+        "--by-seconds", action="store_true", help="the summed time is searched for"
+    )
+    parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
+    parser.add_argument("-o", "--out", type=Path, help="beginning of the files' names")
+    args = parser.parse_args()
+    marks = [mark for mark in MARKS if mark <= args.budget]
+    lines = []
+    with ProcessPoolExecutor(args.jobs) as pool:
+        tasks = {
+            pool.submit(task, folder, name, args): (folder, name)
+            for folder in args.runs
+            for name in args.searches.split(",")
+        }
+        for done in as_completed(tasks):
+            folder, name = tasks[done]
+            curves, seconds = done.result()
+            for what, curve in vars(curves).items():
+                figures = [f"{curve[mark - 1]:.4f}" for mark in marks if mark <= len(curve)]
+                lines.append((folder.name, name, what, *figures))
+                print(f"{folder.name:36} {name:20} {what:9}", "  ".join(figures), flush=True)
+            print(f"# {name}: {1e3 * seconds:.1f} ms a proposal", flush=True)
+            if args.out:
+                picture = args.out.with_name(f"{args.out.name}-{folder.name}-{name}.npy")
+                np.save(picture, curves.summed)
+    if args.out:
+        with args.out.with_suffix(".csv").open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([("run", "search", "what", *marks), *sorted(lines)])
+
+
+if __name__ == "__main__":
+    main()
