@@ -168,13 +168,15 @@ class Experiment:
             text.write(f"# {line}\n")
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["m", "n", "k", *(self._kernel(config).name for config in kernels)])
+        rows = 0
         for problem in problems:
             cells = [self._seconds.get((config, problem)) for config in kernels]
             if any(cell is not None for cell in cells):
+                rows += 1
                 times = ("" if cell is None else f"{cell:.4e}" for cell in cells)
                 writer.writerow([problem.m, problem.n, problem.k, *times])
         path.write_bytes(gzip.compress(text.getvalue().encode(), mtime=0))
-        print(f"{path}: {len(problems)} sizes, {len(kernels)} kernels", flush=True)
+        print(f"{path}: {rows} of {len(problems)} sizes, {len(kernels)} kernels", flush=True)
 
     def _judge(
         self, step: int, configs: Sequence[Config], sizes: Sequence[Size]

@@ -50,7 +50,8 @@ def _second(tables: dict[str, Table], svg: Path) -> None:
         mt, du, gsu, tt, _, wg, lsu = cells_of(row.kernel)
         wgm = parse_kernel_name(row.kernel)[1]["work_group_mapping"]
         m, n, k = row.size
-        intensity = m * n * k / (2 * (m * k + k * n + m * n))
+        rows_of_tile, columns = tile(parse_kernel_name(row.kernel)[1])
+        intensity = rows_of_tile * columns / (2 * (rows_of_tile + columns))  # of single precision
         cells = (
             *row.kind.upper(), m, n, k, mt, du, gsu, tt, wg, lsu, wgm, f"{intensity:.0f}",
             number(row.single), number(row.tuned), f"{row.speedup:.0%}", f"{row.paper:.0%}",
