@@ -56,6 +56,7 @@ SAMPLES = 5
 GIVE_UP = 1.25
 LONG_SECONDS = 2e-4  # a kernel that takes this long needs no warm-up to be told from the fastest
 LARGE_FLOPS, SCOUTS, HOPELESS = 1e10, 40, 2.0
+BUILD_WORK = 30  # what building takes, in sizes: for sharing out the time among problem types
 CHECKED_SIZES = 3
 CHECKED_ELEMENTS = 2e7
 SINGLE = complete(
@@ -78,9 +79,13 @@ def main() -> None:
     device = OpenCLDevice.open(options.device)
     end = time.monotonic() + options.seconds
     options.out.mkdir(parents=True, exist_ok=True)
+    works = [
+        BUILD_WORK + sum(len(group.final_sizes) for group in problems.groups)
+        for problems in protocol.problems
+    ]
     for position, problems in enumerate(protocol.problems):
         left = end - time.monotonic()
-        share = left / (len(protocol.problems) - position)  # the later ones get theirs
+        share = left * works[position] / sum(works[position:])  # the later ones get theirs
         run = Experiment(device, problems, options, time.monotonic() + share)
         run.go()
         name = f"{options.file.stem}-{problem_type_name(problems.contraction)}.csv.gz"
