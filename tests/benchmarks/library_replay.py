@@ -6,7 +6,8 @@ Each trial is a config, timed on the sizes that the searcher wants; the library 
 size, the best config that was timed there. Prints, after so many trials, mean over the seeds,
 two ratios to what the recorded configs would allow: the summed time of the library, and the
 geometric mean over the sizes of its times; and how many (config, size) pairs were timed. Only
-configs that were measured on all sizes of a run in its search are used.
+configs that were measured on all sizes of a run in its search are used. Writes OUT.csv and a
+picture of the summed times for each run.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from search_replay import draw  # type: ignore[import-not-found]  # lies beside this file
 
 from mltune.record.measurement import Status
 from mltune.record.run import Run
@@ -132,6 +134,7 @@ def main() -> None:
     args = parser.parse_args()
     marks = [mark for mark in MARKS if mark <= args.budget]
     lines = []
+    pictures: dict[str, dict[str, Table]] = {folder.name: {} for folder in args.runs}
     with ProcessPoolExecutor(args.jobs) as pool:
         tasks = {
             pool.submit(task, folder, name, args): (folder, name)
@@ -146,10 +149,12 @@ def main() -> None:
                 lines.append((folder.name, name, what, *figures))
                 print(f"{folder.name:36} {name:20} {what:9}", "  ".join(figures), flush=True)
             print(f"# {name}: {1e3 * seconds:.1f} ms a proposal", flush=True)
-            if args.out:
-                picture = args.out.with_name(f"{args.out.name}-{folder.name}-{name}.npy")
-                np.save(picture, curves.summed)
+            pictures[folder.name][name] = curves.summed
     if args.out:
+        for run, curves_by_name in pictures.items():
+            path = args.out.with_name(f"{args.out.name}-{run}.svg")
+            ordered = {name: curves_by_name[name] for name in args.searches.split(",")}
+            path.write_text(draw(ordered), encoding="utf-8")
         with args.out.with_suffix(".csv").open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([("run", "search", "what", *marks), *sorted(lines)])
 
