@@ -13,6 +13,7 @@ from mltune.record.run import Run
 from mltune.record.run_info import RunInfo
 from mltune.runner.live import ANCHOR
 from mltune.search.exhaustive import ExhaustiveSearcher
+from mltune.search.guided import GuidedLibrary
 from mltune.search.library import OneValueLibrary
 from mltune.space.config import Config
 from mltune.space.recorded import RecordedSpace
@@ -107,3 +108,47 @@ def test_a_gpu_measures_while_the_searcher_thinks_and_every_config_is_tried_once
         tried = [row.config for row in run.store.measurements()]
 
     assert len(tried) == len(set(tried)) == 7
+
+
+class FormulaRunner(ScriptedRunner):
+    """Answers by config and size: each size has its own best config."""
+
+    def run(
+        self,
+        problem: Problem,
+        config: Config,
+        *,
+        to_beat: float | None = None,
+        checked: bool = False,
+    ) -> Measurement:
+        x, y = config.int("x"), config.int("y")
+        seconds = 1.0 + (x - problem.m / 8) ** 2 + 0.1 * abs(y - problem.m / 8)
+        row = self._answers[0]
+        return replace(row, problem=problem, config=config, seconds=(seconds,) * 3)
+
+
+def test_a_search_for_a_library_that_was_cut_off_goes_on_as_if_it_was_not(
+    tmp_path: Path, info: RunInfo, make: Make
+) -> None:
+    sizes = tuple(Size((8 * m, 8, 8)) for m in (1, 4, 9))
+    info = replace(info, sizes=sizes, budget=16)
+    configs = [Config.of({"x": x, "y": y}) for x in range(10) for y in range(10)]
+    space = RecordedSpace("grid", configs)
+
+    def work(folder: Path, before: Sequence[Measurement]) -> list[Measurement]:
+        with Run.create(folder, info) as run:
+            for row in before:
+                run.store.add(row)
+            runner = FormulaRunner(info.device, [make(0, 8, 1.0)])
+            searcher = GuidedLibrary(space, 0, (1, 1, 1))
+            Session(run, runner, searcher, 16, lambda _: None).search()
+            return run.store.measurements("search")
+
+    whole = work(tmp_path / "whole", ())
+    assert len({row.trial for row in whole}) == 16
+    for cut in (1, 31, len(whole) - 1):
+        resumed = work(tmp_path / str(cut), whole[:cut])
+
+        assert [(row.trial, row.config, row.problem) for row in resumed] == [
+            (row.trial, row.config, row.problem) for row in whole
+        ]
