@@ -108,7 +108,7 @@ def test_a_kernel_that_does_not_build_is_a_positive_code(
 
 @pytest.mark.parametrize("tool", ["make", "cmake"])
 @pytest.mark.usefixtures("compile_opencl")  # skips where there are no headers
-def test_build_files_build(
+def test_build_files_build_and_install(
     tool: str, tiled: Make, opencl_loader: Path, opencl_environment: dict[str, str], tmp_path: Path
 ) -> None:
     if shutil.which(tool) is None:
@@ -116,10 +116,20 @@ def test_build_files_build(
     sources(tiled("sgemm_nn"), tmp_path)
     linked = f"OPENCL_LIB={opencl_loader} -Wl,-rpath,{opencl_loader.parent}"
     commands = {
-        "make": [["make", "CFLAGS=-O2 -Werror", linked]],
+        "make": [
+            ["make", "CFLAGS=-O2 -Werror", linked],
+            ["make", "install", "PREFIX=installed", linked],
+        ],
         "cmake": [
-            ["cmake", "-DCMAKE_C_FLAGS=-Werror", f"-DOpenCL_LIBRARY={opencl_loader}", "."],
+            [
+                "cmake",
+                "-DCMAKE_C_FLAGS=-Werror",
+                f"-DOpenCL_LIBRARY={opencl_loader}",
+                f"-DCMAKE_INSTALL_PREFIX={tmp_path / 'installed'}",
+                ".",
+            ],
             ["cmake", "--build", "."],
+            ["cmake", "--install", "."],
         ],
     }
     for command in commands[tool]:
@@ -131,6 +141,17 @@ def test_build_files_build(
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "right" in done.stdout
+    installed = {
+        file.relative_to(tmp_path / "installed").as_posix()
+        for file in (tmp_path / "installed").rglob("*")
+        if file.is_file()
+    }
+    described = {"lib/pkgconfig/mltune_sgemm_nn.pc"} if tool == "make" else set()
+    assert installed == described | {
+        "lib/libmltune_sgemm_nn.a",
+        "include/mltune_sgemm_nn.h",
+        "include/mltune_sgemm_nn_select.h",
+    }
 
 
 def test_sources_survive_whatever_stands_in_them(
