@@ -11,6 +11,7 @@ from mltune.distil.fit import Settings
 from mltune.distil.methods import AUTO, METHODS
 from mltune.distil.regret import RegretRow, regret_table
 from mltune.distil.table import TimeTable
+from mltune.distil.vectors import whole_vectors
 from mltune.errors import UsageError
 from mltune.problem import Contraction
 from mltune.selector import MAX_DEPTH, Selector
@@ -74,6 +75,7 @@ def distil(
         seed=seed,
         compute_units=compute_units,
         swapped=contraction.swaps_operands,
+        multiples=whole_vectors(contraction),
     )
     rows = regret_table(table, held_out=held_out, settings=settings)
     fitted = METHODS[method](table, settings)

@@ -50,6 +50,7 @@ class Settings:
         seed: of the splits into folds, and of ties between questions.
         compute_units: of the device.
         swapped: whether a kernel's tile stands for columns and rows, as in row-major problems.
+        multiples: of m, n and k, that let the rows of packed matrices begin at whole vectors.
     """
 
     tolerance: float = 0.02
@@ -58,6 +59,7 @@ class Settings:
     seed: int = 0
     compute_units: int = 1
     swapped: bool = False
+    multiples: tuple[int, int, int] = (1, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.optimize import nnls
@@ -65,12 +66,12 @@ def _of_most(table: TimeTable, settings: Settings, max_kernels: int) -> Fitted:
     for column, (side_0, side_1, depth) in zip(portfolio, known, strict=True):
         rows, columns = (side_1, side_0) if settings.swapped else (side_0, side_1)
         tile = (rows, columns, depth)
-        formulas.append(fit_formula(table, column, tile, settings.compute_units))
+        formulas.append(fit_formula(table, column, tile, settings))
     return Fitted(portfolio, tree, tuple(formulas))
 
 
 def fit_formula(
-    table: TimeTable, column: int, tile: tuple[int, int, int], compute_units: int
+    table: TimeTable, column: int, tile: tuple[int, int, int], settings: Settings
 ) -> TimeFormula:
     """Find the rates with the least sum of squares of relative errors.
 
@@ -80,7 +81,7 @@ def fit_formula(
         table: the measured times.
         column: the kernel's.
         tile: rows, columns and terms of a step.
-        compute_units: of the device.
+        settings: with the device's compute units, and where vectors can be read.
     """
     known = np.isfinite(table.seconds[:, column])
     seconds = table.seconds[known, column]
@@ -88,15 +89,19 @@ def fit_formula(
     rows, columns, depth = tile
     tiles = np.ceil(m / rows) * np.ceil(n / columns) * batch
     steps = np.ceil(k / depth)
-    slots = [compute_units * number for number in TILES_PER_UNIT]
-    counts = [np.ones(len(m)), tiles, steps, tiles * steps]
-    counts += [np.ceil(tiles / count) * steps for count in slots]
+    slots = [settings.compute_units * number for number in TILES_PER_UNIT]
+    of_waves = [np.ceil(tiles / count) * steps for count in slots]
+    multiples = settings.multiples
+    is_odd = (m % multiples[0] + n % multiples[1] + k % multiples[2]) > 0
+    counts = [np.ones(len(m)), tiles, steps, tiles * steps, is_odd * steps]
+    counts += [*of_waves, *(is_odd * waves for waves in of_waves)]
 
     emphasis = np.sqrt(table.size_weights[known])
     relative = np.stack(counts, axis=1) / seconds[:, None] * emphasis[:, None]
     scale = np.linalg.norm(relative, axis=0)  # a launch and a step of a tile are 10^6 apart
+    scale[scale == 0] = 1  # no size is odd
     solved, _ = nnls(relative / scale, emphasis)
-    launch, per_tile, step, tile_step, *of_waves = (
+    launch, per_tile, step, tile_step, odd_step, *rates = (
         round(rate) for rate in (solved / scale * _FEMTO).tolist()
     )
     return TimeFormula(
@@ -107,7 +112,12 @@ def fit_formula(
         tile=per_tile,
         step=step,
         tile_step=tile_step,
-        waves=tuple(
-            Waves(count, rate) for count, rate in zip(slots, of_waves, strict=True) if rate
-        ),
+        waves=_waves(slots, rates[: len(slots)]),
+        multiples=multiples,
+        odd_step=odd_step,
+        odd_waves=_waves(slots, rates[len(slots) :]),
     )
+
+
+def _waves(slots: Sequence[int], rates: Sequence[int]) -> tuple[Waves, ...]:
+    return tuple(Waves(count, rate) for count, rate in zip(slots, rates, strict=True) if rate)

@@ -34,7 +34,8 @@ def plan(formulas: Sequence[TimeFormula]) -> Plan:
     ceil(x / ab): a computer divides by 2 and 4 at once.
     """
     counts: dict[str, Count] = {}
-    unit = math.gcd(*(waves.slots for formula in formulas for waves in formula.waves))
+    every = [waves for formula in formulas for waves in (*formula.waves, *formula.odd_waves)]
+    unit = math.gcd(*(waves.slots for waves in every))
 
     def count(name: str, counted: str, part: int = 0) -> str:
         counts.setdefault(name, Count(name, counted, part))
@@ -58,6 +59,11 @@ def plan(formulas: Sequence[TimeFormula]) -> Plan:
         for waves in formula.waves:
             terms.append((waves.step, waves_of(shape, tiles, waves.slots)))
         each_step = _sum(formula.step, terms)
+        odd_terms = [(w.step, waves_of(shape, tiles, w.slots)) for w in formula.odd_waves]
+        odd = _sum(formula.odd_step, odd_terms)
+        if odd != "0" and formula.multiples != (1, 1, 1):
+            is_odd = count(*_is_odd(formula.multiples))
+            each_step += f" + ({odd}) * {is_odd}"
         once = _sum(formula.launch, [(formula.tile, tiles)])
         times.append(once if each_step == "0" else f"{once} + ({each_step}) * {steps}")
     used = {name for name in counts if any(name in _names(time) for time in times)}
@@ -71,6 +77,14 @@ def sizes_of(plan: Plan) -> frozenset[str]:
     """Those of m, n, k and batch that the counts need."""
     named = frozenset().union(*(_names(entry.counted) for entry in plan.counts))
     return named & {"m", "n", "k", "batch"}
+
+
+def _is_odd(multiples: tuple[int, int, int]) -> tuple[str, str]:
+    """A count that is 0 or 1, and the expression of it, which C and Python read alike."""
+    asked = [(size, multiple) for size, multiple in zip("mnk", multiples, strict=True)]
+    rests = [f"{size} % {multiple}" for size, multiple in asked if multiple > 1]
+    name = "_".join(f"{size}{multiple}" for size, multiple in asked if multiple > 1)
+    return f"odd_{name}", f"({' + '.join(rests)} > 0)"
 
 
 def _sum(constant: int, terms: Sequence[tuple[int, str]]) -> str:

@@ -51,10 +51,14 @@ class TimeFormula:
 
         launch + tile * tiles + (step + tile_step * tiles + sum of waves.step * waves) * steps
 
+    A size of which not every extent is a multiple of `multiples` is read element by element, which
+    costs `odd_step` more in each step, and `odd_waves` in each step of a wave.
+
     Attributes:
         rows: of C that one work-group computes.
         columns: of C that one work-group computes.
         depth: terms of a sum per step.
+        multiples: of m, n and k where vectors can be read.
 
     Raises:
         UsageError: when a number is out of range.
@@ -68,23 +72,36 @@ class TimeFormula:
     step: int
     tile_step: int
     waves: tuple[Waves, ...] = ()
+    multiples: tuple[int, int, int] = (1, 1, 1)
+    odd_step: int = 0
+    odd_waves: tuple[Waves, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("rows", "columns", "depth"):
             _check(name, getattr(self, name), 1, _MOST_EXTENT)
-        for name in ("launch", "tile", "step", "tile_step"):
+        for name in ("launch", "tile", "step", "tile_step", "odd_step"):
             _check(name, getattr(self, name), 0, _MOST_RATE)
-        if len(self.waves) > MOST_WAVES:
-            raise UsageError(
-                f"time formula: at most {MOST_WAVES} terms for waves, got {len(self.waves)}"
-            )
+        for multiple in self.multiples:
+            _check("multiples", multiple, 1, _MOST_EXTENT)
+        for waves in (self.waves, self.odd_waves):
+            if len(waves) > MOST_WAVES:
+                raise UsageError(
+                    f"time formula: at most {MOST_WAVES} terms for waves, got {len(waves)}"
+                )
 
     def femtoseconds(self, m: int, n: int, k: int, batch: int = 1) -> int:
         """The time that is expected; m, n, k and batch are at least 0."""
         tiles = -(-m // self.rows) * -(-n // self.columns) * batch
         each_step = self.step + self.tile_step * tiles
-        each_step += sum(waves.step * -(-tiles // waves.slots) for waves in self.waves)
+        each_step += _of_waves(self.waves, tiles)
+        of_m, of_n, of_k = self.multiples
+        if m % of_m or n % of_n or k % of_k:
+            each_step += self.odd_step + _of_waves(self.odd_waves, tiles)
         return self.launch + self.tile * tiles + each_step * -(-k // self.depth)
+
+
+def _of_waves(waves: Sequence[Waves], tiles: int) -> int:
+    return sum(each.step * -(-tiles // each.slots) for each in waves)
 
 
 def fastest(formulas: Sequence[TimeFormula], m: int, n: int, k: int, batch: int = 1) -> int:
@@ -124,8 +141,9 @@ def _limit(formula: TimeFormula, extent: int) -> int:
     tiles = Fraction(1, area * extent)  # tiles <= work * this, and so on
     steps = Fraction(1, formula.depth * extent**2)
     tile_steps = Fraction(1, area * formula.depth)
-    rate = formula.tile * tiles + formula.step * steps + formula.tile_step * tile_steps
-    for waves in formula.waves:  # one may be begun for a single tile
+    rate = formula.tile * tiles + formula.tile_step * tile_steps
+    rate += (formula.step + formula.odd_step) * steps
+    for waves in (*formula.waves, *formula.odd_waves):  # one may be begun for a single tile
         rate += waves.step * (tile_steps / waves.slots + steps)
     most = math.floor((INT64_MAX - formula.launch) / rate) if rate else INT64_MAX
     return min(most, INT64_MAX - 1)

@@ -186,13 +186,23 @@ def _exact(entry: Checked, kernels: int) -> tuple[tuple[int, int, int, int], int
 
 
 def _formula(entry: Checked) -> TimeFormula:
-    fields = entry.fields(*(field.name for field in dataclasses.fields(TimeFormula)))
-    waves = []
-    for term in fields.pop("waves").entries():
-        of_term = term.fields(*(field.name for field in dataclasses.fields(Waves)))
-        waves.append(Waves(**{name: _rate(field) for name, field in of_term.items()}))
+    names = [field.name for field in dataclasses.fields(TimeFormula)]
+    if isinstance(entry.value, dict) and "multiples" not in entry.value:  # as first written
+        names = [name for name in names if name not in ("multiples", "odd_step", "odd_waves")]
+    fields = entry.fields(*names)
+    waves = _waves(fields.pop("waves"))
+    odd_waves = _waves(fields.pop("odd_waves")) if "odd_waves" in fields else ()
+    m, n, k = 1, 1, 1
+    if "multiples" in fields:
+        m, n, k = (_rate(multiple) for multiple in fields.pop("multiples").entries(length=3))
     rates = {name: _rate(field) for name, field in fields.items()}
-    return TimeFormula(**rates, waves=tuple(waves))
+    return TimeFormula(**rates, waves=waves, odd_waves=odd_waves, multiples=(m, n, k))
+
+
+def _waves(entry: Checked) -> tuple[Waves, ...]:
+    names = [field.name for field in dataclasses.fields(Waves)]
+    terms = [term.fields(*names) for term in entry.entries()]
+    return tuple(Waves(**{name: _rate(term[name]) for name in names}) for term in terms)
 
 
 def _rate(field: Checked) -> int:

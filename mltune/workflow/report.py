@@ -18,6 +18,7 @@ from mltune.distil import TimeTable, distil
 from mltune.distil.fit import Settings, folds
 from mltune.distil.portfolio import cover
 from mltune.distil.rules import RULES
+from mltune.distil.vectors import whole_vectors
 from mltune.errors import MltuneError, UsageError
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.problem import Problem
@@ -197,6 +198,7 @@ def _selection(info: RunInfo, measurements: Sequence[Measurement]) -> Selection 
     settings = Settings(
         compute_units=info.device.compute_units,
         swapped=info.contraction.swaps_operands,
+        multiples=whole_vectors(info.contraction),
     )
     losses = {rule: np.zeros(len(table.sizes)) for rule in RULES if len(table.sizes) > 1}
     for train, held_out in folds(len(table.sizes), _FOLDS, 0) if losses else ():

@@ -25,6 +25,7 @@ from mltune.distil import TimeTable
 from mltune.distil.fit import Settings, folds
 from mltune.distil.methods import METHODS
 from mltune.distil.rules import RULES
+from mltune.distil.vectors import whole_vectors
 from mltune.problem import problem_of_size, problem_type_name
 from mltune.problem.sizes import parse_sizes
 from mltune.report.axis import Axis
@@ -62,6 +63,7 @@ def main() -> None:
         max_kernels=options.max_kernels,
         compute_units=recorded.device.compute_units,
         swapped=recorded.contraction.swaps_operands,
+        multiples=whole_vectors(recorded.contraction),
     )
     print(f"{len(table.sizes)} sizes, {len(table.kernels)} kernels, {recorded.device.name}\n")
     seeds = range(options.seeds)

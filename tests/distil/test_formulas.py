@@ -11,10 +11,11 @@ from mltune.distil.methods import fit_auto
 from mltune.selector import TimeFormula, Waves
 
 MakeTable = Callable[..., TimeTable]
-SETTINGS = Settings(compute_units=64)
+SETTINGS = Settings(compute_units=64, multiples=(4, 1, 4))
 KNOWN = TimeFormula(
     rows=32, columns=16, depth=8, launch=5 * 10**9, tile=10**6, step=10**8, tile_step=10**5,
     waves=(Waves(64, 5 * 10**8), Waves(256, 2 * 10**8)),
+    multiples=(4, 1, 4), odd_step=2 * 10**8, odd_waves=(Waves(128, 3 * 10**8),),
 )  # fmt: skip
 
 
@@ -34,7 +35,7 @@ def test_rates_that_made_the_times_are_found_again(make_table: MakeTable, gaps: 
     seconds = table.seconds.copy()
     seconds[:, 2] = np.where(gaps & (np.arange(200) % 2 == 0), np.nan, truth)
 
-    found = fit_formula(replace(table, seconds=seconds), 2, (32, 16, 8), compute_units=64)
+    found = fit_formula(replace(table, seconds=seconds), 2, (32, 16, 8), SETTINGS)
 
     again = np.array([found.femtoseconds(*size) / 1e15 for size in table.sizes])
     assert found.launch == pytest.approx(KNOWN.launch, rel=1e-3)

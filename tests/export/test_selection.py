@@ -127,7 +127,10 @@ def random_formula(rng: np.random.Generator) -> TimeFormula:
         return int(2 ** rng.uniform(0, most)) if rng.random() < 0.7 else 0
 
     rows, columns, depth = (int(2 ** rng.integers(3, 8)) for _ in range(3))
-    waves = [Waves(132 * at_once, rate(30)) for at_once in (1, 2, 4) if rng.random() < 0.7]
+    waves, odd = (
+        tuple(Waves(132 * at_once, rate(30)) for at_once in (1, 2, 4) if rng.random() < 0.7)
+        for _ in range(2)
+    )
     return TimeFormula(
         rows=rows,
         columns=columns,
@@ -136,7 +139,10 @@ def random_formula(rng: np.random.Generator) -> TimeFormula:
         tile=rate(23),
         step=rate(28),
         tile_step=rate(20),
-        waves=tuple(waves),
+        waves=waves,
+        multiples=[(1, 1, 1), (4, 1, 4), (2, 8, 1)][rng.integers(3)],
+        odd_step=rate(28),
+        odd_waves=odd,
     )
 
 

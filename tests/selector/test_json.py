@@ -51,6 +51,9 @@ SMALL = Selector(
             step=10**7,
             tile_step=side,
             waves=(Waves(132, 10**6 * side), Waves(264, 3)),
+            multiples=(4, 1, 4),
+            odd_step=side,
+            odd_waves=(Waves(132, 5),),
         )
         for side in (16, 32, 64)
     ),
@@ -74,6 +77,18 @@ def test_a_file_of_the_first_version_has_no_formulas(tmp_path: Path) -> None:
     (tmp_path / "old.json").write_text(json.dumps(data | {"schema_version": 1}))
 
     assert read_selector(tmp_path / "old.json") == replace(SMALL, formulas=())
+
+
+def test_a_formula_as_first_written_is_the_same_for_all_sizes(tmp_path: Path) -> None:
+    data = json.loads(GOLDEN.read_text())
+    for formula in data["formulas"]:
+        del formula["multiples"], formula["odd_step"], formula["odd_waves"]
+    (tmp_path / "old.json").write_text(json.dumps(data))
+
+    for read, written in zip(
+        read_selector(tmp_path / "old.json").formulas, SMALL.formulas, strict=True
+    ):
+        assert read == replace(written, multiples=(1, 1, 1), odd_step=0, odd_waves=())
 
 
 def test_random_trees_come_back_as_they_were(tmp_path: Path) -> None:

@@ -1,0 +1,26 @@
+"""Which sizes let kernels read whole vectors."""
+
+from __future__ import annotations
+
+from mltune.problem import Contraction
+
+VECTOR_BYTES = 16
+"""What GPUs read at once."""
+
+
+def whole_vectors(contraction: Contraction) -> tuple[int, int, int]:
+    """Return the multiples of m, n and k with which all rows of packed matrices begin at vectors.
+
+    A matrix's rows are as long as its contiguous index is; its other index puts nothing between.
+    """
+    width = max(1, VECTOR_BYTES // contraction.precision.bytes)
+    along_rows = {contraction.index_assignments_a[0], contraction.index_assignments_b[0], 0}
+    m, n, k = (
+        width if along_rows & set(indices) else 1
+        for indices in (
+            contraction.free_indices_a,
+            contraction.free_indices_b,
+            contraction.summation_indices,
+        )
+    )
+    return m, n, k
