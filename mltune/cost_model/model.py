@@ -64,7 +64,14 @@ class BoostedModel:
 
     def predict(self, problem: Problem, configs: Sequence[Config]) -> NDArray[np.float64]:
         """Return the natural log of the seconds for each config."""
-        rows = self.encoder.encode(problem, configs, self.device)
+        return self.predict_all([(problem, configs)])
+
+    def predict_all(
+        self, asked: Sequence[tuple[Problem, Sequence[Config]]]
+    ) -> NDArray[np.float64]:
+        """Do the same for several problems, one after the other, in one pass of the trees."""
+        encode, device = self.encoder.encode, self.device
+        rows = np.concatenate([encode(problem, configs, device) for problem, configs in asked])
         names = self.encoder.names(self.device)
         return self.estimate.log_seconds(names, rows) + self.forest.predict(rows)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -93,7 +94,7 @@ class Fitted:
 def fit(
     table: TimeTable,
     settings: Settings,
-    feature_sets: Sequence[tuple[str, ...]] = FEATURE_SETS,
+    feature_sets: tuple[tuple[str, ...], ...] = FEATURE_SETS,
 ) -> Fitted:
     """Choose a portfolio and fit a tree to it, of the shape that did best in cross-validation."""
     shape, _ = best_shape(table, settings, feature_sets)
@@ -174,12 +175,15 @@ def grow_all(
     return {depth: build(0, everyone, mean, depth) for depth in depths}
 
 
+@lru_cache(maxsize=4)
 def best_shape(
     table: TimeTable,
     settings: Settings,
-    feature_sets: Sequence[tuple[str, ...]] = FEATURE_SETS,
+    feature_sets: tuple[tuple[str, ...], ...],
 ) -> tuple[Shape, float]:
     """The shape with the least loss on sizes held out of `table`, the smallest among equals.
+
+    Kept for the last few tables, as several rules ask for that of the same one.
 
     Returns:
         The shape, and what it loses: the sum of weight times log of chosen time / best time. With

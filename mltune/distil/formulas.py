@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import nnls
@@ -39,8 +40,9 @@ def fit_formulas(table: TimeTable, settings: Settings) -> Fitted:
     return fitted
 
 
+@lru_cache(maxsize=4)
 def best_formulas(table: TimeTable, settings: Settings) -> tuple[Fitted, float]:
-    """The same, and what it loses on held-out sizes, as `best_shape` counts it."""
+    """The same, and what it loses on held-out sizes, as `best_shape` counts it; kept as there."""
     most = sorted({min(count, settings.max_kernels) for count in (*KERNELS, settings.max_kernels)})
     if len(table.sizes) < PARTS:
         return _of_most(table, settings, most[-1]), math.inf

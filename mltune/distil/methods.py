@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mltune.distil.fit import PARTS, Fitted, Settings, best_shape, fit, fit_shape
+from mltune.distil.fit import FEATURE_SETS, PARTS, Fitted, Settings, best_shape, fit, fit_shape
 from mltune.distil.formulas import best_formulas, fit_formulas
 from mltune.distil.ranges import fit_ranges
 from mltune.distil.table import TimeTable
@@ -22,7 +22,7 @@ def fit_auto(table: TimeTable, settings: Settings) -> Fitted:
     """
     if len(table.sizes) < PARTS:
         return fit(table, settings)
-    shape, loss_of_tree = best_shape(table, settings)
+    shape, loss_of_tree = best_shape(table, settings, FEATURE_SETS)
     formulas, loss_of_formulas = best_formulas(table, settings)
     if formulas.formulas and loss_of_formulas < loss_of_tree:
         return formulas

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mltune.cost_model import CostModel, fit
+from mltune.cost_model import BoostedModel, fit
 from mltune.cost_model.scores import score
 from mltune.device_info import DeviceInfo
 from mltune.distil import TimeTable, distil
@@ -124,15 +124,18 @@ def _model(measurements: Sequence[Measurement], device: DeviceInfo) -> Model | s
         model = fit(right, device, folds=1)
     except MltuneError:
         return "The cost model needs measurements that succeeded, and there are none."
-    labels = list(dict.fromkeys(row.problem.label for row in right))
+    by_label: dict[str, list[Measurement]] = {}
+    for row in right:
+        by_label.setdefault(row.problem.label, []).append(row)
+    labels = list(by_label)
     points: list[tuple[float, float]] = []
     groups: list[int] = []
     bias: list[tuple[str, float]] = []
     for train, held_out in folds(len(labels), _FOLDS, 0) if len(labels) > 1 else ():
-        seen = {labels[index] for index in train}
-        blind = fit([row for row in right if row.problem.label in seen], device, folds=1)
+        seen = [row for index in train for row in by_label[labels[index]]]
+        blind = fit(seen, device, folds=1)
         for index in held_out:
-            rows = [row for row in right if row.problem.label == labels[index]]
+            rows = by_label[labels[index]]
             predicted, measured = _predict(blind, rows), _seconds(rows)
             points += zip(measured, np.exp(predicted).tolist(), strict=True)
             bias.append((labels[index], float(np.exp(np.mean(predicted - np.log(measured))))))
@@ -153,7 +156,7 @@ def _seconds(rows: Sequence[Measurement]) -> list[float]:
 
 
 def _predict(
-    model: CostModel, rows: Sequence[Measurement], configs: Sequence[Config] | None = None
+    model: BoostedModel, rows: Sequence[Measurement], configs: Sequence[Config] | None = None
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Log seconds of rows, which are grouped by problem as the model wants them."""
     configs = [row.config for row in rows] if configs is None else configs
@@ -161,12 +164,12 @@ def _predict(
     for place, row in enumerate(rows):
         places.setdefault(row.problem, []).append(place)
     predicted = np.empty(len(rows))
-    for problem, here in places.items():
-        predicted[here] = model.predict(problem, [configs[place] for place in here])
+    asked = [(problem, [configs[place] for place in here]) for problem, here in places.items()]
+    predicted[[place for here in places.values() for place in here]] = model.predict_all(asked)
     return predicted
 
 
-def _importance(model: CostModel, rows: Sequence[Measurement]) -> tuple[tuple[str, float], ...]:
+def _importance(model: BoostedModel, rows: Sequence[Measurement]) -> tuple[tuple[str, float], ...]:
     """What shuffling each varied parameter among the rows adds to the error of log seconds."""
     truth = np.log(_seconds(rows))
 
@@ -202,10 +205,9 @@ def _selection(info: RunInfo, measurements: Sequence[Measurement]) -> Selection 
     )
     losses = {rule: np.zeros(len(table.sizes)) for rule in RULES if len(table.sizes) > 1}
     for train, held_out in folds(len(table.sizes), _FOLDS, 0) if losses else ():
+        known, asked = table.take(train), table.take(held_out)
         for rule, values in losses.items():
-            values[held_out] = np.expm1(
-                RULES[rule](table.take(train), table.take(held_out), settings)
-            )
+            values[held_out] = np.expm1(RULES[rule](known, asked, settings))
     return Selection(
         selector=distil(table, info.contraction, compute_units=info.device.compute_units).selector,
         portfolio_curve=tuple(_curve(table, settings.tolerance)),
