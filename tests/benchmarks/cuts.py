@@ -35,9 +35,8 @@ from mltune.record.csv_table import read_table, write_table
 from mltune.record.files import make_folder
 from mltune.record.run import DATABASE_NAME, INFO_NAME, TABLE_NAME, Run, read_info, write_info
 from mltune.record.run_info import RunInfo
-from mltune.resources import data_folder
 
-_RECORDED = data_folder("runs") / "2026-11-21-sgemm-nn-nvidia-h200"
+_RECORDED = Path(__file__).parents[2] / "runs" / "2026-11-21-sgemm-nn-nvidia-h200"
 _LOG_NAME = f"{DATABASE_NAME}-wal"
 _EXPORT_EVERY = 25
 _KILLS_A_FOLDER = 12

@@ -60,7 +60,7 @@ from mltune.space.load import load_space
 from mltune.space.parser import parse
 
 _ROOT = Path(__file__).parents[2]
-_RECORDED = data_folder("runs") / "2026-11-21-sgemm-nn-nvidia-h200"
+_RECORDED = Path(__file__).parents[2] / "runs" / "2026-11-21-sgemm-nn-nvidia-h200"
 _LONGEST_MESSAGE = 2000
 
 _WORDS = [

@@ -10,13 +10,16 @@ import pytest
 
 _BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
+# Two healthy configs timed once on a busy machine may swap: who wins is left to the benchmark.
+_HOSTILE = ("--trials=7", "--faults=4", "--run-timeout=1", "--kills=1", "--any-winner")
+
 
 @pytest.mark.parametrize(
     ("script", "arguments", "words"),
     [
         ("cuts.py", ("--kills=3", "--damages=24", "--rows=60"), "nothing lost"),
         ("fuzz.py", ("--inputs=2000",), "0 broke a rule"),
-        ("hostile.py", ("--trials=7", "--faults=4", "--run-timeout=1", "--kills=1"), "blamed: 0"),
+        ("hostile.py", _HOSTILE, "blamed: 0"),
     ],
 )
 def test_a_share_of_the_battery_holds(script: str, arguments: tuple[str, ...], words: str) -> None:

@@ -11,11 +11,10 @@ from mltune.problem import Size, problem_of_size
 from mltune.record import Measurement, Status
 from mltune.record.run import Run, read_info
 from mltune.record.run_info import RunInfo
-from mltune.resources import data_folder
 from mltune.space.config import Config
 from mltune.workflow.report import report
 
-SHIPPED = min(data_folder("runs").glob("*sgemm*/measurements.csv.gz")).parent
+SHIPPED = Path(__file__).parents[2] / "runs" / "2026-11-21-sgemm-nn-nvidia-h200"
 
 MakeRun = Callable[..., Path]
 
