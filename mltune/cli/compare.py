@@ -6,12 +6,14 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mltune.cli.output import print_json, print_table
+from mltune.cli.output import print_json, print_table, short_names
 
 if TYPE_CHECKING:
     from mltune.workflow.compare import CompareResult
 
 EXAMPLE = "mltune compare runs/here runs/there"
+
+_MOST_ROWS = 60  # more are a table for a program: people get a row for each size
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +24,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print a row for each kernel on each size that all runs have."""
+    """Print a row for each kernel on each size that all runs have, or for each size if many."""
     from mltune.workflow.compare import compare
 
     result = compare(args.runs)
@@ -41,25 +43,59 @@ def _print(result: CompareResult) -> None:
             f"{info.device.driver_version}), {info.created[:10]}, alpha {info.alpha}, "
             f"beta {info.beta}, caches {info.timing.cache}"
         )
-    others = range(1, len(result.runs))
-    header = ["kernel", "size"]
-    for number in range(len(result.runs)):
-        header += [f"mean {number}", f"std {number}"]
-    print_table(
-        (*header, *(f"{number} / 0" for number in others)),
-        [
-            (
-                row[0].label,
-                row[0].problem.label,
-                *(cell for one in row for cell in (one.mean, one.deviation)),
-                *(result.ratio(row, number) for number in others),
-            )
-            for row in result.rows
-        ],
-    )
+    if len(result.rows) > _MOST_ROWS:
+        _print_sizes(result)
+    else:
+        _print_kernels(result)
     means = ", ".join(
         f"{number} / 0: {mean:.4g}"
-        for number in others
-        if (mean := result.geomean(number)) is not None
+        for number in range(1, len(result.runs))
+        if (mean := result.geomean(result.rows, number)) is not None
     )
     print(f"GFLOP/s by kernel time; geometric means of the ratios: {means or 'none'}")
+
+
+def _print_kernels(result: CompareResult) -> None:
+    numbers = range(len(result.runs))
+    names, shared = short_names([row[0].label for row in result.rows])
+    print_table(
+        (
+            "size",
+            *(cell for number in numbers for cell in (f"mean {number}", f"std {number}")),
+            *(f"{number} / 0" for number in numbers[1:]),
+            "kernel",
+        ),
+        [
+            (
+                row[0].problem.label,
+                *(cell for one in row for cell in (one.mean, one.deviation)),
+                *(result.ratio(row, number) for number in numbers[1:]),
+                name,
+            )
+            for row, name in zip(result.rows, names, strict=True)
+        ],
+    )
+    if shared:
+        print(f"every kernel: {' '.join(shared)}")
+
+
+def _print_sizes(result: CompareResult) -> None:
+    numbers = range(len(result.runs))
+    print_table(
+        (
+            "size",
+            "kernels",
+            *(f"best {number}" for number in numbers),
+            *(f"{number} / 0" for number in numbers[1:]),
+        ),
+        [
+            (
+                rows[0][0].problem.label,
+                len(rows),
+                *(result.best(rows, number) for number in numbers),
+                *(result.geomean(rows, number) for number in numbers[1:]),
+            )
+            for rows in result.by_size()
+        ],
+    )
+    print(f"best: of the kernels that all runs have; all {len(result.rows):,} rows: --json")

@@ -97,6 +97,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
             help=summary,
             description=summary[0].upper() + summary[1:] + ".",
             epilog=f"example: {module.EXAMPLE}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,  # an example is one line
         )
         module.declare(sub)
         sub.add_argument("--json", action="store_true", help="print one JSON document, no more")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mltune.cli.output import Cell, print_json, print_table
+from mltune.cli.output import Cell, print_json, print_table, short_names
 from mltune.cli.parser import positive, whole
 
 EXAMPLE = "mltune predict models/nvidia-h200/sgemm_nn 1000 1000 1000 --top 4 --measure"
@@ -49,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     measured = ("measured ms", "GFLOP/s", "status") if args.measure else ()
     rows: list[list[Cell]] = []
+    names, shared = short_names([prediction.kernel for prediction in result.predictions])
     for number, prediction in enumerate(result.predictions, start=1):
         row: list[Cell] = [number, prediction.seconds * 1e3, result.gflops(prediction.seconds)]
         if prediction.measurement is not None:
@@ -58,9 +59,11 @@ def run(args: argparse.Namespace) -> int:
                 result.gflops(median),
                 prediction.measurement.status.value,
             ]
-        rows.append([*row, prediction.kernel])
+        rows.append([*row, names[number - 1]])
     print(f"{result.problem.label}:")
     print_table(("", "predicted ms", "GFLOP/s", *measured, "kernel"), rows)
+    if shared:
+        print(f"every kernel: {' '.join(shared)}")
     if not args.measure:
         print("\nnext: the same with --measure, to see what they really take")
     return 0

@@ -14,14 +14,14 @@ def declare(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     add = parser.add_argument
     add("run_folder", type=Path, metavar="RUN", help="the damaged run's folder; it is not touched")
-    add("-o", "--out", type=Path, required=True, metavar="DIR", help="where the rest goes")
+    add("-o", "--output", type=Path, required=True, metavar="DIR", help="where the rest goes")
 
 
 def run(args: argparse.Namespace) -> int:
     """Save, and say what is lost; 1 if `run.json` is."""
     from mltune.workflow.salvage import salvage
 
-    result = salvage(args.run_folder, args.out)
+    result = salvage(args.run_folder, args.output)
     if args.json:
         print_json(result.to_json())
     else:

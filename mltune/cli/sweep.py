@@ -42,7 +42,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "(default: 8x8)",
     )
     add("--repetitions", type=positive, default=4, metavar="N", help="of all (default: 4)")
-    add("--alpha", type=number, default=1.0, metavar="X", help="(default: 1)")
+    add("--alpha", type=number, default=1.0, metavar="X", help="factor of A * B (default: 1)")
     add("--beta", type=number, default=0.1, metavar="X", help="factor of the old C (default: 0.1)")
     add("--samples", type=positive, metavar="N", help="launches a repetition (default: 7)")
     add("--device", metavar="D", help="as of search (default: auto)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,11 +41,21 @@ class CompareResult:
         first, other = row[0].mean, row[run].mean
         return None if first is None or other is None else other / first
 
-    def geomean(self, run: int) -> float | None:
-        """The geometric mean of the ratios; None if there is none."""
-        ratios = [ratio for row in self.rows if (ratio := self.ratio(row, run)) is not None]
-        logs = [math.log(ratio) for ratio in ratios]
-        return math.exp(math.fsum(logs) / len(logs)) if logs else None
+    def geomean(self, rows: Sequence[Sequence[Experiment]], run: int) -> float | None:
+        """The geometric mean of some rows' ratios; None if there is none."""
+        ratios = [ratio for row in rows if (ratio := self.ratio(row, run)) is not None]
+        return statistics.geometric_mean(ratios) if ratios else None
+
+    def best(self, rows: Sequence[Sequence[Experiment]], run: int) -> float | None:
+        """The highest mean speed in a run, GFLOP/s; None if all failed there."""
+        return max((mean for row in rows if (mean := row[run].mean) is not None), default=None)
+
+    def by_size(self) -> tuple[tuple[tuple[Experiment, ...], ...], ...]:
+        """The rows of each size, in the order in which the first run has the sizes."""
+        rows: dict[tuple[int, ...], list[tuple[Experiment, ...]]] = {}
+        for row in self.rows:
+            rows.setdefault(row[0].problem.size, []).append(row)
+        return tuple(map(tuple, rows.values()))
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `--json` prints."""
@@ -60,7 +70,7 @@ class CompareResult:
                     "alpha": str(run.info.alpha),
                     "beta": str(run.info.beta),
                     "cache": run.info.timing.cache,
-                    "speed_over_first": self.geomean(number),
+                    "speed_over_first": self.geomean(self.rows, number),
                 }
                 for number, run in enumerate(self.runs)
             ],

@@ -17,6 +17,7 @@ from mltune.runner.live import WorkerRunner
 from mltune.space import Config
 from mltune.workflow.candidates import Candidates
 from mltune.workflow.families import family_named
+from mltune.workflow.recorded_device import recorded_device
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +92,8 @@ def predict(options: PredictOptions) -> PredictResult:
     best = rank(model, problem, configs)[: options.top]
     measured: dict[Config, Measurement] = {}
     if options.measure:
-        device = options.device or model.device.uuid or model.device.name
-        measured = _measure(device, candidates, problem, [config for config, _ in best])
+        with recorded_device(model.device, options.device, options.model) as device:
+            measured = _measure(device, candidates, problem, [config for config, _ in best])
     predictions = [
         Prediction(
             config=config,

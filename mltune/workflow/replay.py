@@ -10,6 +10,7 @@ from mltune.record import Measurement
 from mltune.record.run import Run
 from mltune.runner.live import WorkerRunner
 from mltune.workflow.families import family_named
+from mltune.workflow.recorded_device import recorded_device
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +68,17 @@ def replay(folder: Path, number: int, device: str | None) -> ReplayResult:
         recorded = run.store.get(number)
         info = run.info
     family = family_named(recorded.family, f"{folder}: measurement {number}", info.kernels)
-    with WorkerRunner(
-        device or info.device.uuid or info.device.name,
-        family,
-        build_timeout_seconds=info.timing.build_timeout_seconds,
-        run_timeout_seconds=info.timing.run_timeout_seconds,
-        samples=info.timing.samples,
-        seed=info.seed,
-    ) as runner:
+    with (
+        recorded_device(info.device, device, folder) as name,
+        WorkerRunner(
+            name,
+            family,
+            build_timeout_seconds=info.timing.build_timeout_seconds,
+            run_timeout_seconds=info.timing.run_timeout_seconds,
+            samples=info.timing.samples,
+            seed=info.seed,
+        ) as runner,
+    ):
         return ReplayResult(recorded, runner.run(recorded.problem, recorded.config))
 
 

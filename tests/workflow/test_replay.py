@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mltune.errors import UsageError
+from mltune.errors import NoDeviceError, UsageError
 from mltune.record import Measurement, Status
 from mltune.record.run_info import RunInfo
 from mltune.workflow.replay import ReplayResult, replay
@@ -58,4 +59,14 @@ def test_a_family_that_is_gone_cannot_be_repeated(
     folder = save("run", info, [make(0, 8, 1.0, family="woven")])
 
     with pytest.raises(UsageError, match="measurement 1: unknown kernel family 'woven'"):
+        replay(folder, 1, None)
+
+
+def test_a_device_that_is_elsewhere_is_named(
+    info: RunInfo, make: Make, save: Callable[..., Path]
+) -> None:
+    far = replace(info.device, name="NVIDIA H200", uuid="pci-0000:00:06")
+    folder = save("run", replace(info, device=far), [make(0, 8, 1.0)])
+
+    with pytest.raises(NoDeviceError, match="run: was measured on NVIDIA H200, which is not here"):
         replay(folder, 1, None)
