@@ -91,9 +91,11 @@ def _few(rng: random.Random, count: int, most: int) -> tuple[int, ...]:
             return sizes
 
 
-def _loose(rng: random.Random, extents: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides of a tensor with a gap after some of its dimensions."""
-    strides, step = [], rng.choice((1, 1, 1, 2))
+def _loose(
+    rng: random.Random, contraction: Contraction, extents: tuple[int, ...]
+) -> tuple[int, ...]:
+    """Strides of a tensor with a gap after some of its dimensions; a GEMM's begin with 1."""
+    strides, step = [], 1 if contraction.is_gemm else rng.choice((1, 1, 1, 2))
     for extent in extents:
         strides.append(step)
         step *= extent + rng.choice((0, 0, 1, 3))
@@ -107,9 +109,9 @@ def random_strides(rng: random.Random, contraction: Contraction, most: int) -> P
     return Problem(
         contraction=contraction,
         sizes=sizes,
-        strides_a=_loose(rng, packed.extents("a")),
-        strides_b=_loose(rng, packed.extents("b")),
-        strides_c=_loose(rng, packed.extents("c")),
+        strides_a=_loose(rng, contraction, packed.extents("a")),
+        strides_b=_loose(rng, contraction, packed.extents("b")),
+        strides_c=_loose(rng, contraction, packed.extents("c")),
         offset_a=rng.choice((0, 5)),
         alpha=rng.choice(_SCALARS),
         beta=rng.choice(_SCALARS),

@@ -2,8 +2,9 @@
 
 from mltune.kernel.kernel import KernelFamily
 from mltune.kernel.mma import MmaFamily
+from mltune.kernel.packed import PackedFamily
 from mltune.kernel.tiled import TiledFamily
 
 FAMILIES: dict[str, KernelFamily] = {
-    family.name: family for family in (TiledFamily(), MmaFamily())
+    family.name: family for family in (TiledFamily(), MmaFamily(), PackedFamily())
 }

@@ -23,6 +23,7 @@ ABBREVIATIONS: dict[str, str] = {
     "loop_unroll": "LU",
     "max_registers": "MR",
     "multiply_add": "MA",
+    "pack_b": "PB",
     "partial_sum_terms": "PST",
     "prefetch_global_read": "PGR",
     "prefetch_local_read": "PLR",
@@ -35,6 +36,7 @@ ABBREVIATIONS: dict[str, str] = {
 """Parameters whose value stands behind an abbreviation of its own."""
 
 PAIRS: dict[str, str] = {
+    "panels": "PN",
     "thread_tile": "TT",
     "wave_lanes": "WL",
     "wave_tile": "WT",
@@ -45,7 +47,7 @@ PAIRS: dict[str, str] = {
 
 _DEPTH = "depth_u"
 _DIGITS = "[0-9]{1,18}"
-_MACRO_TILES = (("work_group", "thread_tile"), ("waves", "wave_tile"))
+_MACRO_TILES = (("work_group", "thread_tile"), ("waves", "wave_tile"), ("panels", "thread_tile"))
 """Pairs of parameters whose products are a macro tile's sides."""
 
 

@@ -29,7 +29,12 @@ _MARGIN = 3  # clocks may be boosted above what the driver says
 
 
 def least_seconds(problem: Problem, device: DeviceInfo) -> float:
-    """Return a time that no kernel can undercut; 0 where the device's clock is not known."""
+    """Return a time that no kernel can undercut; 0 where the device's clock is not known.
+
+    It is 0, too, where alpha is: nothing is multiplied then.
+    """
+    if problem.alpha == 0:
+        return 0.0
     table = _CPU_FLOPS if device.kind == "cpu" else _GPU_FLOPS
     per_cycle = table[problem.contraction.precision]
     per_second = _MARGIN * per_cycle * device.compute_units * device.clock_mhz * 1e6

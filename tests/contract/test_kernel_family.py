@@ -33,9 +33,10 @@ FAMILIES: dict[str, KernelFamily] = {**SHIPPED, "mma": PlainMmaFamily()}
 PRECISIONS = {
     "tiled": tuple(Precision),
     "mma": (Precision.HALF, Precision.SINGLE, Precision.DOUBLE),
+    "packed": tuple(Precision),
 }
-EXTENT = {"tiled": 300, "mma": 100}
-PRODUCTS = {"tiled": 20_000, "mma": 1_000}
+EXTENT = {"tiled": 300, "mma": 100, "packed": 300}
+PRODUCTS = {"tiled": 20_000, "mma": 1_000, "packed": 20_000}
 """What PoCL computes in a moment."""
 _WIDTHS = ("vector_width", "vector_width_b", "global_read_vector_width")
 
@@ -116,7 +117,29 @@ def _mma_config(rng: random.Random, precision: Precision) -> Config:
         return Config.of(values)
 
 
-RANDOM_CONFIGS = {"tiled": _tiled_config, "mma": _mma_config}
+def _packed_config(rng: random.Random, precision: Precision) -> Config:
+    """Any config that `packed` accepts, odd tiles included, short enough to compile soon."""
+    widest = 32 // max(precision.bytes, 4)  # what pip's PoCL computes right with any builtin
+    parts = 2 if precision.is_complex else 1
+    while True:
+        width = rng.choice([w for w in (1, 2, 4, 8) if w <= widest])
+        values: dict[str, int | str] = {
+            "panels_0": rng.choice((1, 2, 3, 8)),
+            "panels_1": rng.choice((1, 2, 5, 20)),
+            "thread_tile_0": width * rng.choice((1, 2, 3)),
+            "thread_tile_1": rng.choice((1, 2, 3, 4, 6, 8)),
+            "depth_u": rng.choice((1, 7, 16, 64)),
+            "vector_width": width,
+            "loop_unroll": rng.choice((1, 2, 4)),
+            "multiply_add": rng.choice(("expr", "fma", "mad")),
+            "pack_b": rng.choice((0, 1)),
+        }
+        vectors = int(values["thread_tile_0"]) // width * int(values["thread_tile_1"])
+        if vectors * int(values["loop_unroll"]) * parts <= 32:
+            return Config.of(values)
+
+
+RANDOM_CONFIGS = {"tiled": _tiled_config, "mma": _mma_config, "packed": _packed_config}
 """How to draw a config of each family."""
 
 

@@ -17,3 +17,7 @@ def test_the_bound_is_far_below_what_an_h200_does(device_info: DeviceInfo) -> No
 
 def test_an_unknown_clock_gives_no_bound(device_info: DeviceInfo) -> None:
     assert least_seconds(PROBLEM, replace(device_info, clock_mhz=0)) == 0
+
+
+def test_without_products_there_is_no_bound(device_info: DeviceInfo) -> None:
+    assert least_seconds(replace(PROBLEM, alpha=0.0), device_info) == 0

@@ -173,7 +173,8 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 
 def shipped() -> list[str]:
-    return sorted(path.stem for path in data_folder("spaces").glob("tiled-*.yaml"))
+    spaces = data_folder("spaces")
+    return sorted(p.stem for kind in ("packed", "tiled") for p in spaces.glob(f"{kind}-*.yaml"))
 
 
 @pytest.mark.parametrize("name", shipped())
@@ -183,7 +184,7 @@ def test_shipped_spaces_bind(name: str, precision: Precision, gpu_names: dict[st
     space = loaded.bind({**gpu_names, **precision_names(precision)})
 
     assert loaded.name == name
-    assert space.size > 10_000
+    assert space.size > 5_000
     assert all(parameter.meaning for parameter in space.parameters)
 
 
@@ -204,3 +205,14 @@ def test_the_tensor_cores_space_is_empty_elsewhere(gpu_names: dict[str, int]) ->
 
     with pytest.raises(UsageError, match="'tensor_cores'"):
         loaded.bind({**gpu_names, "compute_capability": 75, **precision_names(Precision.SINGLE)})
+
+
+@pytest.mark.parametrize("precision", list(Precision))
+def test_every_config_of_the_packed_space_gives_a_kernel(
+    precision: Precision, gpu_names: dict[str, int]
+) -> None:
+    loaded = load_space(data_folder("spaces") / "packed-cpu.yaml")
+    space = loaded.bind({**gpu_names, **precision_names(precision)})
+
+    for config in space.sample(np.random.default_rng(0), 100):
+        assert FAMILIES[loaded.family].generate(gemm(precision), config).config == config

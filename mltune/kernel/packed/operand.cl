@@ -1,0 +1,59 @@
+/*
+ * ---- $X: from global memory to packed panels ----
+ *
+ * A panel is ${X}_TILE elements wide along $x's free index; in local memory it lies term by term,
+ * as the multiplication reads it. Element (f, l) of $x is f * free_step + l * term_step elements
+ * away. Beyond the matrix's rim its last element stands in: what comes of it is not written to C.
+ */
+typedef ${X}_VECTOR LOOSE_${X} __attribute__((aligned(sizeof(STORED))));
+#define ${X}_AT(from, f, l) ((from) + min((uint)(f), last) * free_step + (l) * term_step)
+
+/* The terms from `term` on, element by element. */
+static inline void pack_elements_$x(__local TYPE *panel, const __global STORED *from,
+                                   const ulong free_step, const ulong term_step, const uint last,
+                                   uint term, const uint terms)
+{
+#pragma unroll 1
+    for (; term < terms; ++term)
+#pragma unroll
+        for (uint f = 0; f < ${X}_TILE; ++f)
+            panel[term * ${X}_TILE + f] = ${X}_CONJUGATE(READ_ONE(${X}_AT(from, f, term)));
+}
+
+/* One panel, of which `last` + 1 elements along the free index lie in the matrix. */
+static inline void pack_$x(__local TYPE *panel, const __global STORED *from,
+                          const ulong free_step, const ulong term_step, const uint last,
+                          const uint terms)
+{
+    uint term = 0;
+#if ${X}_FREE_IS_CONTIGUOUS
+    /* Vectors are copied. */
+    if (free_step == 1 && last >= ${X}_TILE - 1) {
+#pragma unroll 1
+        for (; term < terms; ++term)
+#pragma unroll
+            for (uint v = 0; v < ${X}_TILE / ${X}_WIDTH; ++v) {
+                const ${X}_VECTOR vector = READ_${X}(from + v * ${X}_WIDTH + term * term_step);
+                *(__local ${X}_VECTOR *)(panel + term * ${X}_TILE + v * ${X}_WIDTH) =
+                    ${X}_CONJUGATE_VECTOR(vector);
+            }
+    }
+#else
+    /* Vectors along the terms are turned. */
+    if (term_step == 1) {
+#pragma unroll 1
+        for (; term + ${X}_WIDTH <= terms; term += ${X}_WIDTH) {
+            ${X}_VECTOR vectors[${X}_TILE];
+#pragma unroll
+            for (uint f = 0; f < ${X}_TILE; ++f)
+                vectors[f] = READ_${X}(${X}_AT(from, f, term));
+#pragma unroll
+            for (uint e = 0; e < ${X}_WIDTH; ++e)
+#pragma unroll
+                for (uint f = 0; f < ${X}_TILE; ++f)
+                    panel[(term + e) * ${X}_TILE + f] = ${X}_CONJUGATE(ELEMENT(vectors[f], e));
+        }
+    }
+#endif
+    pack_elements_$x(panel, from, free_step, term_step, last, term, terms);
+}
