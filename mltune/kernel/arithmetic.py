@@ -7,6 +7,7 @@ them one after another.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from mltune.problem import Precision
@@ -136,3 +137,13 @@ class Arithmetic:
         if self.real == "double":
             return "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
         return ""
+
+
+def largest_width(limit: int, extent: int) -> int:
+    """The widest OpenCL vector, at most `limit` wide, that divides `extent`."""
+    return max(w for w in VECTOR_WIDTHS if w <= limit and math.gcd(w, extent) == w)
+
+
+def edge_unroll(width: int) -> int:
+    """How far a loop over a vector's elements is unrolled where each has a guard of its own."""
+    return width if width <= 4 else 1

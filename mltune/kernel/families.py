@@ -1,10 +1,11 @@
 """The kernel families by name."""
 
+from mltune.kernel.direct import DirectFamily
 from mltune.kernel.kernel import KernelFamily
 from mltune.kernel.mma import MmaFamily
 from mltune.kernel.packed import PackedFamily
 from mltune.kernel.tiled import TiledFamily
 
 FAMILIES: dict[str, KernelFamily] = {
-    family.name: family for family in (TiledFamily(), MmaFamily(), PackedFamily())
+    family.name: family for family in (TiledFamily(), DirectFamily(), MmaFamily(), PackedFamily())
 }

@@ -14,6 +14,7 @@ from mltune.problem import Contraction
 from mltune.space.config import Config, Value
 
 ABBREVIATIONS: dict[str, str] = {
+    "edge_type": "ET",
     "global_read_vector_width": "GRVW",
     "global_to_local": "GTL",
     "local_buffers": "LB",

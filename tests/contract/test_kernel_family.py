@@ -19,6 +19,7 @@ from mltune.record import Status
 from mltune.runner import WorkerRunner
 from mltune.space import Config
 from tests.plain_mma import PlainMmaFamily
+from tests.random_configs import direct_config
 from tests.random_problems import (
     random_contraction,
     random_gemm,
@@ -32,11 +33,12 @@ CONTRACTIONS = int(os.environ.get("MLTUNE_BATTERY_CONTRACTIONS", "12"))
 FAMILIES: dict[str, KernelFamily] = {**SHIPPED, "mma": PlainMmaFamily()}
 PRECISIONS = {
     "tiled": tuple(Precision),
+    "direct": tuple(Precision),
     "mma": (Precision.HALF, Precision.SINGLE, Precision.DOUBLE),
     "packed": tuple(Precision),
 }
-EXTENT = {"tiled": 300, "mma": 100, "packed": 300}
-PRODUCTS = {"tiled": 20_000, "mma": 1_000, "packed": 20_000}
+EXTENT = {"tiled": 300, "direct": 300, "mma": 100, "packed": 300}
+PRODUCTS = {"tiled": 20_000, "direct": 20_000, "mma": 1_000, "packed": 20_000}
 """What PoCL computes in a moment."""
 _WIDTHS = ("vector_width", "vector_width_b", "global_read_vector_width")
 
@@ -139,7 +141,12 @@ def _packed_config(rng: random.Random, precision: Precision) -> Config:
             return Config.of(values)
 
 
-RANDOM_CONFIGS = {"tiled": _tiled_config, "mma": _mma_config, "packed": _packed_config}
+RANDOM_CONFIGS = {
+    "tiled": _tiled_config,
+    "direct": direct_config,
+    "mma": _mma_config,
+    "packed": _packed_config,
+}
 """How to draw a config of each family."""
 
 

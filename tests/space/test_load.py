@@ -8,6 +8,7 @@ import pytest
 
 from mltune.errors import UsageError
 from mltune.kernel.families import FAMILIES
+from mltune.kernel.name import parse_kernel_name
 from mltune.problem import Precision, gemm
 from mltune.resources import data_folder
 from mltune.space.load import load_space, parse_space
@@ -174,7 +175,8 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 def shipped() -> list[str]:
     spaces = data_folder("spaces")
-    return sorted(p.stem for kind in ("packed", "tiled") for p in spaces.glob(f"{kind}-*.yaml"))
+    kinds = ("direct", "packed-*", "tiled-*")
+    return sorted(path.stem for kind in kinds for path in spaces.glob(f"{kind}.yaml"))
 
 
 @pytest.mark.parametrize("name", shipped())
@@ -186,6 +188,16 @@ def test_shipped_spaces_bind(name: str, precision: Precision, gpu_names: dict[st
     assert loaded.name == name
     assert space.size > 5_000
     assert all(parameter.meaning for parameter in space.parameters)
+
+
+def test_the_kernel_of_clblas_is_one_of_the_direct_space(gpu_names: dict[str, int]) -> None:
+    loaded = load_space(data_folder("spaces") / "direct.yaml")
+    space = loaded.bind({**gpu_names, **precision_names(Precision.SINGLE)})
+    _, config = parse_kernel_name(
+        "Cij_Aik_Bkj_SB_MT64x32x4_ETbranch_MAexpr_TT8x4_VAcast_VW8_VWB4_WG8x8x1_WGM1"
+    )
+
+    assert config in space
 
 
 @pytest.mark.parametrize("precision", [Precision.HALF, Precision.SINGLE, Precision.DOUBLE])

@@ -1,0 +1,21 @@
+/*
+ * ---- $X: from global memory to registers ----
+ *
+ * A work-item's share of $X for one step is ${TT} elements along the free index times DU along
+ * the summed one, as ${X}_LINES lines of ${X}_RUN vectors that run the way memory does.
+ */
+#if ${X}_FREE_IS_CONTIGUOUS
+#define ${X}_LINES DU
+#define ${X}_RUN (${TT} / ${VW})
+#define ${X}_PLACE(n, v) (at_${i}[v] + (n) * ld_$x)
+#define ${X}_ELEMENT(l, r) ELEMENT(part_$x[l][(r) / ${VW}], (r) % ${VW})
+#else
+#define ${X}_LINES ${TT}
+#define ${X}_RUN (DU / ${X}_WIDTH)
+#define ${X}_PLACE(n, v) ((at_${i}[(n) / ${VW}] + (n) % ${VW}) * ld_$x + (v) * ${X}_WIDTH)
+#define ${X}_ELEMENT(l, r) ELEMENT(part_$x[r][(l) / ${X}_WIDTH], (l) % ${X}_WIDTH)
+#endif
+#define READ_PART_${X}()                                                                         \
+    _Pragma("unroll") for (int n = 0; n < ${X}_LINES; ++n)                                       \
+        _Pragma("unroll") for (int v = 0; v < ${X}_RUN; ++v)                                     \
+            part_$x[n][v] = ${X}_CONJUGATE(${X}_READ(next_$x + ${X}_PLACE(n, v)))

@@ -1,0 +1,92 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from mltune.errors import UsageError
+from mltune.kernel.families import FAMILIES
+from mltune.kernel.name import kernel_name, parse_kernel_name
+from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
+from mltune.space import Config
+
+DIRECT = FAMILIES["direct"]
+GOLDEN = Path(__file__).parents[1] / "golden" / "direct_sgemm_nn.cl"
+CLBLAS: dict[str, int | str] = {
+    "work_group_0": 8,
+    "work_group_1": 8,
+    "thread_tile_0": 8,
+    "thread_tile_1": 4,
+    "depth_u": 4,
+    "vector_width": 8,
+    "vector_width_b": 4,
+    "work_group_mapping": 1,
+    "edge_type": "branch",
+    "multiply_add": "expr",
+    "vector_access": "cast",
+}
+"""The kernel that clBlas has for multiples: vectors of 8 rows, of 4 terms, 4 columns."""
+
+
+def _config(**changes: int | str) -> Config:
+    return Config.of({**CLBLAS, **changes})
+
+
+def test_the_written_source_matches_the_golden_file() -> None:
+    source = DIRECT.generate(gemm(Precision.SINGLE), _config()).source
+    if os.environ.get("MLTUNE_UPDATE_GOLDEN") == "1":
+        GOLDEN.write_text(source, encoding="utf-8")
+
+    assert source == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_a_work_item_reads_rows_of_a_and_terms_of_b_as_vectors_like_clblas() -> None:
+    source = DIRECT.generate(gemm(Precision.SINGLE), _config()).source
+
+    assert "#define A_READ(p) (*(const __global float8 *)(p))\n" in source
+    assert "#define B_READ(p) (*(const __global float4 *)(p))\n" in source
+    assert "#define A_FREE_IS_CONTIGUOUS 1\n" in source
+    assert "#define B_FREE_IS_CONTIGUOUS 0\n" in source
+    assert "__local" not in source
+
+
+def test_a_name_reads_back() -> None:
+    for edge_type in ("branch", "shiftptr"):
+        config = _config(edge_type=edge_type)
+        name = kernel_name(gemm(Precision.SINGLE), config)
+
+        assert parse_kernel_name(name) == (gemm(Precision.SINGLE), config)
+
+
+def test_a_launch_covers_the_rim_of_c_with_whole_work_groups() -> None:
+    kernel = DIRECT.generate(gemm(Precision.SINGLE), _config())
+
+    launch = kernel.launch(gemm_problem(gemm(Precision.SINGLE), 65, 32, 5))
+
+    assert kernel.macro_tile == (64, 32)
+    assert launch.global_size == (2 * 8, 1 * 8, 1)
+
+
+@pytest.mark.parametrize("precision", list(Precision))
+def test_every_precision_and_contraction_is_written(precision: Precision) -> None:
+    contraction = Contraction.from_einsum(precision, "bmkl,bkln->bmn")
+    kernel = DIRECT.generate(contraction, _config())
+
+    launch = kernel.launch(Problem(contraction=contraction, sizes=(5, 40, 3, 6, 7)))
+
+    assert "for (uint outer = 0; outer < extent_" in kernel.source
+    assert launch.global_size == (8, 2 * 8, 3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"vector_width": 3}, "vector_width must be 1, 2, 4, 8 or 16, got 3"),
+        ({"thread_tile_0": 12}, r"thread_tile_0 must be a multiple of vector_width \(8\), got 12"),
+        ({"vector_width_b": 8}, "vector_width_b must be a divisor of 4, got 8"),
+        ({"edge_type": "jump"}, "edge_type must be branch or shiftptr, got 'jump'"),
+        ({"local_pad": 1}, "unknown parameter 'local_pad'"),
+    ],
+)
+def test_a_value_it_cannot_write_is_refused(changes: dict[str, int | str], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        DIRECT.generate(gemm(Precision.SINGLE), _config(**changes))
