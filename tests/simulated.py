@@ -27,6 +27,7 @@ from mltune.record.registry import begin_study
 from mltune.record.run_info import RunInfo, Timing
 from mltune.record.store import Store
 from mltune.runner.replay import ReplayRunner
+from mltune.search.library import OneValueLibrary
 from mltune.search.random import RandomSearcher
 from mltune.space.config import Config
 from mltune.space.load import parse_space
@@ -158,7 +159,7 @@ def take_part(
         Store(study.url, run=info.id, patience_seconds=PATIENCE_SECONDS) as store,
         joined(info, store, device) as board,
     ):
-        searcher = RandomSearcher(space, own_seed())
+        searcher = OneValueLibrary(RandomSearcher(space, own_seed()), len(info.sizes))
         runner = PacedRunner(info, device, seconds)
         session = SharedSession(
             info, store, watch(board), runner, searcher, lambda _: None, lambda _: None

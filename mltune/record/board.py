@@ -8,6 +8,7 @@ that its trial's lease was still held, so a worker that was away too long adds n
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,12 +31,13 @@ class Finished:
     """How a trial did, as all processes are told.
 
     Attributes:
-        value: what the search makes small; None if it failed, or was not metered.
+        values: what the search makes small, with the number of the size, for each that was
+            metered; None of a trial that an older mltune finished: its measurements tell.
     """
 
     number: int
     config: Config
-    value: float | None
+    values: tuple[tuple[int, float], ...] | None
     status: Status
 
 
@@ -171,12 +173,19 @@ class Board:
         """
         return self._add(measurement, self._leaders)
 
-    def finish(self, number: int, value: float | None, status: Status) -> None:
-        """Mark a trial as whole, if it is still held, and give its lease back."""
+    def finish(self, number: int, values: Mapping[int, float], status: Status) -> None:
+        """Mark a trial as whole, if it is still held, and give its lease back.
+
+        Args:
+            number: of the trial.
+            values: what the search makes small, by the number of the size; empty if it failed.
+            status: how it ended.
+        """
+        kept = json.dumps(sorted(values.items()))
 
         def step(connection: Connection) -> None:
             if self._store.is_server:
-                single_statements.finish(connection, self._run, number, self._owner, value, status)
+                single_statements.finish(connection, self._run, number, self._owner, kept, status)
                 return
             if not lease.give_back(connection, self._owner, self._resource(number)):
                 return
@@ -184,7 +193,7 @@ class Board:
             connection.execute(
                 update(TRIALS)
                 .where(TRIALS.c.run == self._run, TRIALS.c.number == number)
-                .values(finished=position, value=value, status=status.value)
+                .values(finished=position, size_values=kept, status=status.value)
             )
 
         self._store.transact(step, at_once=self._store.is_server)
@@ -203,7 +212,7 @@ class Board:
         """
         mine = TRIALS.c.run == self._run
         done = (
-            select(TRIALS.c.number, TRIALS.c.config, TRIALS.c.value, TRIALS.c.status)
+            select(TRIALS.c.number, TRIALS.c.config, TRIALS.c.size_values, TRIALS.c.status)
             .where(mine, TRIALS.c.finished >= finished)
             .order_by(TRIALS.c.finished)
         )
@@ -217,8 +226,8 @@ class Board:
             return News(
                 counts=counts,
                 finished=tuple(
-                    Finished(number, _config(config), value, Status(status))
-                    for number, config, value, status in connection.execute(done)
+                    Finished(number, _config(config), _values(values), Status(status))
+                    for number, config, values, status in connection.execute(done)
                 ),
                 begun=tuple(_config(config) for (config,) in connection.execute(open_ones)),
             )
@@ -337,3 +346,7 @@ class Board:
 
 def _config(text: str) -> Config:
     return Config.from_json(json.loads(text))
+
+
+def _values(text: str | None) -> tuple[tuple[int, float], ...] | None:
+    return None if text is None else tuple((size, value) for size, value in json.loads(text))

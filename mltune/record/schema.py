@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
-from sqlalchemy import Connection, Engine, func, insert, inspect, select, update
+from sqlalchemy import Column, Connection, Engine, Text, func, insert, inspect, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.schema import CreateTable
 
@@ -14,7 +14,7 @@ from mltune.errors import UsageError
 from mltune.record.row import LATER_COLUMNS
 from mltune.record.tables import LEASES, MEASUREMENTS, RUNS, SCHEMA, TRIALS
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Raised when an older mltune would misread the tables, or write to them what it must not."""
 
 _CREATION = 0x6D6C74756E65  # "mltune": the lock of those who make the tables
@@ -91,8 +91,16 @@ def _add_sharing(operations: Operations) -> None:
         operations.get_bind().execute(CreateTable(table, if_not_exists=True))
 
 
+def _tell_sizes_apart(operations: Operations) -> None:
+    """Keep a value for each size of a trial, where there was one for all of them."""
+    columns = inspect(operations.get_bind()).get_columns(TRIALS.name)
+    if "value" in {column["name"] for column in columns}:
+        operations.add_column(TRIALS.name, Column("size_values", Text))
+        operations.drop_column(TRIALS.name, "value")
+
+
 # Numbered in a table of mltune's own: in a shared database Optuna has that of Alembic.
-_STEPS: dict[int, Callable[[Operations], None]] = {2: _add_sharing}
+_STEPS: dict[int, Callable[[Operations], None]] = {2: _add_sharing, 3: _tell_sizes_apart}
 """What brings tables of the version before up to this one."""
 
 

@@ -48,9 +48,18 @@ def claim(
 
 
 def finish(
-    connection: Connection, run: str, number: int, owner: str, value: float | None, status: Status
+    connection: Connection, run: str, number: int, owner: str, values: str, status: Status
 ) -> None:
-    """Mark a trial as whole and give its lease back, if it is still held."""
+    """Mark a trial as whole and give its lease back, if it is still held.
+
+    Args:
+        connection: to the database.
+        run: whose trial it is.
+        number: of the trial.
+        owner: who must still hold it.
+        values: by size, as the table keeps them.
+        status: how it ended.
+    """
     held = (
         delete(LEASES)
         .where(LEASES.c.resource == f"trial {run} {number}", LEASES.c.owner == owner)
@@ -70,7 +79,7 @@ def finish(
         .where(exists(select(counted.c.position)))
         .values(
             finished=select(counted.c.position).scalar_subquery(),
-            value=value,
+            size_values=values,
             status=status.value,
         )
     )

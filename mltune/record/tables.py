@@ -93,8 +93,9 @@ TRIALS = Table(
     Column("config", Text, nullable=False),
     # In the order of finishing: a reader asks for those after the last it knows.
     Column("finished", Integer),
-    # What the searchers of all processes are told, so that they need not read measurements.
-    Column("value", Double),
+    # What the searchers of all processes are told, so that they need not read measurements:
+    # pairs of a size's number and the value there; none of a trial of an older mltune.
+    Column("size_values", Text),
     Column("status", Text),
     UniqueConstraint("run", "config_id"),
     UniqueConstraint("run", "finished"),

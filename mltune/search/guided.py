@@ -59,6 +59,8 @@ class GuidedLibrary:
         self._count = len(counts)
         self._answers: dict[Config, Matrix] = {}
         self._asked: dict[Config, tuple[int, ...]] = {}
+        self._to_beat = np.full(self._count, math.nan)
+        """The best values of configs outside the space, such as hand-written kernels."""
         self._worked = 0
         self._knows = knowledge is not None
         encoding = Encoding(space.parameters)
@@ -95,18 +97,19 @@ class GuidedLibrary:
     def tell(self, config: Config, values: Mapping[int, float], status: Status) -> None:
         """Learn from an answer."""
         check_answers(values, status)
-        if config in self._answers or config not in self._space:
+        if config in self._answers:
             return
-        self._unseen.see(config)
-        self._asked.pop(config, None)
         row = np.full(self._count, math.nan)
         if status is Status.OK:
             row[list(values)] = list(values.values())
             self._incumbents.add(values)
-            self._worked += 1
-        else:
-            row[:] = math.inf
-        self._answers[config] = row
+        if config not in self._space:
+            self._to_beat = np.fmin(self._to_beat, row)
+            return
+        self._unseen.see(config)
+        self._asked.pop(config, None)
+        self._worked += status is Status.OK
+        self._answers[config] = row if status is Status.OK else np.full(self._count, math.inf)
 
     def outlook(self, trials: int) -> Outlook | None:
         """Return what the model expects of up to so many trials; None while it has begun."""
@@ -142,7 +145,10 @@ class GuidedLibrary:
         starting = len(self._answers) < _STARTS or self._worked < _KNOWN
         if not self._surrogates or (starting and not self._knows):
             return None
-        forecasts = [one.forecast(self._answers, tuple(self._asked)) for one in self._surrogates]
+        forecasts = [
+            one.forecast(self._answers, tuple(self._asked), self._to_beat)
+            for one in self._surrogates
+        ]
         gains = np.mean([forecast.gains for forecast in forecasts], axis=0)
         return Forecast(forecasts[0].candidates, gains)
 

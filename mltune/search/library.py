@@ -27,6 +27,10 @@ class LibrarySearcher(Protocol):
         """Return a config never returned nor told before, or None when there is none left."""
         ...
 
+    def avoid(self, config: Config) -> None:
+        """Hear that a config is tried elsewhere, so that it is not proposed; `tell` may follow."""
+        ...
+
     def sizes(self, config: Config) -> tuple[int, ...]:
         """Return the sizes that a config that was not told yet is worth being timed on.
 
@@ -67,6 +71,10 @@ class OneValueLibrary:
     def ask(self) -> Config | None:
         """Return the searcher's next config."""
         return self._searcher.ask()
+
+    def avoid(self, config: Config) -> None:
+        """Hand it on."""
+        self._searcher.avoid(config)
 
     def sizes(self, config: Config) -> tuple[int, ...]:
         """Return all sizes."""

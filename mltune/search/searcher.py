@@ -30,7 +30,8 @@ class Searcher(Protocol):
         """Say how a config did.
 
         Configs that were never asked for are welcome: that is how a run is resumed. Of several
-        answers on one config the first counts; a config outside the space is passed over.
+        answers on one config the first counts; a config outside the space says at
+        most what is to be beaten.
 
         Args:
             config: the config that was tried.

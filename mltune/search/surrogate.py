@@ -69,13 +69,14 @@ class Surrogate:
         # What the process has observed, in its order, and what other records expected there.
         self._rows: dict[Config, float] = {}
 
-    def forecast(self, answers: Answers, asked: Sequence[Config]) -> Forecast:
+    def forecast(self, answers: Answers, asked: Sequence[Config], to_beat: Matrix) -> Forecast:
         """Return what is expected now.
 
         Args:
             answers: so far.
             asked: configs without an answer yet; the model believes its own expectation of them,
                 so that it does not ask for the same thing twice.
+            to_beat: by size, the best value besides the answers; nan where there is none.
         """
         table = self._table(answers.values())
         scales = self._scales(table)
@@ -90,7 +91,9 @@ class Surrogate:
         seen = _units(scales, self._table([answers.get(config, blank) for config in self._rows]))
         mean, deviation = self._process.predict(seen - np.array([[*self._rows.values()]]).T)
         mean += self._expected
-        best = np.fmin.reduce(_units(scales, table), axis=0, initial=np.nan)
+        # Where no answer is known, the scale is not one of times.
+        known = np.where(np.isfinite(table).any(axis=0), to_beat, np.nan)
+        best = np.fmin.reduce(_units(scales, np.vstack((table, known))), axis=0)
         best = np.where(np.isnan(best), mean.max(axis=1), best).astype(np.float32)
         spreads = np.array([scale.spread for scale in scales], dtype=np.float32)
         gains = expected_improvement(mean, deviation, best[:, None]) * spreads[:, None]

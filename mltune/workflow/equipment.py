@@ -20,15 +20,14 @@ from mltune.record.recording import Recording
 from mltune.record.run_info import RunInfo
 from mltune.record.store import Store
 from mltune.runner.live import WorkerRunner
-from mltune.search import Searcher
-from mltune.search.alternating import AlternatingSearcher
-from mltune.search.library import LibrarySearcher, OneValueLibrary
+from mltune.search.alternating import AlternatingLibrary
+from mltune.search.library import LibrarySearcher
 from mltune.space.load import parse_space
 from mltune.space.names import outside_names
 from mltune.space.space import Space
 from mltune.workflow.families import family_named
 from mltune.workflow.options import COLD
-from mltune.workflow.recorded_search import new_library, new_searcher
+from mltune.workflow.recorded_search import new_library
 from mltune.workflow.recordings import read_any
 from mltune.workflow.trials import Trial, group_trials, values_over_all_sizes
 
@@ -85,33 +84,19 @@ def check_family(family: KernelFamily, contraction: Contraction, space: Space) -
         raise refusal
 
 
-def searcher_of(info: RunInfo, space: Space, seed: int, note: Note) -> Searcher:
-    """Make the searcher that a run asks for.
-
-    Raises:
-        UsageError: when a record to learn from cannot be read.
-    """
-    searcher = new_searcher(info.sampler, space, seed, _priors(info, note))
-    if not info.kernels or info.family == HANDWRITTEN:
-        return searcher
-    names = outside_names(info.device, info.contraction.precision)
-    kernels = read_kept(info.kernels, "kernels")
-    written = parse_space(space_text(kernels), HANDWRITTEN).bind(names)
-    return AlternatingSearcher(written, searcher)
-
-
-def library_of(info: RunInfo, space: Space, note: Note) -> LibrarySearcher:
+def library_of(info: RunInfo, space: Space, seed: int, note: Note) -> LibrarySearcher:
     """Make the searcher that a run asks for, which looks at every size by itself if it can.
 
-    Beside hand-written kernels, which are outside of the space, it goes by one value for all.
-
     Raises:
         UsageError: when a record to learn from cannot be read.
     """
-    if info.kernels:
-        return OneValueLibrary(searcher_of(info, space, info.seed, note), len(info.sizes))
     counts = [size.count for size in info.sizes]
-    return new_library(info.sampler, space, info.seed, _priors(info, note), counts)
+    library = new_library(info.sampler, space, seed, _priors(info, note), counts)
+    if not info.kernels or info.family == HANDWRITTEN:
+        return library
+    names = outside_names(info.device, info.contraction.precision)
+    kernels = read_kept(info.kernels, "kernels")
+    return AlternatingLibrary(parse_space(space_text(kernels), HANDWRITTEN).bind(names), library)
 
 
 def _priors(info: RunInfo, note: Note) -> list[Recording]:

@@ -29,7 +29,6 @@ from mltune.record.registry import model_of
 from mltune.record.run import DATABASE_NAME, INFO_NAME, Run
 from mltune.record.run_info import RunInfo
 from mltune.runner.live import WorkerRunner
-from mltune.search import Searcher
 from mltune.search.library import LibrarySearcher
 from mltune.search.outlook import Outlook
 from mltune.space.load import load_space
@@ -43,7 +42,6 @@ from mltune.workflow.equipment import (
     library_of,
     mirror,
     open_runner,
-    searcher_of,
 )
 from mltune.workflow.families import family_named
 from mltune.workflow.finale import SIDELINED, Choice, choose
@@ -184,16 +182,14 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
                     f"other work keeps the processor busy: a load of {host.load:.1f} on "
                     f"{host.cores} cores (see mltune devices --environment)"
                 )
+            library = library_of(run.info, space, run.info.seed, note)
             if run.url is None:
-                library = library_of(run.info, space, note)
                 ending = _search_alone(run, runner, library, options, show)
-                outlook = outlook_of(library)
             else:
-                searcher = searcher_of(run.info, space, run.info.seed, note)
                 ending = _search_together(
-                    run, run.url, runner, searcher, options, others, show, note
+                    run, run.url, runner, library, options, others, show, note
                 )
-                outlook = outlook_of(searcher)
+            outlook = outlook_of(library)
         except KeyboardInterrupt:
             ending = Ending.INTERRUPTED
         except DeviceGoneError as error:
@@ -245,7 +241,7 @@ def _search_together(
     run: Run,
     url: URL,
     runner: WorkerRunner,
-    searcher: Searcher,
+    library: LibrarySearcher,
     options: SearchOptions,
     others: Sequence[DeviceEntry],
     show: Show,
@@ -256,7 +252,7 @@ def _search_together(
     key = device_key(runner.device, runner.device_number)
     with joined(run.info, run.store, key) as board:
         board.set_budget(run.info.budget if options.budget is None else options.budget)
-        session = SharedSession(run.info, run.store, board, runner, searcher, show, note)
+        session = SharedSession(run.info, run.store, board, runner, library, show, note)
         ending = Ending.BUDGET
         with Crew(others, storage, run.info.id, more) as crew:
             session.work(options.time_limit_seconds)

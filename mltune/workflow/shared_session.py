@@ -15,11 +15,11 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 
 from mltune.record import Status
-from mltune.record.board import Board, Counts, LeaseLostError
+from mltune.record.board import Board, Counts, Finished, LeaseLostError
 from mltune.record.run_info import RunInfo
 from mltune.record.store import Store
 from mltune.runner import Runner
-from mltune.search import Searcher
+from mltune.search.library import LibrarySearcher
 from mltune.space.config import Config
 from mltune.workflow.finale import FINAL
 from mltune.workflow.gauge import Gauge
@@ -53,7 +53,7 @@ class SharedSession:
         store: Store,
         board: Board,
         runner: Runner,
-        searcher: Searcher,
+        searcher: LibrarySearcher,
         show: Show,
         note: Callable[[str], None],
     ) -> None:
@@ -73,10 +73,9 @@ class SharedSession:
         self._has_device = self._waits = False
         self._looked = -math.inf
         self._heard = self._heard_before = self._begun = 0
-        self._lowest = math.inf
+        self._lowest: dict[int, float] = {}
         self._failures: Counter[str] = Counter()
         self._started = time.monotonic()
-        self._flops = math.fsum(math.log(p.flops) for p in self._problems) / len(self._problems)
         self.measured = 0
         """How many trials this process finished."""
 
@@ -138,17 +137,26 @@ class SharedSession:
         news = self._board.news(self._heard, self._begun)
         self._counts = news.counts
         for finished in news.finished:
-            if finished.value is not None or finished.status is not Status.OK:
-                self._searcher.tell(finished.config, finished.value, finished.status)
-            if finished.value is not None:
-                self._lowest = min(finished.value, self._lowest)
-            elif finished.status is not Status.OK:
+            values = self._values(finished)
+            if values or finished.status is not Status.OK:
+                self._searcher.tell(finished.config, values, finished.status)
+            for size, value in values.items():
+                self._lowest[size] = min(value, self._lowest.get(size, math.inf))
+            if finished.status is not Status.OK:
                 self._failures[finished.status.value] += 1
         for config in news.begun:
             self._searcher.avoid(config)
         self._heard += len(news.finished)
         self._begun = self._counts.claimed
         return bool(news.finished)
+
+    def _values(self, finished: Finished) -> dict[int, float]:
+        """The values of a trial by size; none if it failed, or was not metered."""
+        if finished.values is not None:
+            return dict(finished.values)
+        rows = tuple(self._store.trial(finished.number))
+        trial = Trial(finished.number, finished.config, rows)
+        return {} if trial.failure else trial.values_by(self._problems, self._gauge.worth)
 
     def _next(self) -> Trial | None:
         """Return a trial that this process holds; None if there is none to be had now."""
@@ -191,11 +199,12 @@ class SharedSession:
 
     def _measure(self, trial: Trial, thinker: Executor) -> None:
         """Measure a trial, and may think of a later one meanwhile, as `Session` does."""
+        problems = tuple(self._problems[size] for size in self._searcher.sizes(trial.config))
         left = self._counts.budget - self._counts.claimed
         may_think = self._ahead and left > 0 and self._runner.device.kind != "cpu"
         thought = thinker.submit(self._searcher.ask) if may_think else None
         try:
-            whole = measure_trial(trial, self._problems, self._gauge, self._board.add)
+            whole = measure_trial(trial, problems, self._gauge, self._board.add)
         except LeaseLostError:
             self._board.drop(trial.number)
             raise
@@ -204,7 +213,8 @@ class SharedSession:
                 self._thought = thought.result()
         failure = whole.failure
         status = failure.status if failure else Status.OK
-        self._board.finish(trial.number, whole.value_by(self._gauge.worth), status)
+        values = {} if failure else whole.values_by(self._problems, self._gauge.worth)
+        self._board.finish(trial.number, values, status)
         self.measured += 1
 
     def _measure_leaders(self) -> None:
@@ -225,13 +235,22 @@ class SharedSession:
         elapsed = time.monotonic() - self._started
         new = self._heard - self._heard_before
         left = max(0, self._counts.budget - self._counts.finished)
-        timed = self._info.objective == TIME and self._lowest < math.inf
         return Progress(
             phase="search",
             done=self._counts.finished,
             total=self._counts.budget,
-            best_gflops=math.exp(self._flops - self._lowest) / 1e9 if timed else None,
+            best_gflops=self._library_gflops,
             per_minute=60 * new / elapsed if new else None,
             seconds_left=elapsed / new * left if new and left else None,
             failures=tuple(self._failures.most_common()),
         )
+
+    @property
+    def _library_gflops(self) -> float | None:
+        """The geometric mean of the best speeds that all processes found."""
+        if self._info.objective != TIME or not self._lowest:
+            return None
+        logs = [
+            math.log(self._problems[size].flops) - value for size, value in self._lowest.items()
+        ]
+        return math.exp(math.fsum(logs) / len(logs)) / 1e9

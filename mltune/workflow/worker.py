@@ -23,9 +23,9 @@ from mltune.workflow.equipment import (
     Note,
     bound_space,
     check_family,
+    library_of,
     mirror,
     open_runner,
-    searcher_of,
 )
 from mltune.workflow.families import family_named
 from mltune.workflow.options import without_password
@@ -136,7 +136,7 @@ def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
         if options.folder is not None:
             describe_shared(options.folder, info, url)
         space = bound_space(info)
-        searcher = searcher_of(info, space, own_seed(), note)
+        library = library_of(info, space, own_seed(), note)
         note(
             f"study {asked.id}: {problem_type_name(info.contraction)} on "
             f"{runner.device.name}, {space.size:,} configs, {len(info.sizes)} sizes"
@@ -146,7 +146,7 @@ def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
             Store(url, run=info.id, patience_seconds=PATIENCE_SECONDS) as store,
             joined(info, store, key) as board,
         ):
-            session = SharedSession(info, store, board, runner, searcher, show, note)
+            session = SharedSession(info, store, board, runner, library, show, note)
             try:
                 # The run of the search itself is copied by the search.
                 if session.work(options.time_limit_seconds) and info.id != asked.id:

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -54,9 +54,9 @@ class Timed(Board):
         with self._timed("add"):
             return super().add(measurement)
 
-    def finish(self, number: int, value: float | None, status: Status) -> None:
+    def finish(self, number: int, values: Mapping[int, float], status: Status) -> None:
         with self._timed("finish"):
-            super().finish(number, value, status)
+            super().finish(number, values, status)
 
     @contextmanager
     def _timed(self, name: str) -> Iterator[None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -119,6 +120,30 @@ def test_several_can_be_asked_before_the_first_is_told(make: Make) -> None:
     for config in reversed(batch):
         assert config is not None
         searcher.tell(config, *answer(config, searcher.sizes(config)))
+
+
+def test_what_is_tried_elsewhere_is_not_proposed(make: Make) -> None:
+    searcher = make(0)
+    elsewhere = SPACE.sample(np.random.default_rng(1), 15)
+    for config in elsewhere:
+        searcher.avoid(config)
+    searcher.tell(elsewhere[0], *answer(elsewhere[0], (0, 1, 2)))
+    seen = []
+    while (done := step(searcher)) is not None:
+        seen.append(done[0])
+
+    assert set(seen) == set(SPACE) - set(elsewhere)
+
+
+def test_a_config_outside_the_space_is_heard_and_not_proposed(make: Make) -> None:
+    searcher = make(0)
+    searcher.tell(Config.of({"kernel": "own"}), {0: 1.0, 1: 1.0, 2: 1.0}, Status.OK)
+    searcher.tell(Config.of({"kernel": "wrong"}), {}, Status.WRONG_RESULT)
+    seen = []
+    while (done := step(searcher)) is not None:
+        seen.append(done[0])
+
+    assert set(seen) == set(SPACE)
 
 
 @pytest.mark.parametrize(

@@ -69,16 +69,17 @@ def test_all_are_told_how_a_trial_did(board: NewBoard) -> None:
     one, other = board("one"), board("other")
     for number in (0, 1):
         assert one.claim(config(number)) == number
-    one.finish(1, -3.5, Status.OK)
-    one.finish(0, None, Status.TIMEOUT)
+    one.finish(1, {2: -3.5, 0: -4.25}, Status.OK)
+    one.finish(0, {}, Status.TIMEOUT)
 
     assert other.claim(config(2)) == 2
 
     assert one.news(0, 0).begun == (config(2),)
     assert one.news(0, 3).begun == ()
     first, second = other.news(0, 0).finished
-    assert (first.number, first.config, first.value) == (1, config(1), -3.5)
-    assert (second.number, second.value, second.status) == (0, None, Status.TIMEOUT)
+    assert (first.number, first.config) == (1, config(1))
+    assert first.values == ((0, -4.25), (2, -3.5))
+    assert (second.number, second.values, second.status) == (0, (), Status.TIMEOUT)
     assert other.news(1, 0).finished == (second,)
     assert other.counts().finished == 2
 
@@ -92,7 +93,7 @@ def test_a_trial_is_taken_up_when_its_lease_has_run_out(board: NewBoard, make: M
     assert other.take_up() is None
     with pytest.raises(LeaseLostError):
         slow.add(make(trial=0))
-    slow.finish(0, -1.0, Status.OK)
+    slow.finish(0, {0: -1.0}, Status.OK)
     assert other.counts().finished == 0
     assert other.add(make(trial=0)).id
 

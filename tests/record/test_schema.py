@@ -7,8 +7,13 @@ import pytest
 from sqlalchemy import Engine, create_engine, inspect, text
 from sqlalchemy.pool import NullPool
 
-from mltune.record import Measurement
+from mltune.record import Measurement, Status
+from mltune.record.board import Board
+from mltune.record.registry import begin_study
+from mltune.record.run_info import RunInfo
+from mltune.record.schema import SCHEMA_VERSION
 from mltune.record.store import Store
+from mltune.space.config import Config
 
 Make = Callable[..., Measurement]
 SHARING = {"mltune_runs", "mltune_trials", "mltune_leases"}
@@ -41,7 +46,7 @@ def test_an_older_schema_is_brought_up_to_date(first_schema: Engine, make: Make)
         with Store(first_schema.url) as store:
             store.add(make())
 
-    assert version(first_schema) == 2
+    assert version(first_schema) == SCHEMA_VERSION
     assert set(inspect(first_schema).get_table_names()) >= SHARING
     with Store(first_schema.url, read_only=True) as store:
         assert [each.observed for each in store.measurements()] == [()] * 3
@@ -62,4 +67,31 @@ def test_several_may_do_it_at_once(first_schema: Engine) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(count, range(8))) == [1] * 8
-    assert version(first_schema) == 2
+    assert version(first_schema) == SCHEMA_VERSION
+
+
+def test_trials_with_one_value_for_all_sizes_are_kept_without_it(
+    database_url: str, info: RunInfo
+) -> None:
+    with Store(database_url, run=info.id) as store:
+        begin_study(store, info)
+        board = Board(store, info.id, "one", "device")
+        for number in range(2):
+            board.claim(Config.of({"depth_u": number}))
+    engine = create_engine(database_url, poolclass=NullPool)
+    with engine.begin() as connection:
+        for statement in (
+            "ALTER TABLE mltune_trials DROP COLUMN size_values",
+            "ALTER TABLE mltune_trials ADD COLUMN value DOUBLE PRECISION",
+            "UPDATE mltune_trials SET finished = 0, value = -3.5, status = 'ok' WHERE number = 0",
+            "UPDATE mltune_schema SET version = 2",
+        ):
+            connection.execute(text(statement))
+
+    with Store(database_url, run=info.id) as store:
+        board = Board(store, info.id, "other", "other device")
+        board.finish(1, {}, Status.TIMEOUT)
+        (old,) = board.news(0, 0).finished
+
+    assert version(engine) == SCHEMA_VERSION
+    assert (old.number, old.values, old.status) == (0, None, Status.OK)
