@@ -35,7 +35,7 @@ def plan(formulas: Sequence[TimeFormula]) -> Plan:
     """
     counts: dict[str, Count] = {}
     every = [waves for formula in formulas for waves in (*formula.waves, *formula.odd_waves)]
-    unit = math.gcd(*(waves.slots for waves in every))
+    unit = math.gcd(*(waves.slots for waves in every), *(each.units for each in formulas))
 
     def count(name: str, counted: str, part: int = 0) -> str:
         counts.setdefault(name, Count(name, counted, part))
@@ -64,7 +64,13 @@ def plan(formulas: Sequence[TimeFormula]) -> Plan:
         if odd != "0" and formula.multiples != (1, 1, 1):
             is_odd = count(*_is_odd(formula.multiples))
             each_step += f" + ({odd}) * {is_odd}"
-        once = _sum(formula.launch, [(formula.tile, tiles)])
+        once_terms = [(formula.tile, tiles)]
+        if formula.wave:
+            once_terms.append((formula.wave, waves_of(shape, tiles, formula.units)))
+        once = _sum(formula.launch, once_terms)
+        if formula.odd_tile and formula.result_multiples != (1, 1):
+            is_odd = count(*_is_odd((*formula.result_multiples, 1)))
+            once += f" + {formula.odd_tile} * {tiles} * {is_odd}"
         times.append(once if each_step == "0" else f"{once} + ({each_step}) * {steps}")
     used = {name for name in counts if any(name in _names(time) for time in times)}
     for entry in reversed(list(counts.values())):

@@ -10,7 +10,7 @@ from mltune.report.speed import kernel_letter
 from mltune.report.tables import table
 from mltune.selector import TimeFormula
 
-_HEADER = ("", "tile", "launch", "a tile", "a step", "a tile's step", "a wave's step")
+_HEADER = ("", "tile", "launch", "a tile", "a wave", "a step", "a tile's step", "a wave's step")
 
 
 def formula_table(formulas: Sequence[TimeFormula]) -> Markup:
@@ -19,12 +19,15 @@ def formula_table(formulas: Sequence[TimeFormula]) -> Markup:
         (
             kernel_letter(index),
             f"{formula.rows}x{formula.columns}x{formula.depth}",
-            *map(_time, (formula.launch, formula.tile, formula.step, formula.tile_step)),
+            *map(
+                _time,
+                (formula.launch, formula.tile, formula.wave, formula.step, formula.tile_step),
+            ),
             ", ".join(f"{_time(one.step)} per {one.slots} tiles" for one in formula.waves),
         )
         for index, formula in enumerate(formulas)
     ]
-    return table(_HEADER, rows, numeric=(2, 3, 4, 5))
+    return table(_HEADER, rows, numeric=(2, 3, 4, 5, 6))
 
 
 def _time(femtoseconds: int) -> str:

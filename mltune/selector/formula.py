@@ -49,16 +49,21 @@ class TimeFormula:
 
     It counts the tiles that cover C, the steps of `depth` terms that a sum takes, and the waves:
 
-        launch + tile * tiles + (step + tile_step * tiles + sum of waves.step * waves) * steps
+        launch + tile * tiles + wave * waves of units
+        + (step + tile_step * tiles + sum of waves.step * waves) * steps
 
     A size of which not every extent is a multiple of `multiples` is read element by element, which
-    costs `odd_step` more in each step, and `odd_waves` in each step of a wave.
+    costs `odd_step` more in each step, and `odd_waves` in each step of a wave. One whose C cannot
+    be written in vectors, by `result_multiples`, costs `odd_tile` more for each tile.
 
     Attributes:
         rows: of C that one work-group computes.
         columns: of C that one work-group computes.
         depth: terms of a sum per step.
+        wave: what a wave costs before the first step and after the last.
+        units: tiles of such a wave.
         multiples: of m, n and k where vectors can be read.
+        result_multiples: of m and n where C can be written in vectors.
 
     Raises:
         UsageError: when a number is out of range.
@@ -75,13 +80,18 @@ class TimeFormula:
     multiples: tuple[int, int, int] = (1, 1, 1)
     odd_step: int = 0
     odd_waves: tuple[Waves, ...] = ()
+    wave: int = 0
+    units: int = 1
+    result_multiples: tuple[int, int] = (1, 1)
+    odd_tile: int = 0
 
     def __post_init__(self) -> None:
         for name in ("rows", "columns", "depth"):
             _check(name, getattr(self, name), 1, _MOST_EXTENT)
-        for name in ("launch", "tile", "step", "tile_step", "odd_step"):
+        for name in ("launch", "tile", "wave", "step", "tile_step", "odd_step", "odd_tile"):
             _check(name, getattr(self, name), 0, _MOST_RATE)
-        for multiple in self.multiples:
+        _check("units", self.units, 1, _MOST_SLOTS)
+        for multiple in (*self.multiples, *self.result_multiples):
             _check("multiples", multiple, 1, _MOST_EXTENT)
         for waves in (self.waves, self.odd_waves):
             if len(waves) > MOST_WAVES:
@@ -97,7 +107,10 @@ class TimeFormula:
         of_m, of_n, of_k = self.multiples
         if m % of_m or n % of_n or k % of_k:
             each_step += self.odd_step + _of_waves(self.odd_waves, tiles)
-        return self.launch + self.tile * tiles + each_step * -(-k // self.depth)
+        once = self.launch + self.tile * tiles + self.wave * -(-tiles // self.units)
+        if m % self.result_multiples[0] or n % self.result_multiples[1]:
+            once += self.odd_tile * tiles
+        return once + each_step * -(-k // self.depth)
 
 
 def _of_waves(waves: Sequence[Waves], tiles: int) -> int:
@@ -141,11 +154,13 @@ def _limit(formula: TimeFormula, extent: int) -> int:
     tiles = Fraction(1, area * extent)  # tiles <= work * this, and so on
     steps = Fraction(1, formula.depth * extent**2)
     tile_steps = Fraction(1, area * formula.depth)
-    rate = formula.tile * tiles + formula.tile_step * tile_steps
+    rate = (formula.tile + formula.odd_tile) * tiles + formula.tile_step * tile_steps
+    rate += formula.wave * tiles / formula.units
     rate += (formula.step + formula.odd_step) * steps
     for waves in (*formula.waves, *formula.odd_waves):  # one may be begun for a single tile
         rate += waves.step * (tile_steps / waves.slots + steps)
-    most = math.floor((INT64_MAX - formula.launch) / rate) if rate else INT64_MAX
+    once = formula.launch + formula.wave
+    most = math.floor((INT64_MAX - once) / rate) if rate else INT64_MAX
     return min(most, INT64_MAX - 1)
 
 

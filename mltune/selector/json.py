@@ -186,17 +186,25 @@ def _exact(entry: Checked, kernels: int) -> tuple[tuple[int, int, int, int], int
 
 
 def _formula(entry: Checked) -> TimeFormula:
-    names = [field.name for field in dataclasses.fields(TimeFormula)]
-    if isinstance(entry.value, dict) and "multiples" not in entry.value:  # as first written
-        names = [name for name in names if name not in ("multiples", "odd_step", "odd_waves")]
-    fields = entry.fields(*names)
-    waves = _waves(fields.pop("waves"))
-    odd_waves = _waves(fields.pop("odd_waves")) if "odd_waves" in fields else ()
-    m, n, k = 1, 1, 1
-    if "multiples" in fields:
-        m, n, k = (_rate(multiple) for multiple in fields.pop("multiples").entries(length=3))
-    rates = {name: _rate(field) for name, field in fields.items()}
-    return TimeFormula(**rates, waves=waves, odd_waves=odd_waves, multiples=(m, n, k))
+    """Read a formula; fields with a default came later, and may be missing."""
+    given = entry.value if isinstance(entry.value, dict) else {}
+    parts = entry.fields(
+        *(
+            field.name
+            for field in dataclasses.fields(TimeFormula)
+            if field.default is dataclasses.MISSING or field.name in given
+        )
+    )
+    values: dict[str, Any] = {}
+    for name, field in parts.items():
+        if name in ("waves", "odd_waves"):
+            values[name] = _waves(field)
+        elif name in ("multiples", "result_multiples"):
+            length = 3 if name == "multiples" else 2
+            values[name] = tuple(_rate(each) for each in field.entries(length=length))
+        else:
+            values[name] = _rate(field)
+    return TimeFormula(**values)
 
 
 def _waves(entry: Checked) -> tuple[Waves, ...]:

@@ -16,6 +16,7 @@ KNOWN = TimeFormula(
     rows=32, columns=16, depth=8, launch=5 * 10**9, tile=10**6, step=10**8, tile_step=10**5,
     waves=(Waves(64, 5 * 10**8), Waves(256, 2 * 10**8)),
     multiples=(4, 1, 4), odd_step=2 * 10**8, odd_waves=(Waves(128, 3 * 10**8),),
+    wave=10**9, units=64, result_multiples=(4, 1), odd_tile=10**7,
 )  # fmt: skip
 
 

@@ -143,6 +143,10 @@ def random_formula(rng: np.random.Generator) -> TimeFormula:
         multiples=[(1, 1, 1), (4, 1, 4), (2, 8, 1)][rng.integers(3)],
         odd_step=rate(28),
         odd_waves=odd,
+        wave=rate(28),
+        units=132,
+        result_multiples=[(1, 1), (4, 1), (1, 2)][rng.integers(3)],
+        odd_tile=rate(23),
     )
 
 

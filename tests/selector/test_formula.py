@@ -29,6 +29,9 @@ def formula(**fields: Any) -> TimeFormula:
         ({"waves": (Waves(7, 1),)}, math.ceil(30 / 7) * 4),
         ({"multiples": (3, 8, 7), "odd_step": 5}, 0),
         ({"multiples": (3, 8, 2), "odd_step": 5, "odd_waves": (Waves(7, 1),)}, (5 + 5) * 4),
+        ({"wave": 2, "units": 7}, 2 * math.ceil(30 / 7)),
+        ({"result_multiples": (3, 8), "odd_tile": 5}, 0),
+        ({"result_multiples": (4, 1), "odd_tile": 5}, 5 * 30),
         ({"launch": 1, "tile": 2, "waves": (Waves(30, 3), Waves(29, 1))}, 1 + 60 + (3 + 2) * 4),
     ],
 )
@@ -55,7 +58,8 @@ def test_no_time_within_the_limit_overflows(
     asked = TimeFormula(
         rows=rows, columns=columns, depth=depth, launch=launch, tile=tile, step=step,
         tile_step=tile_step, waves=(Waves(slots, wave),),
-        multiples=(2, 2, 2), odd_step=wave, odd_waves=(Waves(slots, step),),
+        multiples=(2, 2, 2), odd_step=wave, odd_waves=(Waves(slots, step),), wave=wave,
+        units=slots, result_multiples=(2, 2), odd_tile=step,
     )  # fmt: skip
     limit, rim = work_limit([asked]), padding([asked])
     longest = [data.draw(st.integers(0, 2**30)) for _ in range(2)]

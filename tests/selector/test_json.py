@@ -54,6 +54,10 @@ SMALL = Selector(
             multiples=(4, 1, 4),
             odd_step=side,
             odd_waves=(Waves(132, 5),),
+            wave=3 * side,
+            units=132,
+            result_multiples=(4, 1),
+            odd_tile=side,
         )
         for side in (16, 32, 64)
     ),
