@@ -21,6 +21,7 @@ from mltune.search.expectation import View
 from mltune.search.incumbents import Incumbents
 from mltune.search.knowledge import Knowledge
 from mltune.search.library import check_answers
+from mltune.search.one_thread import one_thread
 from mltune.search.outlook import Outlook
 from mltune.search.searcher import check_answer
 from mltune.search.surrogate import Forecast, Surrogate
@@ -145,10 +146,11 @@ class GuidedLibrary:
         starting = len(self._answers) < _STARTS or self._worked < _KNOWN
         if not self._surrogates or (starting and not self._knows):
             return None
-        forecasts = [
-            one.forecast(self._answers, tuple(self._asked), self._to_beat)
-            for one in self._surrogates
-        ]
+        with one_thread():
+            forecasts = [
+                one.forecast(self._answers, tuple(self._asked), self._to_beat)
+                for one in self._surrogates
+            ]
         gains = np.mean([forecast.gains for forecast in forecasts], axis=0)
         return Forecast(forecasts[0].candidates, gains)
 
