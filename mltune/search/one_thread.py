@@ -1,9 +1,9 @@
 """One thread for linear algebra, so that a search is as fast beside other work as alone.
 
 The matrices of a search are narrow: threads of a BLAS wait for each other longer than they
-compute. They wait by spinning, which takes the processors from builders and from other users: beside
-other work, proposals took 20 times as long with two threads as with one. And sums are added up in
-the same order on a machine with more cores.
+compute. They wait by spinning, which takes the processors from builders and from other users:
+proposals took 20 times as long with two threads as with one. And sums are added up in the same
+order on a machine with more cores.
 """
 
 from __future__ import annotations
