@@ -14,11 +14,17 @@ _POLL_SECONDS = 0.0002
 class Execution:
     """One launch on its way through the driver; times are the device's own."""
 
-    def __init__(self, event: cl.Event) -> None:
-        self._event = event
+    def __init__(self, *events: cl.Event) -> None:
+        """Follow the events of a kernel's passes, which are in order."""
+        self._events = events
+
+    @property
+    def passes(self) -> tuple[Execution, ...]:
+        """The kernel's passes, each by itself."""
+        return tuple(Execution(event) for event in self._events)
 
     def wait_until_running(self) -> None:
-        """Return when the device has begun; what a driver still compiles lies before that.
+        """Return when the first pass has begun; what a driver still compiles lies before that.
 
         NVIDIA's driver never reports a start, so there it is when the kernel has ended.
 
@@ -26,7 +32,7 @@ class Execution:
             DeviceLostError: when it failed on the device.
         """
         try:
-            while self._event.command_execution_status > cl.command_execution_status.RUNNING:
+            while self._events[0].command_execution_status > cl.command_execution_status.RUNNING:
                 time.sleep(_POLL_SECONDS)
         except cl.Error as error:
             raise DeviceLostError(f"the kernel failed on the device: {error}") from error
@@ -38,26 +44,33 @@ class Execution:
             DeviceLostError: when it failed on the device.
         """
         try:
-            self._event.wait()
+            self._events[-1].wait()
         except cl.Error as error:
             raise DeviceLostError(f"the kernel failed on the device: {error}") from error
 
     @property
     def started_ns(self) -> int:
         """When a kernel that has ended began, in nanoseconds of the device's clock."""
-        return int(self._event.profile.start)
+        return int(self._events[0].profile.start)
 
     @property
     def ended_ns(self) -> int:
         """When it ended, by the same clock."""
-        return int(self._event.profile.end)
+        return int(self._events[-1].profile.end)
 
     @property
     def seconds(self) -> float:
-        """Time on the device, of a kernel that has ended."""
-        return float(self._event.profile.end - self._event.profile.start) * 1e-9
+        """Time on the device, of a kernel that has ended: from its first start to its last end."""
+        return (self.ended_ns - self.started_ns) * 1e-9
 
     @property
     def delay_seconds(self) -> float:
-        """Time from the call to the start on the device, of a kernel that has ended."""
-        return float(self._event.profile.start - self._event.profile.queued) * 1e-9
+        """Time that its passes were late, of a kernel that has ended.
+
+        That is from the call, or from the end of the pass before, to the start on the device.
+        """
+        late, ready = 0, 0
+        for event in self._events:
+            late += event.profile.start - max(ready, event.profile.queued)
+            ready = event.profile.end
+        return late * 1e-9

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ class _Bound:
 
     program: Program
     problem: Problem
-    buffers: tuple[cl.Buffer, ...]
+    buffers: tuple[cl.Buffer | None, ...]
     launch: Launch
 
 
@@ -130,15 +131,15 @@ class OpenCLDevice:
         """Copy on the device; returns at once, in order with launches."""
         self._checked(cl.enqueue_copy, self._queue, target, source)
 
-    def fill(self, buffer: cl.Buffer) -> None:
+    def fill(self, buffer: cl.Buffer, byte: int = 0) -> None:
         """Overwrite a whole buffer; returns at once, in order with launches."""
-        zero = np.zeros(1, np.uint32)
-        size = buffer.size // zero.nbytes * zero.nbytes
-        self._checked(cl.enqueue_fill_buffer, self._queue, buffer, zero, 0, size)
+        word = np.full(4, byte, np.uint8)
+        size = buffer.size // word.nbytes * word.nbytes
+        self._checked(cl.enqueue_fill_buffer, self._queue, buffer, word, 0, size)
 
-    def read(self, buffer: cl.Buffer, array: Array) -> None:
+    def read(self, buffer: cl.Buffer, array: Array, first_byte: int = 0) -> None:
         """Fill an array from a buffer, after all that was started before."""
-        self._checked(cl.enqueue_copy, self._queue, array, buffer)
+        self._checked(partial(cl.enqueue_copy, src_offset=first_byte), self._queue, array, buffer)
 
     def launch(
         self,
@@ -148,8 +149,17 @@ class OpenCLDevice:
         c: cl.Buffer,
         a: cl.Buffer,
         b: cl.Buffer,
+        scratch: cl.Buffer | None = None,
     ) -> Execution:
-        """Start a kernel on a canonical problem, and return without waiting for it.
+        """Start a kernel's passes on a canonical problem, and return without waiting for them.
+
+        Args:
+            program: the built kernel.
+            problem: what to compute.
+            c: where to.
+            a: the first operand.
+            b: the second one.
+            scratch: of at least the kernel's `scratch_bytes`; None where they are 0.
 
         Raises:
             LimitError: when the work-group or its local memory is over the device's limits;
@@ -158,16 +168,21 @@ class OpenCLDevice:
             UsageError: when the kernel does not compute such a problem.
         """
         try:
-            launch = self._bind(program, problem, (c, a, b))
-            event = cl.enqueue_nd_range_kernel(
-                self._queue, program.function, launch.global_size, launch.local_size
-            )
+            launch = self._bind(program, problem, (c, a, b, scratch))
+            events = [
+                cl.enqueue_nd_range_kernel(
+                    self._queue, function, grid.global_size, grid.local_size
+                )
+                for function, grid in zip(program.functions, launch.grids, strict=True)
+            ]
             self._queue.flush()
         except (cl.Error, OverflowError, TypeError) as error:
             raise LaunchError(f"the driver refused the launch: {error}") from error
-        return Execution(event)
+        return Execution(*events)
 
-    def _bind(self, program: Program, problem: Problem, buffers: tuple[cl.Buffer, ...]) -> Launch:
+    def _bind(
+        self, program: Program, problem: Problem, buffers: tuple[cl.Buffer | None, ...]
+    ) -> Launch:
         """Set a kernel's arguments, unless it has these: that takes longer than a small kernel."""
         for bound in self._bound:
             if (
@@ -183,24 +198,30 @@ class OpenCLDevice:
         layout = [np.uint64(number) for number in launch.layout]
         others = [bound for bound in self._bound if bound.program is not program]
         self._bound = others[-(_BOUND - 1) :]
-        program.function.set_args(
-            *buffers, scalar(problem.alpha), scalar(problem.beta), *sizes, *layout
-        )
+        *matrices, scratch = buffers
+        last = [scratch] if program.kernel.scratch else []
+        for function in program.functions:
+            function.set_args(
+                *matrices, scalar(problem.alpha), scalar(problem.beta), *sizes, *layout, *last
+            )
         self._bound.append(_Bound(program, problem, buffers, launch))
         return launch
 
     def _check_limits(self, program: Program, launch: Launch) -> None:
-        items = math.prod(launch.local_size)
         # Not the limit that a built kernel names: NVIDIA says 256 for every one, and runs 1024.
         largest = self._info.max_work_group_size
-        if items > largest:
-            raise LimitError(f"a work-group of {items} work-items is over the limit of {largest}")
-        for size, limit in zip(launch.local_size, self._info.max_work_item_sizes, strict=True):
-            if size > limit:
+        for grid in launch.grids:
+            items = math.prod(grid.local_size)
+            if items > largest:
                 raise LimitError(
-                    f"a work-group of {launch.local_size} is over the limits of "
-                    f"{self._info.max_work_item_sizes}"
+                    f"a work-group of {items} work-items is over the limit of {largest}"
                 )
+            for size, limit in zip(grid.local_size, self._info.max_work_item_sizes, strict=True):
+                if size > limit:
+                    raise LimitError(
+                        f"a work-group of {grid.local_size} is over the limits of "
+                        f"{self._info.max_work_item_sizes}"
+                    )
         if program.local_mem_bytes > self._info.local_mem_opt_in_bytes:
             raise LimitError(
                 f"{program.local_mem_bytes} bytes of local memory are over the limit of "

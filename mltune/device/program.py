@@ -18,16 +18,17 @@ class Program:
     """A built kernel.
 
     Attributes:
-        function: the driver's handle.
+        functions: the driver's handles of the kernel's passes.
         log: what the compiler said, warnings for example.
         build_seconds: time of the build; PoCL compiles the rest at the first launch.
-        local_mem_bytes: local memory of one work-group, by the driver's count.
+        local_mem_bytes: local memory of one work-group, by the driver's count; of the
+            pass with the most.
         private_mem_bytes: private memory of one work-item that does not fit in registers,
             where the driver tells; PoCL always says 1 KiB.
     """
 
     kernel: Kernel
-    function: cl.Kernel
+    functions: tuple[cl.Kernel, ...]
     log: str
     build_seconds: float
     local_mem_bytes: int
@@ -50,17 +51,17 @@ def build(context: cl.Context, device: cl.Device, kernel: Kernel) -> Program:
                 devices=[device],
                 cache_dir=False,  # type: ignore[arg-type]  # its annotation forgets False
             )
-            function = cl.Kernel(program, kernel.name)
+            functions = tuple(cl.Kernel(program, each.entry) for each in kernel.passes)
         except cl.Error as error:
             raise BuildError(first_error_line(str(error)), str(error)) from error
     seconds = time.perf_counter() - begin
 
     def limit(info: int) -> int:
-        return cast(int, function.get_work_group_info(info, device))
+        return max(cast(int, each.get_work_group_info(info, device)) for each in functions)
 
     return Program(
         kernel=kernel,
-        function=function,
+        functions=functions,
         log=program.get_build_info(device, cl.program_build_info.LOG).strip(),
         build_seconds=seconds,
         local_mem_bytes=limit(cl.kernel_work_group_info.LOCAL_MEM_SIZE),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from mltune.export.files import write_files
@@ -14,7 +15,7 @@ from mltune.selector import Selector
 from mltune.selector.json import selector_data
 
 FORMAT = "mltune library"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class JsonWriter:
@@ -42,6 +43,8 @@ class JsonWriter:
                     "name": kernel.name,
                     "work_group": kernel.work_group,
                     "macro_tile": kernel.macro_tile,
+                    "passes": [asdict(each) for each in kernel.passes],
+                    "scratch": [asdict(area) for area in kernel.scratch],
                     "build_options": kernel.build_options,
                     "source": kernel.source,
                 }

@@ -2,5 +2,6 @@
 
 from mltune.kernel.kernel import Kernel, KernelFamily, Launch
 from mltune.kernel.limits import Limits
+from mltune.kernel.passes import Area, Pass
 
-__all__ = ["Kernel", "KernelFamily", "Launch", "Limits"]
+__all__ = ["Area", "Kernel", "KernelFamily", "Launch", "Limits", "Pass"]

@@ -95,6 +95,23 @@ class Arithmetic:
         signs = ", ".join(["1", "-1"] * width)
         return f"((v) * ({self.vector(width)})({signs}))"
 
+    def multiply_add_element(self, width: int, vector: str) -> str:
+        """The expression for the vectors x times the element y plus the vector z.
+
+        Args:
+            width: elements in a vector.
+            vector: the vectors' type.
+        """
+        if not self.precision.is_complex:
+            return f"MULTIPLY_ADD(x, ({vector})(y), z)"
+        swap = _PAIRWISE_SWAP[width * 2]
+        signs = ", ".join(["-(y).s1, (y).s1"] * width)
+        reals = ", ".join(["(y).s0, (y).s0"] * width)
+        return (
+            f"MULTIPLY_ADD((x).{swap}, ({vector})({signs}), "
+            f"MULTIPLY_ADD(x, ({vector})({reals}), z))"
+        )
+
     def definitions(self, multiply_add: str, width: int) -> tuple[tuple[str, str | int], ...]:
         """The macros for numbers that every family's template uses.
 
@@ -102,16 +119,6 @@ class Arithmetic:
             multiply_add: a key of `MULTIPLY_ADD`.
             width: elements in `VECTOR`.
         """
-        if self.precision.is_complex:
-            swap = _PAIRWISE_SWAP[width * 2]
-            signs = ", ".join(["-(y).s1, (y).s1"] * width)
-            reals = ", ".join(["(y).s0, (y).s0"] * width)
-            scale = (
-                f"MULTIPLY_ADD((x).{swap}, (VECTOR)({signs}), "
-                f"MULTIPLY_ADD(x, (VECTOR)({reals}), z))"
-            )
-        else:
-            scale = "MULTIPLY_ADD(x, (VECTOR)(y), z)"
         half = self.precision is Precision.HALF
         return (
             ("TYPE", self.vector(1)),
@@ -126,7 +133,7 @@ class Arithmetic:
             ("VECTOR", self.vector(width)),
             ("ELEMENT(vector, e)", "(((TYPE *)&(vector))[e])"),
             ("MULTIPLY_ADD(x, y, z)", MULTIPLY_ADD[multiply_add]),
-            ("MULTIPLY_ADD_ELEMENT(x, y, z)", scale),
+            ("MULTIPLY_ADD_ELEMENT(x, y, z)", self.multiply_add_element(width, "VECTOR")),
             ("READ_ONE(p)", self.read(1, access="cast")),
             ("WRITE_ONE(v, p)", self.write(1, access="cast")),
         )

@@ -14,6 +14,11 @@ They are those of the *canonical* problem (`Problem.canonical`): C's index i has
 stride and belongs to A, so C is column-major with i running down a column. Half alpha and beta
 are passed as their 16 bits.
 
+A kernel may take several passes: `__kernel` functions with the same arguments, launched one after
+the other. Those of a kernel with scratch memory have one argument more, at the end:
+
+    scratch                              __global pointer; holds anything when the first begins
+
 A kernel for another contraction takes instead of the integers
 
     extents                               uint: of every index, by index number
@@ -25,15 +30,27 @@ A kernel for another contraction takes instead of the integers
 from __future__ import annotations
 
 import hashlib
-import math
 from dataclasses import dataclass
 from typing import Protocol
 
 from mltune.errors import UsageError
 from mltune.kernel.build_options import check_build_options
 from mltune.kernel.limits import NO_LIMITS, Limits
+from mltune.kernel.passes import Area, Pass, extents
 from mltune.problem import Contraction, Problem
 from mltune.space.config import Config
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """How many work-items to start.
+
+    Attributes:
+        global_size: along the three dimensions; a multiple of `local_size`.
+    """
+
+    global_size: tuple[int, int, int]
+    local_size: tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,19 +58,18 @@ class Launch:
     """How to start a kernel for one problem.
 
     Attributes:
-        global_size: work-items along the three dimensions; a multiple of `local_size`.
+        grids: of the kernel's passes, in order.
         sizes: the kernel's arguments after alpha and beta, of 32 bits.
         layout: the arguments after those, of 64 bits.
     """
 
-    global_size: tuple[int, int, int]
-    local_size: tuple[int, int, int]
+    grids: tuple[Grid, ...]
     sizes: tuple[int, ...]
     layout: tuple[int, ...]
 
     @property
     def integers(self) -> tuple[int, ...]:
-        """All arguments after alpha and beta, in order."""
+        """All arguments between alpha and beta and the scratch memory, in order."""
         return self.sizes + self.layout
 
 
@@ -62,11 +78,15 @@ class Kernel:
     """One source text with its launch geometry.
 
     Attributes:
-        name: canonical, reversible, and the name of the `__kernel` function in `source`.
+        name: canonical, reversible, and the name of the `__kernel` function that multiplies.
         contraction: canonical: d0 is A's.
         work_group: work-items of a work-group along the three dimensions.
         macro_tile: rows and columns of C that one work-group computes.
         limits: the problems that it takes.
+        split: work-groups that share the sums of one macro tile.
+        before: passes that precede the multiplying one.
+        after: passes that follow it.
+        scratch: memory that the passes hand numbers over in, area after area.
 
     Raises:
         UsageError: when a build option is not on the list of those that are allowed.
@@ -81,6 +101,10 @@ class Kernel:
     work_group: tuple[int, int, int]
     macro_tile: tuple[int, int]
     limits: Limits = NO_LIMITS
+    split: int = 1
+    before: tuple[Pass, ...] = ()
+    after: tuple[Pass, ...] = ()
+    scratch: tuple[Area, ...] = ()
 
     def __post_init__(self) -> None:
         check_build_options(self.build_options)
@@ -90,6 +114,24 @@ class Kernel:
         """Sixteen hex digits of the SHA-256 of source and build options."""
         text = "\0".join((self.source, *self.build_options))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def passes(self) -> tuple[Pass, ...]:
+        """All that is launched, in order; most kernels have one pass."""
+        multiplying = Pass(
+            entry=self.name,
+            work_group=self.work_group,
+            tile=self.macro_tile,
+            split=self.split,
+        )
+        return (*self.before, multiplying, *self.after)
+
+    def scratch_bytes(self, problem: Problem) -> int:
+        """Return how large the scratch memory is that a problem takes; 0 where there is none."""
+        if not self.scratch:
+            return 0
+        reach = extents(problem.canonical())
+        return sum(area.nbytes(reach) for area in self.scratch)
 
     def launch(self, problem: Problem) -> Launch:
         """Return geometry and integer arguments for a problem of this kernel's type.
@@ -113,23 +155,12 @@ class Kernel:
             sizes, layout = self._gemm_integers(canonical)
         else:
             sizes, layout = _all_integers(canonical)
-        tiled = (self.contraction.d0, self.contraction.d1)
-        groups = tuple(
-            -(-(1 if index is None else canonical.sizes[index]) // tile)
-            for index, tile in zip(tiled, self.macro_tile, strict=True)
-        )
-        others = math.prod(
-            canonical.sizes[index]
-            for index in range(self.contraction.num_indices_c)
-            if index not in tiled
-        )
+        reach = extents(canonical)
         return Launch(
-            global_size=(
-                groups[0] * self.work_group[0],
-                groups[1] * self.work_group[1],
-                others * self.work_group[2],
+            grids=tuple(
+                Grid(global_size=each.global_size(reach), local_size=each.work_group)
+                for each in self.passes
             ),
-            local_size=self.work_group,
             sizes=sizes,
             layout=layout,
         )

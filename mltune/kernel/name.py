@@ -16,6 +16,10 @@ from mltune.space.config import Config, Value
 ABBREVIATIONS: dict[str, str] = {
     "edge_type": "ET",
     "global_read_vector_width": "GRVW",
+    "global_split_u": "GSU",
+    "global_split_u_algorithm": "GSUA",
+    "global_split_u_summation_assignment_round_robin": "GSUSARR",
+    "global_split_u_work_group_mapping_round_robin": "GSUWGMRR",
     "global_to_local": "GTL",
     "local_buffers": "LB",
     "local_pad": "LP",

@@ -21,11 +21,9 @@ class Signature:
 
     Attributes:
         contraction: canonical.
-        split: work-groups that share one sum, next to each other in dimension 2 of the grid.
     """
 
     contraction: Contraction
-    split: int = 1
 
     @property
     def arguments(self) -> str:
@@ -47,15 +45,14 @@ class Signature:
     @property
     def position(self) -> str:
         """Statements: sizes, steps, and where the work-group's C, A and B start."""
-        number = "get_group_id(2)" if self.split == 1 else f"(get_group_id(2) / {self.split})"
         if self.contraction.is_gemm:
             lines = ["const ulong step_a = 1, step_b = 1, step_c = 1;"]
-            lines.append(f"const size_t batch = {number};")
+            lines.append("const size_t batch = get_group_id(2);")
             lines += [
                 f"const size_t start_{t} = offset_{t} + batch * batch_stride_{t};" for t in "cab"
             ]
         else:
-            lines = self._general_position(number)
+            lines = self._general_position()
         return _INDENT + f"\n{_INDENT}".join(lines)
 
     @property
@@ -122,7 +119,7 @@ class Signature:
     def _fast(self, tensor: str) -> int | None:
         return next(iter(self._tiled(tensor)), None)
 
-    def _general_position(self, number: str) -> list[str]:
+    def _general_position(self) -> list[str]:
         contraction = self.contraction
         lines = []
         for name, index in (("i", contraction.d0), ("j", contraction.d1), ("l", contraction.du)):
@@ -135,7 +132,7 @@ class Signature:
         lines.append(f"const ulong step_c = {self._stride('c', contraction.d0, '1')};")
         lines.append(f"const ulong ld_c = {self._stride('c', contraction.d1)};")
         lines.append("size_t start_c = offset_c, start_a = offset_a, start_b = offset_b;")
-        lines.append(f"uint in_grid = {number};")
+        lines.append("uint in_grid = get_group_id(2);")
         for index in range(contraction.num_indices_c):
             if index in (contraction.d0, contraction.d1):
                 continue

@@ -32,6 +32,7 @@ from mltune.runner.messages import Outcome, Request, Stage
 from mltune.runner.observe import NoObserver, Observer
 from mltune.runner.peak import least_seconds
 from mltune.runner.probe import probe_problem
+from mltune.runner.scratch import Scratch
 from mltune.runner.timing import ClockError, TooSlowError, sample
 from mltune.runner.validation import Verdict
 from mltune.runner.workspace import Workspace, workspace_bytes
@@ -84,8 +85,9 @@ class Bench:
         self._workspaces: Cache[tuple[Problem, int], Workspace] = Cache(memory_bytes)
         self._verdicts: Cache[tuple[str, Problem, int], Verdict] = Cache(_KEPT_VERDICTS)
         kernel, problem = canary()
-        self._anchor = (Workspace.make(device, problem.canonical(), 0), device.build(kernel))
-        self._scratch: Any = None
+        self._scratch = Scratch(device)
+        self._anchor = (self._workspace(problem.canonical(), 0), device.build(kernel))
+        self._evicting: Any = None
         self._observer = NoObserver() if observer is None else observer
 
     def prove(self) -> None:
@@ -184,17 +186,17 @@ class Bench:
         return statistics.median(each.seconds for each in launches)
 
     def _evict(self) -> None:
-        if self._scratch is None:
+        if self._evicting is None:
             nbytes = max(_COLD_BYTES, 2 * self._device.info.global_cache_bytes)
-            self._scratch = self._device.allocate(min(nbytes, self._device.info.max_alloc_bytes))
-        self._device.fill(self._scratch)
+            self._evicting = self._device.allocate(min(nbytes, self._device.info.max_alloc_bytes))
+        self._device.fill(self._evicting)
 
     def _build(self, kernel: Kernel, seed: int, compiled: _Compilation) -> _Built:
         key = (kernel.name, kernel.source_hash)
         if (kept := self._built.get(key)) is not None:
             compiled.is_cached = True
             return kept
-        workspace = Workspace.make(self._device, probe_problem(kernel), seed)
+        workspace = self._workspace(probe_problem(kernel), seed)
         cpu_before = time.process_time()
         program = self._device.build(kernel)
         compiled.seconds += program.build_seconds
@@ -208,11 +210,14 @@ class Bench:
         self._built.put(key, built)
         return built
 
+    def _workspace(self, problem: Problem, seed: int) -> Workspace:
+        return Workspace.make(self._device, problem, seed, self._scratch)
+
     def _prepare(self, problem: Problem, seed: int) -> Workspace:
         self._enter(Stage.PREPARING)
         cost = workspace_bytes(problem)
         self._workspaces.make_room(cost)
-        workspace = Workspace.make(self._device, problem, seed)
+        workspace = self._workspace(problem, seed)
         self._workspaces.put((problem, seed), workspace, cost)
         return workspace
 
@@ -227,12 +232,18 @@ class Bench:
         self._enter(Stage.BUILDING)
         workspace.restore()
         execution = workspace.launch(program)
-        if self._device.compiles_at_launch:
-            execution.wait_until_running()
+        cpu_seconds = 0.0
+        for each in execution.passes:
+            self._enter(Stage.BUILDING)
+            if self._device.compiles_at_launch:
+                each.wait_until_running()
+            if cpu_before is not None:
+                cpu_seconds += time.process_time() - cpu_before
+            self._enter(Stage.RUNNING)
+            each.wait()
+            cpu_before = None if cpu_before is None else time.process_time()
         if cpu_before is not None:
-            compiled.is_cached = time.process_time() - cpu_before < CACHED_CPU_SECONDS
-        self._enter(Stage.RUNNING)
-        execution.wait()
+            compiled.is_cached = cpu_seconds < CACHED_CPU_SECONDS
         self._enter(Stage.CHECKING)
         compiled.seconds += execution.delay_seconds
         return workspace.check(), execution

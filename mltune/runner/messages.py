@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any
 
-from mltune.kernel import Kernel, Limits
+from mltune.kernel import Area, Kernel, Limits, Pass
 from mltune.problem import Contraction, Problem
 from mltune.record import Status
 from mltune.runner.timing import SamplingPlan
@@ -62,6 +62,10 @@ class Request:
                 "work_group": kernel.work_group,
                 "macro_tile": kernel.macro_tile,
                 "limits": asdict(kernel.limits),
+                "split": kernel.split,
+                "before": [asdict(each) for each in kernel.before],
+                "after": [asdict(each) for each in kernel.after],
+                "scratch": [asdict(area) for area in kernel.scratch],
             },
             "plan": asdict(self.plan),
             "seed": self.seed,
@@ -77,6 +81,11 @@ class Request:
         kernel["config"] = Config.from_json(kernel["config"])
         for name in ("build_options", "work_group", "macro_tile"):
             kernel[name] = tuple(kernel[name])
+        for name in ("before", "after"):
+            kernel[name] = tuple(_pass_from_json(each) for each in kernel[name])
+        kernel["scratch"] = tuple(
+            Area(**area | {"tile": tuple(area["tile"])}) for area in kernel["scratch"]
+        )
         limits = kernel["limits"]
         kernel["limits"] = Limits(**limits | {"multiples": tuple(limits["multiples"])})
         return cls(
@@ -87,6 +96,10 @@ class Request:
             run_seconds=data["run_seconds"],
             check=data["check"],
         )
+
+
+def _pass_from_json(data: Any) -> Pass:
+    return Pass(**data | {"work_group": tuple(data["work_group"]), "tile": tuple(data["tile"])})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from mltune.device import Comparison, Execution, Expected, OpenCLDevice, Program
 from mltune.problem import Problem
 from mltune.runner.data import GUARD_BYTES, PATTERN_BYTE, Array, Layout, operands
+from mltune.runner.scratch import Scratch
 from mltune.runner.validation import Reference, Verdict, bound_at, check, reference
 
 Buffer = Any  # the driver's handle, which only the device looks into
@@ -26,6 +27,7 @@ class Workspace:
         a: A's guarded buffer. Likewise `b`, `c`.
         inside: what kernels get: C, A and B without their guards.
         fresh_c: C's buffer as it was before the product.
+        scratch: what kernels of several passes hand numbers over in.
         on_device: compares there; None where the host does.
     """
 
@@ -37,11 +39,20 @@ class Workspace:
     c: Buffer
     inside: tuple[Buffer, Buffer, Buffer]
     fresh_c: Buffer
+    scratch: Scratch
     on_device: Comparison | None = None
 
     @classmethod
-    def make(cls, device: OpenCLDevice, problem: Problem, seed: int) -> Workspace:
+    def make(
+        cls, device: OpenCLDevice, problem: Problem, seed: int, scratch: Scratch | None = None
+    ) -> Workspace:
         """Draw the numbers, compute the reference and upload.
+
+        Args:
+            device: where kernels run.
+            problem: what they compute.
+            seed: of the numbers.
+            scratch: shared with other workspaces; one of its own if left out.
 
         Raises:
             LimitError: when a tensor is larger than the device allows.
@@ -66,21 +77,30 @@ class Workspace:
             right=right,
             inside=(inside("c"), inside("a"), inside("b")),
             fresh_c=fresh_c,
+            scratch=scratch or Scratch(device),
             on_device=device.comparison(_expected(problem, right)) if is_large else None,
             **buffers,
         )
 
     def restore(self) -> None:
-        """Give C its old contents back."""
+        """Give C its old contents back, and make all scratch memory NaN."""
         self.device.copy(self.fresh_c, self.c)
+        self.scratch.spoil()
 
     def launch(self, program: Program) -> Execution:
         """Start a kernel on these numbers; see `OpenCLDevice.launch` for what it raises."""
         c, a, b = self.inside
-        return self.device.launch(program, self.problem, c=c, a=a, b=b)
+        scratch = self.scratch.of(program.kernel.scratch_bytes(self.problem))
+        return self.device.launch(program, self.problem, c=c, a=a, b=b, scratch=scratch)
 
     def check(self) -> Verdict:
         """Compare the whole C, and what lies around it, with the reference."""
+        verdict = self._verdict()
+        if not verdict.fault and not self.scratch.guards_untouched():
+            return replace(verdict, fault="memory around the scratch memory was written")
+        return verdict
+
+    def _verdict(self) -> Verdict:
         if self.on_device is not None:
             difference = self.on_device.run(self.c)
             if not difference.wrong and not difference.written_outside:

@@ -6,9 +6,10 @@ copy of it into every package that it writes.
 
 from __future__ import annotations
 
+import math
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,20 +26,49 @@ class GemmError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GemmKernel:
-    """An OpenCL kernel with its launch geometry.
+class GemmPass:
+    """A `__kernel` function with its launch geometry.
 
     Attributes:
-        name: of the `__kernel` function in `source`.
+        entry: its name.
         work_group: work-items of a work-group along the three dimensions.
-        macro_tile: rows and columns of a column-major C that one work-group computes.
+        tile: what one work-group takes of the two indices in `over`.
+        over: which indices the first two dimensions walk over: i counts the rows of a
+            column-major C, j its columns, l the terms of a sum.
+        split: work-groups that share a tile, in the first dimension.
+    """
+
+    entry: str
+    work_group: tuple[int, int, int]
+    tile: tuple[int, int]
+    over: str = "ij"
+    split: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GemmArea:
+    """Scratch memory: `copies` matrices of whole tiles of two indices for each of a batch."""
+
+    element_bytes: int
+    tile: tuple[int, int]
+    over: str = "ij"
+    copies: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GemmKernel:
+    """An OpenCL kernel with what it takes to launch it.
+
+    Attributes:
+        passes: launched one after the other, all with the same arguments.
+        scratch: memory for what the passes hand over, one area after the other.
     """
 
     name: str
     source: str
     build_options: tuple[str, ...]
-    work_group: tuple[int, int, int]
-    macro_tile: tuple[int, int]
+    passes: tuple[GemmPass, ...]
+    scratch: tuple[GemmArea, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +107,15 @@ class _Sizes:
     batch: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scratch:
+    """Scratch memory of a queue: whoever uses it next waits for who did last."""
+
+    queue: cl.CommandQueue  # kept alive, so that its pointer cannot come to mean another one
+    buffer: cl.Buffer
+    last: cl.Event | None = None
+
+
 class Launcher:
     """Computes c = alpha * a @ b + beta * c with one of several kernels.
 
@@ -93,7 +132,8 @@ class Launcher:
         self._type = gemm_type
         self._kernels = tuple(kernels)
         self._select = select
-        self._built: dict[tuple[int, int, int], cl.Kernel] = {}
+        self._built: dict[tuple[int, int, int], tuple[cl.Kernel, ...]] = {}
+        self._scratch: dict[int, _Scratch] = {}
         self._lock = threading.Lock()
 
     def gemm(
@@ -126,6 +166,24 @@ class Launcher:
         Raises:
             GemmError: when types, shapes or memory orders do not fit.
         """
+        c, events = self.enqueue(
+            queue, a, b, c, alpha=alpha, beta=beta, kernel=kernel, wait_for=wait_for
+        )
+        return c, events[-1]
+
+    def enqueue(
+        self,
+        queue: cl.CommandQueue,
+        a: cl_array.Array,
+        b: cl_array.Array,
+        c: cl_array.Array | None = None,
+        *,
+        alpha: complex = 1.0,
+        beta: complex = 0.0,
+        kernel: int | None = None,
+        wait_for: Sequence[cl.Event] | None = None,
+    ) -> tuple[cl_array.Array, tuple[cl.Event, ...]]:
+        """Do what `gemm` does, and return c with the events of all the kernel's passes."""
         sizes = self._sizes(a, b, c)
         if c is None and beta != 0:
             raise self._error(f"c must be given, as beta is {beta}")
@@ -137,21 +195,22 @@ class Launcher:
             c = _empty(queue, layout, sizes)
         events = [*(wait_for or ()), *a.events, *b.events, *c.events]
         if 0 in (sizes.m, sizes.n, sizes.batch):
-            return c, cl.enqueue_marker(queue, events)
+            return c, (cl.enqueue_marker(queue, events),)
         if layout == self._type:
             number = self._select(sizes.m, sizes.n, sizes.k, sizes.batch)
         else:  # the kernel computes the transpose, an n x m matrix
             number = self._select(sizes.n, sizes.m, sizes.k, sizes.batch)
-        event = self._launch(
+        launched = self._launch(
             queue, number if kernel is None else kernel, layout, sizes, (a, b, c), factors, events
         )
-        c.add_event(event)
-        return c, event
+        c.add_event(launched[-1])
+        return c, launched
 
     def release(self) -> None:
-        """Forget the built kernels, and with them their contexts."""
+        """Forget the built kernels and scratch memory, and with them their contexts."""
         with self._lock:
             self._built.clear()
+            self._scratch.clear()
 
     def _sizes(self, a: cl_array.Array, b: cl_array.Array, c: cl_array.Array | None) -> _Sizes:
         arrays = {"a": a, "b": b} | ({} if c is None else {"c": c})
@@ -210,7 +269,7 @@ class Launcher:
         arrays: tuple[cl_array.Array, cl_array.Array, cl_array.Array],
         factors: tuple[Any, Any],
         events: Sequence[cl.Event],
-    ) -> cl.Event:
+    ) -> tuple[cl.Event, ...]:
         kernel = self._kernels[number]
         a, b, c = arrays
         operands = [(c, layout.orders[2]), (a, layout.orders[0]), (b, layout.orders[1])]
@@ -218,29 +277,46 @@ class Launcher:
         if layout.orders[2] == "C":  # row by row, C is its transpose column by column
             rows, columns = columns, rows
             operands[1:] = operands[:0:-1]
-        groups = (-(-rows // kernel.macro_tile[0]), -(-columns // kernel.macro_tile[1]))
         terms = 0 if factors[0] == 0 else sizes.k  # so that no kernel reads a and b in vain
         integers: list[Any] = [np.uint32(size) for size in (rows, columns, terms)]
         for array, order in operands:
             integers += [np.uint64(elements) for elements in _place(array, order)]
         buffers: list[Any] = [array.base_data for array, _ in operands]  # None where k is 0
+        reach = {"i": rows, "j": columns, "l": terms, "z": sizes.batch}
+        launched: list[cl.Event] = []
         with self._lock:
-            return self._build(queue, number)(
-                queue,
-                (
-                    groups[0] * kernel.work_group[0],
-                    groups[1] * kernel.work_group[1],
-                    sizes.batch * kernel.work_group[2],
-                ),
-                kernel.work_group,
-                *buffers,
-                *factors,
-                *integers,
-                wait_for=events,
-            )
+            functions = self._build(queue, number)
+            if kernel.scratch:
+                scratch = self._scratch_of(queue, _scratch_bytes(kernel, reach))
+                integers.append(scratch.buffer)
+                events = [*events, *([scratch.last] if scratch.last else [])]
+            for function, each in zip(functions, kernel.passes, strict=True):
+                event = function(
+                    queue,
+                    _global_size(each, reach),
+                    each.work_group,
+                    *buffers,
+                    *factors,
+                    *integers,
+                    wait_for=events,
+                )
+                launched.append(event)
+                events = [event]
+            if kernel.scratch:
+                self._scratch[queue.int_ptr] = replace(scratch, last=event)
+        return tuple(launched)
 
-    def _build(self, queue: cl.CommandQueue, number: int) -> cl.Kernel:
-        """Return a kernel for the queue's device; the lock must be held."""
+    def _scratch_of(self, queue: cl.CommandQueue, nbytes: int) -> _Scratch:
+        """Return the queue's scratch memory, at least so large; the lock must be held."""
+        kept = self._scratch.get(queue.int_ptr)
+        if kept is None or kept.buffer.size < nbytes:
+            # OpenCL keeps a smaller buffer until those who use it have ended.
+            buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, nbytes)
+            kept = self._scratch[queue.int_ptr] = _Scratch(queue, buffer)
+        return kept
+
+    def _build(self, queue: cl.CommandQueue, number: int) -> tuple[cl.Kernel, ...]:
+        """Return a kernel's passes for the queue's device; the lock must be held."""
         # A built kernel keeps its context alive, so the pointer cannot come to mean another one.
         key = (queue.context.int_ptr, queue.device.int_ptr, number)
         if key not in self._built:
@@ -250,11 +326,34 @@ class Launcher:
                 # Some drivers write a note for every build that succeeds.
                 warnings.simplefilter("ignore", cl.CompilerWarning)
                 program.build(options=list(kernel.build_options), devices=[queue.device])
-            self._built[key] = cl.Kernel(program, kernel.name)
+            self._built[key] = tuple(cl.Kernel(program, each.entry) for each in kernel.passes)
         return self._built[key]
 
     def _error(self, message: str) -> GemmError:
         return GemmError(f"{self._type.name}: {message}")
+
+
+def _tiles(extent: int, tile: int) -> int:
+    """So many tiles cover an extent, at least one: a grid and a buffer must not be empty."""
+    return max(1, -(-extent // tile))
+
+
+def _global_size(each: GemmPass, reach: Mapping[str, int]) -> tuple[int, int, int]:
+    first, second = (_tiles(reach[x], tile) for x, tile in zip(each.over, each.tile, strict=True))
+    group = each.work_group
+    return first * each.split * group[0], second * group[1], reach["z"] * group[2]
+
+
+def _scratch_bytes(kernel: GemmKernel, reach: Mapping[str, int]) -> int:
+    return sum(
+        area.element_bytes
+        * area.copies
+        * reach["z"]
+        * math.prod(
+            _tiles(reach[x], tile) * tile for x, tile in zip(area.over, area.tile, strict=True)
+        )
+        for area in kernel.scratch
+    )
 
 
 def _dimensions(order: str) -> tuple[int, int]:

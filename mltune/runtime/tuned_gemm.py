@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 
@@ -15,7 +16,14 @@ from mltune.kernel.families import FAMILIES
 from mltune.kernel.kernel import Kernel
 from mltune.problem import Contraction, problem_type_name
 from mltune.problem.layout import memory_orders
-from mltune.runtime.launch import GemmError, GemmKernel, GemmType, Launcher
+from mltune.runtime.launch import (
+    GemmArea,
+    GemmError,
+    GemmKernel,
+    GemmPass,
+    GemmType,
+    Launcher,
+)
 from mltune.selector import Choice, Selector
 from mltune.selector.json import read_selector
 from mltune.selector.pack import find_selector
@@ -41,16 +49,7 @@ class TunedGemm:
         self._selector = selector
         self._launcher = Launcher(
             _gemm_type(selector.contraction),
-            [
-                GemmKernel(
-                    name=kernel.name,
-                    source=kernel.source,
-                    build_options=kernel.build_options,
-                    work_group=kernel.work_group,
-                    macro_tile=kernel.macro_tile,
-                )
-                for kernel in kernels
-            ],
+            [_gemm_kernel(kernel) for kernel in kernels],
             lru_cache(maxsize=65536)(lambda *size: selector.choose(*size).index),
         )
 
@@ -102,8 +101,26 @@ class TunedGemm:
             UsageError: when types, shapes or memory orders do not fit.
             MltuneError: when the driver does not build or start the kernel.
         """
+        c, events = self.enqueue(
+            queue, a, b, c, alpha=alpha, beta=beta, kernel=kernel, wait_for=wait_for
+        )
+        return c, events[-1]
+
+    def enqueue(
+        self,
+        queue: cl.CommandQueue,
+        a: cl_array.Array,
+        b: cl_array.Array,
+        c: cl_array.Array | None = None,
+        *,
+        alpha: complex = 1.0,
+        beta: complex = 0.0,
+        kernel: int | None = None,
+        wait_for: Sequence[cl.Event] | None = None,
+    ) -> tuple[cl_array.Array, tuple[cl.Event, ...]]:
+        """Do what `gemm` does, and return c with the events of all the kernel's passes."""
         try:
-            return self._launcher.gemm(
+            return self._launcher.enqueue(
                 queue, a, b, c, alpha=alpha, beta=beta, kernel=kernel, wait_for=wait_for
             )
         except GemmError as error:
@@ -113,7 +130,7 @@ class TunedGemm:
             raise MltuneError(f"{self!r} failed on {queue.device.name}: {reason}") from error
 
     def release(self) -> None:
-        """Forget the built kernels, and with them their contexts."""
+        """Forget the built kernels and scratch memory, and with them their contexts."""
         self._launcher.release()
 
 
@@ -141,6 +158,16 @@ def load(path: Path) -> TunedGemm:
             )
         kernels.append(kernel)
     return TunedGemm(selector, kernels)
+
+
+def _gemm_kernel(kernel: Kernel) -> GemmKernel:
+    return GemmKernel(
+        name=kernel.name,
+        source=kernel.source,
+        build_options=kernel.build_options,
+        passes=tuple(GemmPass(**asdict(each)) for each in kernel.passes),
+        scratch=tuple(GemmArea(**asdict(area)) for area in kernel.scratch),
+    )
 
 
 def _gemm_type(contraction: Contraction) -> GemmType:

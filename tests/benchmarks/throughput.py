@@ -132,7 +132,7 @@ def _kernel_tuner(device: str, configs: Sequence[Config], size: Size) -> dict[st
     entry = choose(device)
     problem = problem_of_size(gemm(Precision.SINGLE), size.extents, 1.0, 0.0)
     kernels = [FAMILIES["tiled"].generate(problem.contraction, config) for config in configs]
-    launches = [kernel.launch(problem) for kernel in kernels]
+    launches = [kernel.launch(problem).grids[0] for kernel in kernels]
     groups = [launch.local_size for launch in launches]
 
     def source(params: Mapping[str, Any]) -> str:

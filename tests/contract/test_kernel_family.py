@@ -43,6 +43,21 @@ PRODUCTS = {"tiled": 20_000, "direct": 20_000, "mma": 1_000, "packed": 20_000}
 _WIDTHS = ("vector_width", "vector_width_b", "global_read_vector_width")
 
 
+def _split(rng: random.Random, precision: Precision) -> dict[str, int | str]:
+    """How several work-groups share a sum, in two of five configs."""
+    if rng.random() < 0.6:
+        return {}
+    values: dict[str, int | str] = {"global_split_u": rng.choice((1, 2, 3, 4, 8, 32))}
+    has_atomics = precision in (Precision.SINGLE, Precision.DOUBLE)
+    algorithms = ("multiple", "single") if has_atomics else ("multiple",)
+    optional: dict[str, int | str] = {
+        "global_split_u_algorithm": rng.choice(algorithms),
+        "global_split_u_summation_assignment_round_robin": rng.choice((0, 1)),
+        "global_split_u_work_group_mapping_round_robin": rng.choice((0, 1)),
+    }
+    return values | {name: value for name, value in optional.items() if rng.random() < 0.7}
+
+
 def _tiled_config(rng: random.Random, precision: Precision) -> Config:
     """Any config that `tiled` accepts and the device can hold, odd tiles included."""
     bytes_each = max(precision.bytes, 4)  # in registers
@@ -73,6 +88,7 @@ def _tiled_config(rng: random.Random, precision: Precision) -> Config:
             "wave_lanes_1": rng.choice((0, 1, 2)),
         }
         values |= {name: value for name, value in optional.items() if rng.random() < 0.5}
+        values |= _split(rng, precision)
         widest = max(int(values.get(name, 0)) for name in _WIDTHS)
         builtins = values["multiply_add"] != "expr" or values["vector_access"] == "vload"
         if (builtins or precision is Precision.HALF) and widest * bytes_each > 32:
@@ -106,6 +122,7 @@ def _mma_config(rng: random.Random, precision: Precision) -> Config:
             "swizzle": rng.choice((0, 1)),
         }
         values |= {name: value for name, value in optional.items() if rng.random() < 0.6}
+        values |= _split(rng, precision)
         products = 3 if precision is Precision.SINGLE else 1
         most = 12 if precision is Precision.DOUBLE else 48
         terms = max(int(values["depth_u"]), int(values.get("partial_sum_terms", 0)))

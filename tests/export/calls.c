@@ -135,11 +135,13 @@ static void check_results(cl_command_queue queue, cl_mem a, cl_mem b)
     clReleaseMemObject(ones);
 }
 
-/* Multiply ones by a value of this thread's own, so that mixed-up arguments show. */
+/* Multiply ones by a value of this thread's own, so that mixed-up arguments show. The queue of
+   the first thread keeps no order. */
 static void *work(void *argument)
 {
     const float own = *(const float *)argument;
-    const cl_command_queue queue = clCreateCommandQueue(context, device, 0, NULL);
+    const cl_command_queue queue = clCreateCommandQueue(
+        context, device, own == 1 ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0, NULL);
     float memory[SIZE];
     int i, call;
     cl_mem a, b, c;
@@ -155,8 +157,9 @@ static void *work(void *argument)
     for (call = 0; call < CALLS; ++call) {
         const int size = 1 + (call * 7 + (int)own) % 40;
 
-        wrong += mltune_sgemm_nn(size, size, size, 1, a, 0, size, b, 0, size, 0, c, 0, size, queue,
-                                 0, NULL, NULL) != 0;
+        wrong += mltune_sgemm_nn_with(size, size, size, 1, a, 0, size, b, 0, size, 0, c, 0, size,
+                                      queue, 0, NULL, NULL, call % 2) != 0;
+        clFinish(queue);
         clEnqueueReadBuffer(queue, c, CL_TRUE, 0, sizeof memory, memory, 0, NULL, NULL);
         for (i = 0; i < size * size; ++i)
             wrong += memory[i] != own * (float)size;

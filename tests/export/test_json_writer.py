@@ -30,5 +30,7 @@ def test_the_document_has_the_selector_and_all_that_a_launch_needs(
         assert tuple(entry["build_options"]) == kernel.build_options
         assert tuple(entry["work_group"]) == kernel.work_group
         assert tuple(entry["macro_tile"]) == kernel.macro_tile
+        assert [each["entry"] for each in entry["passes"]] == [p.entry for p in kernel.passes]
+        assert [area["copies"] for area in entry["scratch"]] == [a.copies for a in kernel.scratch]
     (tmp_path / "selector.json").write_text(json.dumps(data["selector"]))
     assert read_selector(tmp_path / "selector.json") == library.selector

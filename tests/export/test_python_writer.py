@@ -2,6 +2,7 @@ import importlib.util
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -114,5 +115,7 @@ def test_kernel_texts_and_options_come_through(tiled: Make, tmp_path: Path) -> N
             del sys.modules[name]
 
     for kernel, found in zip(library.kernels, written, strict=True):
-        for field in ("name", "source", "build_options", "work_group", "macro_tile"):
+        for field in ("name", "source", "build_options"):
             assert getattr(found, field) == getattr(kernel, field)
+        assert list(map(asdict, found.passes)) == list(map(asdict, kernel.passes))
+        assert list(map(asdict, found.scratch)) == list(map(asdict, kernel.scratch))

@@ -63,7 +63,7 @@ def test_a_launch_covers_the_rim_of_c_with_whole_work_groups() -> None:
     launch = kernel.launch(gemm_problem(gemm(Precision.SINGLE), 65, 32, 5))
 
     assert kernel.macro_tile == (64, 32)
-    assert launch.global_size == (2 * 8, 1 * 8, 1)
+    assert launch.grids[0].global_size == (2 * 8, 1 * 8, 1)
 
 
 @pytest.mark.parametrize("precision", list(Precision))
@@ -74,7 +74,7 @@ def test_every_precision_and_contraction_is_written(precision: Precision) -> Non
     launch = kernel.launch(Problem(contraction=contraction, sizes=(5, 40, 3, 6, 7)))
 
     assert "for (uint outer = 0; outer < extent_" in kernel.source
-    assert launch.global_size == (8, 2 * 8, 3)
+    assert launch.grids[0].global_size == (8, 2 * 8, 3)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,8 @@ def test_a_work_group_is_one_work_item_for_many_register_tiles() -> None:
 
     assert kernel.work_group == (1, 1, 1)
     assert kernel.macro_tile == (128, 120)
-    assert kernel.launch(gemm_problem(kernel.contraction, 129, 120, 7)).global_size == (2, 1, 1)
+    launch = kernel.launch(gemm_problem(kernel.contraction, 129, 120, 7))
+    assert launch.grids[0].global_size == (2, 1, 1)
 
 
 def test_a_name_tells_the_config() -> None:

@@ -61,8 +61,8 @@ def test_a_launch_covers_the_rim_of_c_with_whole_work_groups() -> None:
 
     launch = kernel.launch(problem)
 
-    assert launch.global_size == (2 * 8, 1 * 4, 1)
-    assert launch.local_size == (8, 4, 1)
+    assert launch.grids[0].global_size == (2 * 8, 1 * 4, 1)
+    assert launch.grids[0].local_size == (8, 4, 1)
     assert launch.integers == (33, 24, 5, 3, 50, 0, 1, 40, 0, 2, 7, 0)
 
 
@@ -82,7 +82,7 @@ def test_a_batch_takes_the_third_dimension_of_the_grid() -> None:
 
     launch = kernel.launch(gemm_problem(batched, 3, 4, 5, 7))
 
-    assert launch.global_size[2] == 7
+    assert launch.grids[0].global_size[2] == 7
     assert launch.integers == (3, 4, 5, 0, 3, 12, 0, 3, 15, 0, 5, 20)
 
 
@@ -116,7 +116,7 @@ def test_a_general_contraction_is_launched_with_all_extents_and_strides() -> Non
     launch = kernel.launch(Problem(contraction=contraction, sizes=(5, 40, 3, 6, 7)))
 
     assert launch.sizes == (5, 40, 3, 6, 7)
-    assert launch.global_size == (8, 2 * 4, 3)
+    assert launch.grids[0].global_size == (8, 2 * 4, 3)
     assert len(launch.layout) == 3 + 3 + 4 + 4
 
 

@@ -1,9 +1,10 @@
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from mltune.kernel import Kernel
+from mltune.kernel import Area, Kernel, Pass
 from mltune.problem import gemm, gemm_problem
 from mltune.problem.precision import Precision
 from mltune.record import Status
@@ -21,6 +22,26 @@ def test_a_request_survives_the_pipe(naive_kernel: Callable[..., Kernel], order:
         check=False,
         seed=3,
         run_seconds=1.5,
+    )
+
+    assert Request.from_json(json.loads(json.dumps(request.to_json()))) == request
+
+
+def test_all_passes_survive_the_pipe(naive_kernel: Callable[..., Kernel]) -> None:
+    contraction = gemm(Precision.SINGLE)
+    kernel = replace(
+        naive_kernel(contraction=contraction),
+        split=3,
+        before=(Pass(entry="pack", work_group=(8, 8, 1), tile=(64, 8), over="il"),),
+        after=(Pass(entry="finish", work_group=(32, 4, 1), tile=(32, 4)),),
+        scratch=(Area(element_bytes=4, tile=(32, 32), copies=3),),
+    )
+    request = Request(
+        problem=gemm_problem(contraction, 5, 6, 7),
+        kernel=kernel,
+        plan=SamplingPlan(samples=1),
+        seed=0,
+        run_seconds=1.0,
     )
 
     assert Request.from_json(json.loads(json.dumps(request.to_json()))) == request

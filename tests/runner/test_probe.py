@@ -25,7 +25,7 @@ def test_every_gemm_has_a_probe_with_remainders_and_gaps(
     assert probe.strides_c[1] > 17
     assert probe.beta not in (0, 1)
     assert min(probe.offset_a, probe.offset_b, probe.offset_c) > 0
-    assert kernel.launch(probe).global_size[0] == 32
+    assert kernel.launch(probe).grids[0].global_size[0] == 32
 
 
 def test_a_tile_of_one_column_has_a_probe(naive_kernel: Callable[..., Kernel]) -> None:

@@ -6,7 +6,7 @@ import pyopencl as cl
 import pytest
 
 from mltune.problem import Contraction
-from mltune.runtime.launch import GemmKernel
+from mltune.runtime.launch import GemmKernel, GemmPass
 
 NAIVE = """
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -80,8 +80,7 @@ def naive_kernel() -> Callable[[Contraction], GemmKernel]:
             name=name,
             source=source,
             build_options=("-cl-std=CL1.2",),
-            work_group=(4, 2, 1),
-            macro_tile=(4, 2),
+            passes=(GemmPass(entry=name, work_group=(4, 2, 1), tile=(4, 2)),),
         )
 
     return write

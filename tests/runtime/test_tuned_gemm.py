@@ -22,7 +22,8 @@ SMALL: dict[str, int | str] = {
     "vector_width": 1, "prefetch_global_read": 0, "local_pad": 0, "loop_unroll": 1,
     "work_group_mapping": 1, "multiply_add": "expr", "vector_access": "cast",
 }  # fmt: skip
-CONFIGS = (Config.of(SMALL), Config.of({**SMALL, "thread_tile_0": 4, "vector_width": 2}))
+SPLIT = {**SMALL, "thread_tile_0": 4, "vector_width": 2, "global_split_u": 3}
+CONFIGS = (Config.of(SMALL), Config.of(SPLIT))
 
 
 def selector_for(contraction: Contraction) -> Selector:
@@ -151,3 +152,26 @@ def _stored(queue: cl.CommandQueue, values: Any, trans: str) -> Any:
         return cl_array.to_device(queue, values)
     stored: Any = cl_array.to_device(queue, values.swapaxes(-1, -2).copy())
     return stored.transpose((*range(values.ndim - 2), values.ndim - 1, values.ndim - 2))
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_passes_follow_one_another_and_calls_share_their_scratch_memory(
+    queue: cl.CommandQueue, in_order: bool
+) -> None:
+    own = cl.CommandQueue(queue.context)
+    if not in_order:
+        unordered: Any = cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
+        own = cl.CommandQueue(queue.context, properties=unordered)
+    tuned = _tuned(gemm(Precision.DOUBLE, order="row"))
+    rng = np.random.default_rng(2)
+    calls = []
+    for extent in (5, 40, 9, 77, 33):  # the scratch memory grows twice
+        a, b = rng.standard_normal((extent, 29)), rng.standard_normal((29, extent))
+        on_a, on_b = (cl_array.to_device(own, values) for values in (a, b))
+        c, events = tuned.enqueue(own, on_a, on_b, kernel=1)
+        calls.append((a @ b, c, events))
+
+    for expected, c, events in calls:
+        assert len(events) == 2
+        np.testing.assert_allclose(c.get(), expected, atol=1e-12)
+    tuned.release()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mltune.errors import UnsupportedError
@@ -104,16 +104,51 @@ def _values(library: Library) -> dict[str, str]:
             f"/* {kernel.name} */\n{source_array(kernel.source, f'source_{number}')}"
             for number, kernel in enumerate(library.kernels)
         ),
-        "geometry": "\n".join(
-            f"    {{source_{number}, sizeof source_{number} / sizeof source_{number}[0], "
-            f"{literal(' '.join(kernel.build_options))},\n"
-            f"     {{{', '.join(map(str, kernel.work_group))}}}, "
-            f"{{{', '.join(map(str, kernel.macro_tile))}}}}},"
-            for number, kernel in enumerate(library.kernels)
+        "geometry": geometry(
+            library, [f"source_{number}" for number in range(len(library.kernels))]
         ),
+        "most_passes": str(max(len(kernel.passes) for kernel in library.kernels)),
         **_launch_values(library, element.opencl),
         **_example_values(library, element),
     }
+
+
+def geometry(library: Library, sources: Sequence[str]) -> str:
+    """The definition of the array of all kernels, after those of their passes and areas.
+
+    Args:
+        library: what is exported.
+        sources: the name of each kernel's array of literals.
+    """
+    name = library.name
+    over = {"i": f"{name}_rows", "j": f"{name}_columns", "l": f"{name}_terms"}
+    parts, entries = [], []
+    for number, (kernel, source) in enumerate(zip(library.kernels, sources, strict=True)):
+        passes = [
+            f"    {{{literal(each.entry)},\n"
+            f"     {_braced(each.work_group)}, {_braced(each.tile)}, "
+            f"{_braced(over[index] for index in each.over)}, {each.split}}},"
+            for each in kernel.passes
+        ]
+        parts += [f"static const {name}_pass passes_{number}[] = {{", *passes, "};"]
+        areas = [
+            f"    {{{area.element_bytes}, {area.copies}, {_braced(area.tile)}, "
+            f"{_braced(over[index] for index in area.over)}}},"
+            for area in kernel.scratch
+        ]
+        if areas:
+            parts += [f"static const {name}_area scratch_{number}[] = {{", *areas, "};"]
+        entries.append(
+            f"    {{{source}, sizeof {source} / sizeof {source}[0],\n"
+            f"     {literal(' '.join(kernel.build_options))},\n"
+            f"     passes_{number}, {len(passes)}, "
+            f"{f'scratch_{number}' if areas else 'NULL'}, {len(areas)}}},"
+        )
+    return "\n".join((*parts, "", f"const {name}_kernel {name}_kernels[] = {{", *entries, "};"))
+
+
+def _braced(values: Iterable[object]) -> str:
+    return f"{{{', '.join(map(str, values))}}}"
 
 
 def source_array(source: str, name: str) -> str:

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mltune.errors import UsageError
-from mltune.export.c.c_writer import TEMPLATES, compact_files, launch_file, source_array
+from mltune.export.c.c_writer import (
+    TEMPLATES,
+    compact_files,
+    geometry,
+    launch_file,
+    source_array,
+)
 from mltune.export.c.text import literal
 from mltune.export.files import write_files
 from mltune.export.library import Library
@@ -139,13 +145,7 @@ def _values(library: Library) -> dict[str, str]:
             f"    {literal(' '.join(kernel.build_options))}," for kernel in kernels
         ),
         "no_options": "\n".join('    "",' for _ in kernels),
-        "geometry": "\n".join(
-            f"    {{{kernel.name}_SOURCE, sizeof {kernel.name}_SOURCE / sizeof "
-            f"{kernel.name}_SOURCE[0],\n     {literal(' '.join(kernel.build_options))},\n"
-            f"     {{{', '.join(map(str, kernel.work_group))}}}, "
-            f"{{{', '.join(map(str, kernel.macro_tile))}}}}},"
-            for kernel in kernels
-        ),
+        "geometry": geometry(library, [f"{name}_SOURCE" for name in names]),
         "defaults": "\n".join(
             f"#ifndef {name}_BINARY\n#define {name}_BINARY NULL\n"
             f"#define {name}_BINARY_SIZE 0\n#endif\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 
 from mltune.export.files import write_files
@@ -10,12 +11,14 @@ from mltune.export.library import Library
 from mltune.export.python import selection
 from mltune.export.statement import statement_text
 from mltune.export.template import fill
-from mltune.kernel import Kernel
+from mltune.kernel import Area, Kernel, Pass
 from mltune.selector import Selector
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _LAUNCH = Path(__file__).parents[2] / "runtime" / "launch.py"
 """Stands alone, and goes into every package as it is."""
+
+_LINE = 99  # characters, as in mltune's own files
 
 
 class PythonWriter:
@@ -102,10 +105,33 @@ def _kernel(kernel: Kernel) -> str:
             "    _kernel(",
             f'        "{kernel.name}",',
             f"        build_options=({options}),",
-            f"        work_group={kernel.work_group},",
-            f"        macro_tile={kernel.macro_tile},",
+            *_tuple("passes", [f"GemmPass({_arguments(each)})" for each in kernel.passes]),
+            *_tuple("scratch", [f"GemmArea({_arguments(area)})" for area in kernel.scratch]),
             "    ),",
         )
+    )
+
+
+def _tuple(name: str, items: list[str]) -> list[str]:
+    """The lines of a keyword argument, none for an empty tuple."""
+    if not items:
+        return []
+    in_one = f"        {name}=({', '.join(items)},),"
+    if len(items) == 1 and len(in_one) <= _LINE:
+        return [in_one]
+    return [f"        {name}=(", *(f"            {item}," for item in items), "        ),"]
+
+
+def _arguments(value: Pass | Area) -> str:
+    """The keyword arguments that make a value again, without those that have a default."""
+    given = (
+        (field.name, getattr(value, field.name))
+        for field in fields(value)
+        if getattr(value, field.name) != field.default
+    )
+    return ", ".join(
+        f"{name}={_quoted(number) if isinstance(number, str) else number}"
+        for name, number in given
     )
 
 

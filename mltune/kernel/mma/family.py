@@ -13,6 +13,7 @@ from mltune.kernel.mma.parameters import read_settings
 from mltune.kernel.name import kernel_name
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
+from mltune.kernel.split_sum import SplitSum
 from mltune.problem import Contraction
 from mltune.space.config import Config
 
@@ -61,8 +62,12 @@ class MmaFamily:
         operand_a = _operand("A", settings, instruction, signature)
         operand_b = _operand("B", settings, instruction, signature)
         width = min(2 * int(dict(operand_a)["A_SHARE"]), CHUNK_BYTES // instruction.bytes)
+        macro_tile = (waves[0] * tile[0], waves[1] * tile[1])
+        split = SplitSum.of(settings, arithmetic)
+        before, after = split.passes(name)
         definitions = (
             *_definitions(name, settings, instruction),
+            *split.definitions(name, macro_tile),
             *arithmetic.definitions("expr", width),
             ("VW", width),
             ("READ_C(p)", arithmetic.read(width, "cast")),
@@ -81,15 +86,25 @@ class MmaFamily:
                     f"/* {name} */",
                     *(f"#define {key} {value}" for key, value in definitions),
                     "",
-                    *self._templates(instruction, signature),
+                    *self._templates(instruction, signature, arithmetic, split),
                 )
             ),
             build_options=("-cl-std=CL1.2", *limit),
             work_group=(_LANES * waves[0] * waves[1], 1, 1),
-            macro_tile=(waves[0] * tile[0], waves[1] * tile[1]),
+            macro_tile=macro_tile,
+            split=split.slices,
+            before=before,
+            after=after,
+            scratch=split.scratch(arithmetic, macro_tile),
         )
 
-    def _templates(self, instruction: Instruction, signature: Signature) -> tuple[str, ...]:
+    def _templates(
+        self,
+        instruction: Instruction,
+        signature: Signature,
+        arithmetic: Arithmetic,
+        split: SplitSum,
+    ) -> tuple[str, ...]:
         """The source after the macros."""
         names: dict[str, str | int] = {
             "shape": instruction.shape,
@@ -100,14 +115,20 @@ class MmaFamily:
         }
         instructions = ["copy.cl", *(["matrices.cl"] if instruction.by_matrix else [])]
         fragments = "fragments_matrices.cl" if instruction.by_matrix else "fragments_lanes.cl"
+        store = "store_scratch.cl" if split.has_scratch else "store.cl"
         few = _FEW_TERMS if instruction.splits > 1 else 0
         return (
             *(_text(self._instructions / f, **names) for f in (*instructions, "multiply.cl")),
             *(_text(_FOLDER / "operand.cl", X=x.upper(), x=x) for x in "ab"),
             *(_text(_FOLDER / fragments, X=x.upper(), x=x) for x in "ab"),
+            *split.before(arithmetic),
             _text(
                 _FOLDER / "mma.cl",
-                arguments=signature.arguments,
+                arguments=signature.arguments + split.argument,
+                group=split.group,
+                terms=split.terms,
+                stride=split.stride,
+                store=_text(_FOLDER / ("add_to_c.cl" if split.is_atomic else store)).rstrip("\n"),
                 position=signature.position,
                 outer_loop=signature.outer_loop,
                 places_a=signature.places("a"),
@@ -119,6 +140,7 @@ class MmaFamily:
                 turn_whole=_turn_of_tiles("COPY_WHOLE"),
                 turn_next=_turn_of_tiles("COPY_NEXT"),
             ),
+            *split.after(arithmetic, signature),
         )
 
 

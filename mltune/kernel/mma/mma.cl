@@ -44,8 +44,8 @@
 
 #define COPIED()                                                                                 \
     COMMIT();                                                                                    \
-    next_a += DU * term_step_a;                                                                  \
-    next_b += DU * term_step_b;                                                                  \
+    next_a += ${stride} * term_step_a;                                                                  \
+    next_b += ${stride} * term_step_b;                                                                  \
     copied += 1;                                                                                 \
     filling = filling + 1 == BUFFERS ? 0 : filling + 1
 
@@ -84,8 +84,7 @@ void KERNEL_NAME(__global STORED *restrict c,
 
     /* Work-groups walk over C in strips of WGM columns of tiles: those that run at the same time
        then share more of A and B in the cache. */
-    const uint groups_0 = get_num_groups(0), groups_1 = get_num_groups(1);
-    const uint group = get_group_id(1) * groups_0 + get_group_id(0);
+${group}
     const uint strip = group / (groups_0 * WGM);
     const uint strip_width = min((uint)WGM, groups_1 - strip * WGM);
     const uint in_strip = group - strip * groups_0 * WGM;
@@ -116,8 +115,7 @@ ${position}
         for (int x = 0; x < A_TILES; ++x)
             sum[y][x] = partial[y][x] = (SUM)(0);
 
-    /* As in BLAS, A and B are not read if alpha is zero. */
-    const uint terms = IS_ZERO(alpha) ? 0 : size_l;
+${terms}
 ${outer_loop}
 ${few_terms}
         /* In turns of TURN tiles; those without terms, such as the only one of an empty sum, are
@@ -158,39 +156,5 @@ ${turn_next}
             sum[y][x] += partial[y][x];
 #endif
 
-    /* C is read only if beta is not zero: until then it may hold anything, NaN included. */
-    c += start_c;
-    const bool whole_c = size_i - tile_i >= A_FREE && size_j - tile_j >= B_FREE && vectors_c;
-#pragma unroll
-    for (int y = 0; y < B_TILES; ++y) {
-        const uint j = tile_j + ROW(y);
-        __global STORED *column = c + j * ld_c;
-#pragma unroll
-        for (int n = 0; n < A_TILES * 2 / VW; ++n) {
-            /* A lane has 2 A_SHARE neighbours from as many tiles. */
-            const int first = n * VW % (2 * A_SHARE), x = n * VW / (2 * A_SHARE) * A_SHARE;
-            const uint i = tile_i + COLUMN(x, 0) + first;
-            VECTOR result;
-#pragma unroll
-            for (int e = 0; e < VW; ++e) {
-                const int from = first + e;
-                const SUM four = sum[y / 2][x + from % A_SHARE];
-                ELEMENT(result, e) = alpha * ELEMENT(four, y % 2 * 2 + from / A_SHARE);
-            }
-            if (whole_c) {
-                if (!IS_ZERO(beta))
-                    result = MULTIPLY_ADD_ELEMENT(READ_C(column + i), beta, result);
-                WRITE_C(result, column + i);
-            } else if (j < size_j) {
-#pragma unroll
-                for (int e = 0; e < VW; ++e)
-                    if (i + e < size_i) {
-                        TYPE one = ELEMENT(result, e);
-                        if (!IS_ZERO(beta))
-                            one = MULTIPLY_ADD(READ_ONE(column + (i + e) * step_c), beta, one);
-                        WRITE_ONE(one, column + (i + e) * step_c);
-                    }
-            }
-        }
-    }
+${store}
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mltune.errors import UnsupportedError
+from mltune.kernel import split_sum
 from mltune.kernel.mma.instruction import Instruction
 from mltune.kernel.rules import Numbers, Rules, Settings
 from mltune.space.config import Config
@@ -21,6 +22,7 @@ RULES: Rules = {
     "partial_sum_terms": Numbers(lowest=0, default=0),
     "swizzle": Numbers(choices=(0, 1), default=1),
     "max_registers": Numbers(lowest=0, default=0),
+    **split_sum.RULES,
 }
 
 

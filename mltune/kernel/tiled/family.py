@@ -12,6 +12,7 @@ from mltune.kernel.kernel import Kernel
 from mltune.kernel.name import kernel_name
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
+from mltune.kernel.split_sum import SplitSum
 from mltune.kernel.tiled.parameters import read_settings
 from mltune.problem import Contraction
 from mltune.space.config import Config
@@ -44,8 +45,16 @@ class TiledFamily:
             _operand("A", settings, arithmetic, signature),
             _operand("B", settings, arithmetic, signature),
         )
-        definitions = (*_definitions(name, settings, arithmetic), *operands[0], *operands[1])
         group, tile = settings.pair("work_group"), settings.pair("thread_tile")
+        macro_tile = (group[0] * tile[0], group[1] * tile[1])
+        split = SplitSum.of(settings, arithmetic)
+        before, after = split.passes(name)
+        definitions = (
+            *_definitions(name, settings, arithmetic),
+            *split.definitions(name, macro_tile),
+            *operands[0],
+            *operands[1],
+        )
         registers = settings.number("max_registers")
         limit = (f"-cl-nv-maxrregcount={registers}",) if registers else ()
         return Kernel(
@@ -59,12 +68,16 @@ class TiledFamily:
                     f"/* {name} */",
                     *(f"#define {key} {value}" for key, value in definitions),
                     "",
-                    *_templates(settings, arithmetic, signature, operands),
+                    *_templates(settings, arithmetic, signature, operands, split),
                 )
             ),
             build_options=("-cl-std=CL1.2", *limit),
             work_group=(*group, settings.number("local_split_u")),
-            macro_tile=(group[0] * tile[0], group[1] * tile[1]),
+            macro_tile=macro_tile,
+            split=split.slices,
+            before=before,
+            after=after,
+            scratch=split.scratch(arithmetic, macro_tile),
         )
 
 
@@ -73,6 +86,7 @@ def _templates(
     arithmetic: Arithmetic,
     signature: Signature,
     operands: tuple[tuple[Definition, ...], ...],
+    split: SplitSum,
 ) -> tuple[str, ...]:
     """The source after the macros."""
     is_async = settings.word("global_to_local") == "async"
@@ -93,10 +107,16 @@ def _templates(
                 f"got {arithmetic.precision.name}"
             )
     pipeline = "pipeline_async.cl" if is_async else "pipeline_registers.cl"
+    store = "store_scratch.cl" if split.has_scratch else "store.cl"
+    parts += split.before(arithmetic)
     parts.append(
         _text(
             "tiled.cl",
-            arguments=signature.arguments,
+            arguments=signature.arguments + split.argument,
+            group=split.group,
+            terms=split.terms,
+            stride=split.stride,
+            store=_text("add_to_c.cl" if split.is_atomic else store).rstrip("\n"),
             position=signature.position,
             outer_loop=signature.outer_loop,
             places_a=signature.places("a"),
@@ -108,7 +128,7 @@ def _templates(
             else "",
         )
     )
-    return tuple(parts)
+    return (*parts, *split.after(arithmetic, signature))
 
 
 def _text(file: str, **names: str | int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mltune.kernel import split_sum
 from mltune.kernel.arithmetic import MULTIPLY_ADD, VECTOR_WIDTHS
 from mltune.kernel.rules import Numbers, Rules, Settings, Words
 from mltune.space.config import Config
@@ -30,6 +31,7 @@ RULES: Rules = {
     "wave_lanes_1": Numbers(lowest=0, default=0),
     "global_to_local": Words(("registers", "async"), default="registers"),
     "max_registers": Numbers(lowest=0, default=0),
+    **split_sum.RULES,
 }
 
 

@@ -78,8 +78,8 @@
 /* To the tiles of the next DU terms. */
 #define ADVANCE()                                                                                \
     do {                                                                                         \
-        next_a += DU * (A_FREE_IS_CONTIGUOUS ? ld_a : step_a);                                   \
-        next_b += DU * (B_FREE_IS_CONTIGUOUS ? ld_b : step_b);                                   \
+        next_a += ${stride} * (A_FREE_IS_CONTIGUOUS ? ld_a : step_a);                                   \
+        next_b += ${stride} * (B_FREE_IS_CONTIGUOUS ? ld_b : step_b);                                   \
         left -= DU;                                                                              \
     } while (0)
 
@@ -111,8 +111,7 @@ void KERNEL_NAME(__global STORED *restrict c,
 
     /* Work-groups walk over C in strips of WGM columns of tiles: those that run at the same time
        then share more of A and B in the cache. */
-    const uint groups_0 = get_num_groups(0), groups_1 = get_num_groups(1);
-    const uint group = get_group_id(1) * groups_0 + get_group_id(0);
+${group}
     const uint strip = group / (groups_0 * WGM);
     const uint strip_width = min((uint)WGM, groups_1 - strip * WGM);
     const uint in_strip = group - strip * groups_0 * WGM;
@@ -141,44 +140,12 @@ ${position}
         for (int x = 0; x < TT0 / VW; ++x)
             sum[y][x] = (VECTOR)(0);
 
-    /* As in BLAS, A and B are not read if alpha is zero. */
-    const uint terms = IS_ZERO(alpha) ? 0 : size_l;
+${terms}
 ${outer_loop}
         uint left = terms;
 ${pipeline}
     }
 ${reduction}
 
-    /* C is read only if beta is not zero: until then it may hold anything, NaN included. */
-    c += start_c;
-    const bool whole_c = inside_i && inside_j && vectors_c;
-#pragma unroll
-    for (int y = 0; y < TT1; ++y) {
-        const uint j = tile_j + (y / VWB * WG1 + item_1) * VWB + y % VWB;
-        __global STORED *column = c + j * ld_c;
-#pragma unroll
-        for (int x = 0; x < TT0 / VW; ++x) {
-            const uint i = tile_i + (x * WG0 + item_0) * VW;
-            VECTOR result = MULTIPLY_ADD_ELEMENT(sum[y][x], alpha, (VECTOR)(0));
-            if (whole_c) {
-                if (!IS_ZERO(beta))
-                    result = MULTIPLY_ADD_ELEMENT(READ_C(column + i), beta, result);
-                WRITE_C(result, column + i);
-            } else if (j < size_j) {
-                /* Wide vectors are taken apart in a loop: unrolled, it takes minutes to compile. */
-                if (!IS_ZERO(beta)) {
-                    VECTOR old = (VECTOR)(0);
-#pragma unroll EDGE_UNROLL
-                    for (uint e = 0; e < VW; ++e)
-                        if (i + e < size_i)
-                            ELEMENT(old, e) = READ_ONE(column + (i + e) * step_c);
-                    result = MULTIPLY_ADD_ELEMENT(old, beta, result);
-                }
-#pragma unroll EDGE_UNROLL
-                for (uint e = 0; e < VW; ++e)
-                    if (i + e < size_i)
-                        WRITE_ONE(ELEMENT(result, e), column + (i + e) * step_c);
-            }
-        }
-    }
+${store}
 }

@@ -12,11 +12,20 @@
 #include "kernel_sources/one_element_src.c"
 #include "kernel_sources/four_rows_src.c"
 
+static const mltune_sgemm_nn_pass passes_0[] = {
+    {"one_element",
+     {8, 8, 1}, {8, 8}, {mltune_sgemm_nn_rows, mltune_sgemm_nn_columns}, 1},
+};
+static const mltune_sgemm_nn_pass passes_1[] = {
+    {"four_rows",
+     {8, 8, 1}, {32, 8}, {mltune_sgemm_nn_rows, mltune_sgemm_nn_columns}, 1},
+};
+
 const mltune_sgemm_nn_kernel mltune_sgemm_nn_kernels[] = {
     {one_element_SOURCE, sizeof one_element_SOURCE / sizeof one_element_SOURCE[0],
      "-cl-std=CL1.2",
-     {8, 8, 1}, {8, 8}},
+     passes_0, 1, NULL, 0},
     {four_rows_SOURCE, sizeof four_rows_SOURCE / sizeof four_rows_SOURCE[0],
      "-cl-std=CL1.2",
-     {8, 8, 1}, {32, 8}},
+     passes_1, 1, NULL, 0},
 };

@@ -5,13 +5,37 @@
 
 #include <stddef.h>
 
+/* What a grid's first two dimensions walk over; the third is the batch. */
+enum { mltune_sgemm_nn_rows, mltune_sgemm_nn_columns, mltune_sgemm_nn_terms };
+
+/* A __kernel function with its launch geometry. */
+typedef struct mltune_sgemm_nn_pass {
+    const char *entry;
+    size_t work_group[3]; /* work-items of a work-group */
+    size_t tile[2];       /* what a work-group takes of the two indices; of a column-major C */
+    int over[2];          /* which indices */
+    size_t split;         /* work-groups that share a tile, in the first dimension */
+} mltune_sgemm_nn_pass;
+
+/* Scratch memory: so many matrices of whole tiles of two indices for each of a batch. */
+typedef struct mltune_sgemm_nn_area {
+    size_t element_bytes;
+    size_t copies;
+    size_t tile[2];
+    int over[2];
+} mltune_sgemm_nn_area;
+
 typedef struct mltune_sgemm_nn_kernel {
     const char *const *source; /* string literals, to be put together */
     unsigned num_literals;
     const char *build_options;
-    size_t work_group[3];  /* work-items of a work-group */
-    size_t macro_tile[2];  /* rows and columns of a column-major C that a work-group computes */
+    const mltune_sgemm_nn_pass *passes; /* launched one after the other, with the same arguments */
+    int num_passes;
+    const mltune_sgemm_nn_area *scratch; /* one area after the other */
+    int num_areas;
 } mltune_sgemm_nn_kernel;
+
+#define MLTUNE_SGEMM_NN_MOST_PASSES 1
 
 extern const mltune_sgemm_nn_kernel mltune_sgemm_nn_kernels[];
 

@@ -23,15 +23,39 @@ typedef struct built {
     cl_context context;
     cl_device_id device;
     int number;
-    cl_kernel kernel;
+    cl_kernel kernels[MLTUNE_SGEMM_NN_MOST_PASSES];
     struct built *next;
 } built;
 
-/* The mutex guards the list, and the arguments of its kernels until they are enqueued. */
+/* The scratch memory of a queue, which is kept alive for the same reason. */
+typedef struct scratch {
+    cl_command_queue queue;
+    cl_mem buffer;
+    size_t bytes;
+    struct scratch *next;
+} scratch;
+
+/* The mutex guards the lists, and the arguments of the kernels until they are enqueued. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static built *cache = NULL;
+static scratch *scratches = NULL;
 
-static cl_int build(cl_context context, cl_device_id device, int number, cl_kernel *kernel)
+static cl_int create_kernels(cl_program program, int number, cl_kernel *kernels)
+{
+    const mltune_sgemm_nn_kernel *const written = &mltune_sgemm_nn_kernels[number];
+    cl_int status = CL_SUCCESS;
+    int created = 0;
+
+    while (created < written->num_passes && status == CL_SUCCESS) {
+        kernels[created] = clCreateKernel(program, written->passes[created].entry, &status);
+        created += status == CL_SUCCESS;
+    }
+    while (status != CL_SUCCESS && created > 0)
+        clReleaseKernel(kernels[--created]);
+    return status;
+}
+
+static cl_int build(cl_context context, cl_device_id device, int number, cl_kernel *kernels)
 {
     const mltune_sgemm_nn_kernel *const written = &mltune_sgemm_nn_kernels[number];
     cl_int status;
@@ -42,13 +66,13 @@ static cl_int build(cl_context context, cl_device_id device, int number, cl_kern
         return status;
     status = clBuildProgram(program, 1, &device, written->build_options, NULL, NULL);
     if (status == CL_SUCCESS)
-        *kernel = clCreateKernel(program, mltune_sgemm_nn_kernel_name(number), &status);
-    clReleaseProgram(program); /* the kernel keeps what it needs */
+        status = create_kernels(program, number, kernels);
+    clReleaseProgram(program); /* the kernels keep what they need */
     return status;
 }
 
-/* Find a kernel for the queue's device, or build it. The mutex must be held. */
-static cl_int kernel_for(cl_command_queue queue, int number, cl_kernel *kernel)
+/* Find a kernel's passes for the queue's device, or build them. The mutex must be held. */
+static cl_int kernels_for(cl_command_queue queue, int number, const cl_kernel **kernels)
 {
     cl_context context;
     cl_device_id device;
@@ -62,14 +86,14 @@ static cl_int kernel_for(cl_command_queue queue, int number, cl_kernel *kernel)
         return status;
     for (entry = cache; entry != NULL; entry = entry->next) {
         if (entry->context == context && entry->device == device && entry->number == number) {
-            *kernel = entry->kernel;
+            *kernels = entry->kernels;
             return CL_SUCCESS;
         }
     }
     entry = malloc(sizeof *entry);
     if (entry == NULL)
         return CL_OUT_OF_HOST_MEMORY;
-    status = build(context, device, number, kernel);
+    status = build(context, device, number, entry->kernels);
     if (status != CL_SUCCESS) {
         free(entry);
         return status;
@@ -77,14 +101,15 @@ static cl_int kernel_for(cl_command_queue queue, int number, cl_kernel *kernel)
     entry->context = context;
     entry->device = device;
     entry->number = number;
-    entry->kernel = *kernel;
     entry->next = cache;
     cache = entry;
+    *kernels = entry->kernels;
     return CL_SUCCESS;
 }
 
 static cl_int set_arguments(cl_kernel kernel, const matrix *c, const matrix *first,
-                            const matrix *second, cl_float alpha, cl_float beta, cl_uint terms)
+                            const matrix *second, cl_float alpha, cl_float beta, cl_uint terms,
+                            const cl_mem *scratch_buffer)
 {
     const matrix *const matrices[3] = {c, first, second};
     const cl_uint sizes[3] = {(cl_uint)c->length, (cl_uint)c->count, terms};
@@ -108,6 +133,8 @@ static cl_int set_arguments(cl_kernel kernel, const matrix *c, const matrix *fir
         for (j = 0; j < 3 && status == CL_SUCCESS; ++j)
             status = clSetKernelArg(kernel, argument++, sizeof place[j], &place[j]);
     }
+    if (status == CL_SUCCESS && scratch_buffer != NULL)
+        status = clSetKernelArg(kernel, argument++, sizeof(cl_mem), scratch_buffer);
     return status;
 }
 
@@ -120,6 +147,97 @@ static uint64_t sum(uint64_t x, uint64_t y)
 static uint64_t product(uint64_t x, uint64_t y)
 {
     return x != 0 && y > UINT64_MAX / x ? UINT64_MAX : x * y;
+}
+
+/* So many tiles cover an extent, at least one: a grid and a buffer must not be empty. */
+static size_t tiles(size_t extent, size_t tile)
+{
+    return extent == 0 ? 1 : (extent - 1) / tile + 1;
+}
+
+static uint64_t scratch_bytes(const mltune_sgemm_nn_kernel *written, const size_t *extents, size_t batch)
+{
+    uint64_t bytes = 0;
+    int i, j;
+
+    for (i = 0; i < written->num_areas; ++i) {
+        const mltune_sgemm_nn_area *const area = &written->scratch[i];
+        uint64_t elements = product(batch, area->copies);
+
+        for (j = 0; j < 2; ++j)
+            elements = product(
+                elements, tiles(extents[area->over[j]], area->tile[j]) * (uint64_t)area->tile[j]);
+        bytes = sum(bytes, product(elements, area->element_bytes));
+    }
+    return bytes;
+}
+
+/* Find the queue's scratch memory, or make it larger. The mutex must be held. */
+static cl_int scratch_for(cl_command_queue queue, uint64_t bytes, const cl_mem **buffer)
+{
+    scratch *entry = scratches;
+    cl_context context;
+    cl_mem larger = NULL;
+    cl_int status;
+
+    while (entry != NULL && entry->queue != queue)
+        entry = entry->next;
+    if (entry == NULL) {
+        entry = calloc(1, sizeof *entry);
+        if (entry == NULL)
+            return CL_OUT_OF_HOST_MEMORY;
+        clRetainCommandQueue(queue);
+        entry->queue = queue;
+        entry->next = scratches;
+        scratches = entry;
+    }
+    if (entry->bytes < bytes) {
+        if (bytes > SIZE_MAX)
+            return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+        status = clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+        if (status == CL_SUCCESS)
+            larger = clCreateBuffer(context, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &status);
+        if (status != CL_SUCCESS)
+            return status;
+        if (entry->buffer != NULL) /* OpenCL keeps it until those who use it have ended */
+            clReleaseMemObject(entry->buffer);
+        entry->buffer = larger;
+        entry->bytes = (size_t)bytes;
+    }
+    *buffer = &entry->buffer;
+    return CL_SUCCESS;
+}
+
+/* Start the passes one after the other, whatever the queue's order. */
+static cl_int enqueue(cl_command_queue queue, const mltune_sgemm_nn_kernel *written,
+                      const cl_kernel *kernels, const size_t *extents, size_t batch,
+                      cl_uint num_events, const cl_event *wait_list, cl_event *event)
+{
+    const int last = written->num_passes - 1;
+    cl_command_queue_properties properties = 0;
+    cl_int status = CL_SUCCESS;
+    int i;
+
+    if (last > 0)
+        status = clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
+                                       NULL);
+    for (i = 0; i <= last && status == CL_SUCCESS; ++i) {
+        const mltune_sgemm_nn_pass *const pass = &written->passes[i];
+        const size_t *const local = pass->work_group;
+        const size_t global[3] = {
+            tiles(extents[pass->over[0]], pass->tile[0]) * pass->split * local[0],
+            tiles(extents[pass->over[1]], pass->tile[1]) * local[1],
+            batch * local[2],
+        };
+
+        if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
+            status = clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL);
+        if (status == CL_SUCCESS)
+            status = clEnqueueNDRangeKernel(
+                queue, kernels[i], 3, NULL, global, local, i == 0 ? num_events : 0,
+                i == 0 ? wait_list : NULL, i == last ? event : NULL);
+    }
+    return status;
 }
 
 /* Elements from a matrix's first one to its last, both included. */
@@ -184,24 +302,24 @@ int mltune_sgemm_nn_with(
     {
         const int number = kernel < 0 ? mltune_sgemm_nn_select(&problem) : kernel;
         const mltune_sgemm_nn_kernel *const written = &mltune_sgemm_nn_kernels[number];
-        const size_t *const local = written->work_group;
-        const size_t *const tile = written->macro_tile;
-        const size_t global[3] = {
-            ((size_t)matrix_c.length + tile[0] - 1) / tile[0] * local[0],
-            ((size_t)matrix_c.count + tile[1] - 1) / tile[1] * local[1],
-            (size_t)problem.batch * local[2],
-        };
-        cl_kernel found = NULL;
+        const size_t extents[3] = {(size_t)matrix_c.length, (size_t)matrix_c.count,
+                                   (size_t)terms};
+        const cl_kernel *kernels = NULL;
+        const cl_mem *buffer = NULL;
         cl_int status;
+        int i;
 
         pthread_mutex_lock(&mutex);
-        status = kernel_for(queue, number, &found);
+        status = kernels_for(queue, number, &kernels);
+        if (status == CL_SUCCESS && written->num_areas > 0)
+            status = scratch_for(
+                queue, scratch_bytes(written, extents, (size_t)problem.batch), &buffer);
+        for (i = 0; i < written->num_passes && status == CL_SUCCESS; ++i)
+            status = set_arguments(kernels[i], &matrix_c, &matrix_a, &matrix_b, alpha, beta,
+                                   (cl_uint)terms, buffer);
         if (status == CL_SUCCESS)
-            status = set_arguments(found, &matrix_c, &matrix_a, &matrix_b, alpha, beta,
-                                   (cl_uint)terms);
-        if (status == CL_SUCCESS)
-            status = clEnqueueNDRangeKernel(queue, found, 3, NULL, global, local, num_events,
-                                            wait_list, event);
+            status = enqueue(queue, written, kernels, extents, (size_t)problem.batch, num_events,
+                             wait_list, event);
         pthread_mutex_unlock(&mutex);
         return -status;
     }
@@ -223,10 +341,21 @@ void mltune_sgemm_nn_release(void)
     pthread_mutex_lock(&mutex);
     while (cache != NULL) {
         built *const next = cache->next;
+        int i;
 
-        clReleaseKernel(cache->kernel);
+        for (i = 0; i < mltune_sgemm_nn_kernels[cache->number].num_passes; ++i)
+            clReleaseKernel(cache->kernels[i]);
         free(cache);
         cache = next;
+    }
+    while (scratches != NULL) {
+        scratch *const next = scratches->next;
+
+        if (scratches->buffer != NULL)
+            clReleaseMemObject(scratches->buffer);
+        clReleaseCommandQueue(scratches->queue);
+        free(scratches);
+        scratches = next;
     }
     pthread_mutex_unlock(&mutex);
 }

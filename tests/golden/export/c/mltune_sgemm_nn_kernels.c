@@ -49,9 +49,20 @@ static const char *const source_1[] = {
     "}\n",
 };
 
+static const mltune_sgemm_nn_pass passes_0[] = {
+    {"one_element",
+     {8, 8, 1}, {8, 8}, {mltune_sgemm_nn_rows, mltune_sgemm_nn_columns}, 1},
+};
+static const mltune_sgemm_nn_pass passes_1[] = {
+    {"four_rows",
+     {8, 8, 1}, {32, 8}, {mltune_sgemm_nn_rows, mltune_sgemm_nn_columns}, 1},
+};
+
 const mltune_sgemm_nn_kernel mltune_sgemm_nn_kernels[] = {
-    {source_0, sizeof source_0 / sizeof source_0[0], "-cl-std=CL1.2",
-     {8, 8, 1}, {8, 8}},
-    {source_1, sizeof source_1 / sizeof source_1[0], "-cl-std=CL1.2",
-     {8, 8, 1}, {32, 8}},
+    {source_0, sizeof source_0 / sizeof source_0[0],
+     "-cl-std=CL1.2",
+     passes_0, 1, NULL, 0},
+    {source_1, sizeof source_1 / sizeof source_1[0],
+     "-cl-std=CL1.2",
+     passes_1, 1, NULL, 0},
 };

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from .launch import GemmKernel
+from .launch import GemmArea, GemmKernel, GemmPass
 
 _FOLDER = Path(__file__).parent / "opencl"
 
@@ -10,15 +10,15 @@ _FOLDER = Path(__file__).parent / "opencl"
 def _kernel(
     name: str,
     build_options: tuple[str, ...],
-    work_group: tuple[int, int, int],
-    macro_tile: tuple[int, int],
+    passes: tuple[GemmPass, ...],
+    scratch: tuple[GemmArea, ...] = (),
 ) -> GemmKernel:
     return GemmKernel(
         name=name,
         source=(_FOLDER / f"{name}.cl").read_text(encoding="utf-8"),
         build_options=build_options,
-        work_group=work_group,
-        macro_tile=macro_tile,
+        passes=passes,
+        scratch=scratch,
     )
 
 
@@ -26,13 +26,11 @@ KERNELS = (
     _kernel(
         "one_element",
         build_options=("-cl-std=CL1.2",),
-        work_group=(8, 8, 1),
-        macro_tile=(8, 8),
+        passes=(GemmPass(entry="one_element", work_group=(8, 8, 1), tile=(8, 8)),),
     ),
     _kernel(
         "four_rows",
         build_options=("-cl-std=CL1.2",),
-        work_group=(8, 8, 1),
-        macro_tile=(32, 8),
+        passes=(GemmPass(entry="four_rows", work_group=(8, 8, 1), tile=(32, 8)),),
     ),
 )

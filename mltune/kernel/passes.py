@@ -1,0 +1,85 @@
+"""A kernel's passes: what is launched one after the other, and the scratch memory between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mltune.problem import Problem
+
+Extents = Mapping[str, int]
+"""How far a problem reaches along i and j of C, the summed l, and z: all else that C has."""
+
+
+def extents(problem: Problem) -> Extents:
+    """Return the extents of a canonical problem."""
+    contraction = problem.contraction
+    indices = {"i": contraction.d0, "j": contraction.d1, "l": contraction.du}
+    found = {
+        letter: 1 if index is None else problem.sizes[index] for letter, index in indices.items()
+    }
+    found["z"] = 1
+    for index in range(contraction.num_indices_c):
+        if index not in (contraction.d0, contraction.d1):
+            found["z"] *= problem.sizes[index]
+    return found
+
+
+def _tiles(extent: int, tile: int) -> int:
+    return -(-extent // tile)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pass:
+    """One launch: a `__kernel` function with its geometry.
+
+    The grid's first two dimensions walk over tiles of two indices, the third over z.
+
+    Attributes:
+        entry: the function's name.
+        work_group: work-items of a work-group along the three dimensions.
+        tile: what one work-group takes of the two indices.
+        over: the two indices, such as `ij` for the tiles of C, or `il` for those of A.
+        split: work-groups that share a tile, in the grid's first dimension.
+    """
+
+    entry: str
+    work_group: tuple[int, int, int]
+    tile: tuple[int, int]
+    over: str = "ij"
+    split: int = 1
+
+    def global_size(self, reach: Extents) -> tuple[int, int, int]:
+        """Return the work-items along the three dimensions."""
+        first, second = (
+            _tiles(reach[index], tile) for index, tile in zip(self.over, self.tile, strict=True)
+        )
+        return (
+            first * self.split * self.work_group[0],
+            second * self.work_group[1],
+            reach["z"] * self.work_group[2],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Area:
+    """Scratch memory for matrices of whole tiles of two indices, as many for each z.
+
+    Attributes:
+        element_bytes: of one number.
+        copies: matrices for each z.
+        tile: what the matrices' sides are rounded up to multiples of.
+        over: the two indices, as in `Pass`.
+    """
+
+    element_bytes: int
+    tile: tuple[int, int]
+    over: str = "ij"
+    copies: int = 1
+
+    def nbytes(self, reach: Extents) -> int:
+        """Return how many bytes it takes."""
+        count = self.copies * reach["z"] * self.element_bytes
+        for index, tile in zip(self.over, self.tile, strict=True):
+            count *= _tiles(reach[index], tile) * tile
+        return count

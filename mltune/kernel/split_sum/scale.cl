@@ -1,0 +1,1 @@
+    TYPE result = (TYPE)(0);

@@ -1,0 +1,62 @@
+"""The memory between a kernel's passes, in guards, full of NaN before a result is checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mltune.device import OpenCLDevice
+from mltune.runner.data import GUARD_BYTES
+
+Buffer = Any  # the driver's handle, which only the device looks into
+
+_NAN_BYTE = 0xFF  # a number of such bytes is NaN, whatever its precision
+
+
+class Scratch:
+    """One buffer on a device, as large as the kernel that runs next needs it.
+
+    It ends where the kernel's share ends, so that a write beyond it is one into the guard.
+    """
+
+    def __init__(self, device: OpenCLDevice) -> None:
+        self._device = device
+        self._nbytes = 0
+        self._buffer: Buffer = None
+        self._inside: Buffer = None
+
+    def of(self, nbytes: int) -> Buffer:
+        """Return memory for a kernel that needs so many bytes, or None if it needs none.
+
+        Raises:
+            LimitError: when they are more than the device allows.
+            LaunchError: when there is no memory left.
+        """
+        if nbytes == 0:
+            return None
+        if nbytes != self._nbytes:
+            self._buffer = self._inside = None  # freed before more is asked for
+            self._nbytes = 0
+            words = -(-nbytes // 4) * 4  # what the device can fill
+            self._buffer = self._device.allocate(GUARD_BYTES + words + GUARD_BYTES)
+            self._inside = self._device.part(self._buffer, GUARD_BYTES, nbytes)
+            self._nbytes = nbytes
+            self.spoil()
+        return self._inside
+
+    def spoil(self) -> None:
+        """Overwrite all of it, so that nothing left there by an earlier kernel can be read."""
+        if self._buffer is not None:
+            self._device.fill(self._buffer, _NAN_BYTE)
+
+    def guards_untouched(self) -> bool:
+        """Whether nothing was written around it."""
+        if self._buffer is None:
+            return True
+        found = np.empty(GUARD_BYTES, np.uint8)
+        for first_byte in (0, GUARD_BYTES + self._nbytes):
+            self._device.read(self._buffer, found, first_byte)
+            if not (found == _NAN_BYTE).all():
+                return False
+        return True

@@ -1,0 +1,69 @@
+from dataclasses import replace
+
+from mltune.kernel import Area, Kernel, Pass
+from mltune.kernel.passes import extents
+from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
+from mltune.space import Config
+
+KERNEL = Kernel(
+    name="multiply",
+    family="none",
+    contraction=gemm(Precision.SINGLE, batched=True),
+    config=Config.of({}),
+    source="",
+    build_options=(),
+    work_group=(8, 4, 1),
+    macro_tile=(32, 16),
+)
+PROBLEM = gemm_problem(KERNEL.contraction, 33, 16, 100, 3)
+
+
+def test_a_plain_kernel_has_one_pass_and_no_scratch_memory() -> None:
+    launch = KERNEL.launch(PROBLEM)
+
+    assert [each.entry for each in KERNEL.passes] == ["multiply"]
+    assert [grid.global_size for grid in launch.grids] == [(2 * 8, 1 * 4, 3)]
+    assert KERNEL.scratch_bytes(PROBLEM) == 0
+
+
+def test_work_groups_that_share_a_tile_stand_in_the_first_dimension() -> None:
+    launch = replace(KERNEL, split=5).launch(PROBLEM)
+
+    assert launch.grids[0].global_size == (2 * 5 * 8, 1 * 4, 3)
+
+
+def test_passes_around_the_multiplying_one_walk_over_the_tiles_they_name() -> None:
+    pack = Pass(entry="pack", work_group=(16, 2, 1), tile=(64, 10), over="il")
+    finish = Pass(entry="finish", work_group=(32, 4, 1), tile=(32, 4))
+    kernel = replace(KERNEL, before=(pack,), after=(finish,))
+
+    launch = kernel.launch(PROBLEM)
+
+    assert [each.entry for each in kernel.passes] == ["pack", "multiply", "finish"]
+    assert [grid.local_size for grid in launch.grids] == [(16, 2, 1), (8, 4, 1), (32, 4, 1)]
+    assert launch.grids[0].global_size == (1 * 16, 10 * 2, 3)
+    assert launch.grids[2].global_size == (2 * 32, 4 * 4, 3)
+
+
+def test_scratch_memory_holds_whole_tiles_of_every_area() -> None:
+    areas = (
+        Area(element_bytes=4, tile=(32, 16), copies=5),
+        Area(element_bytes=8, tile=(10, 64), over="li"),
+    )
+
+    assert replace(KERNEL, scratch=areas).scratch_bytes(PROBLEM) == 3 * (
+        4 * 5 * 64 * 16 + 8 * 100 * 64
+    )
+
+
+def test_all_but_the_tiled_indices_of_c_count_together() -> None:
+    contraction = Contraction.from_einsum(Precision.SINGLE, "bmkl,bkln->bmn")
+    problem = Problem(contraction=contraction, sizes=(5, 40, 3, 6, 7)).canonical()
+    tiled = problem.contraction
+
+    assert extents(problem) == {
+        "i": problem.sizes[tiled.d0 or 0],
+        "j": problem.sizes[tiled.d1 or 0],
+        "l": 7,
+        "z": 5 * 40 * 3 // (problem.sizes[tiled.d0 or 0] * problem.sizes[tiled.d1 or 0]),
+    }
