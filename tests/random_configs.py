@@ -15,27 +15,43 @@ def breaks_pocl(values: dict[str, int | str], widest: int, precision: Precision)
     return (builtins or precision is Precision.HALF) and widest * bytes_each > 32
 
 
-def direct_config(rng: random.Random, precision: Precision) -> Config:
-    """Any config of `direct`, odd tiles included."""
+def _register_tile(
+    rng: random.Random, precision: Precision, groups: tuple[int, ...]
+) -> dict[str, int | str]:
+    """What the families `direct` and `small` have in common, odd tiles included."""
     while True:
         width, width_b = rng.choice((1, 2, 4, 8)), rng.choice((1, 2, 4))
         values: dict[str, int | str] = {
-            "work_group_0": rng.choice((1, 2, 3, 4, 8, 16)),
-            "work_group_1": rng.choice((1, 2, 4, 5, 8)),
+            "work_group_0": rng.choice(groups),
+            "work_group_1": rng.choice(groups),
             "thread_tile_0": width * rng.choice((1, 2, 3)),
             "thread_tile_1": width_b * rng.choice((1, 2, 3)),
             "depth_u": rng.choice((1, 2, 3, 4, 8)),
             "vector_width": width,
-            "work_group_mapping": rng.choice((1, 2, 7, 8)),
             "multiply_add": rng.choice(("expr", "fma", "mad")),
             "vector_access": rng.choice(("cast", "vload")),
-            "edge_type": rng.choice(("branch", "shiftptr")),
         }
         if rng.random() < 0.5:
             values["vector_width_b"] = width_b
+        if rng.random() < 0.7:
+            values["edge_type"] = rng.choice(("branch", "shiftptr"))
         if breaks_pocl(values, max(width, width_b), precision):
             continue
         vectors = int(values["thread_tile_0"]) // width * int(values["thread_tile_1"])
         parts = 2 if precision.is_complex else 1
         if vectors * int(values["depth_u"]) * parts <= 64:  # PoCL compiles longer bodies for long
-            return Config.of(values)
+            return values
+
+
+def direct_config(rng: random.Random, precision: Precision) -> Config:
+    """Any config of `direct`."""
+    values = _register_tile(rng, precision, (1, 2, 3, 4, 5, 8))
+    return Config.of({**values, "work_group_mapping": rng.choice((1, 2, 7, 8))})
+
+
+def small_config(rng: random.Random, precision: Precision) -> Config:
+    """Any config of `small`."""
+    values = _register_tile(rng, precision, (1, 1, 2, 3, 4))
+    return Config.of(
+        {**values, "local_split_u": rng.choice((1, 2, 4, 16)), "problems": rng.choice((1, 2, 5))}
+    )

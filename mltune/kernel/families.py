@@ -4,8 +4,16 @@ from mltune.kernel.direct import DirectFamily
 from mltune.kernel.kernel import KernelFamily
 from mltune.kernel.mma import MmaFamily
 from mltune.kernel.packed import PackedFamily
+from mltune.kernel.small import SmallFamily
 from mltune.kernel.tiled import TiledFamily
 
 FAMILIES: dict[str, KernelFamily] = {
-    family.name: family for family in (TiledFamily(), DirectFamily(), MmaFamily(), PackedFamily())
+    family.name: family
+    for family in (
+        TiledFamily(),
+        DirectFamily(),
+        SmallFamily(),
+        MmaFamily(),
+        PackedFamily(),
+    )
 }

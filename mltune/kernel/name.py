@@ -32,6 +32,7 @@ ABBREVIATIONS: dict[str, str] = {
     "partial_sum_terms": "PST",
     "prefetch_global_read": "PGR",
     "prefetch_local_read": "PLR",
+    "problems": "NP",
     "swizzle": "SZ",
     "vector_access": "VA",
     "vector_width": "VW",

@@ -21,9 +21,12 @@ class Signature:
 
     Attributes:
         contraction: canonical.
+        number: the expression for the product of the batch, or the place along the indices of C
+            but d0 and d1, that is computed.
     """
 
     contraction: Contraction
+    number: str = "get_group_id(2)"
 
     @property
     def arguments(self) -> str:
@@ -47,7 +50,7 @@ class Signature:
         """Statements: sizes, steps, and where the work-group's C, A and B start."""
         if self.contraction.is_gemm:
             lines = ["const ulong step_a = 1, step_b = 1, step_c = 1;"]
-            lines.append("const size_t batch = get_group_id(2);")
+            lines.append(f"const size_t batch = {self.number};")
             lines += [
                 f"const size_t start_{t} = offset_{t} + batch * batch_stride_{t};" for t in "cab"
             ]
@@ -132,7 +135,7 @@ class Signature:
         lines.append(f"const ulong step_c = {self._stride('c', contraction.d0, '1')};")
         lines.append(f"const ulong ld_c = {self._stride('c', contraction.d1)};")
         lines.append("size_t start_c = offset_c, start_a = offset_a, start_b = offset_b;")
-        lines.append("uint in_grid = get_group_id(2);")
+        lines.append(f"uint in_grid = {self.number};")
         for index in range(contraction.num_indices_c):
             if index in (contraction.d0, contraction.d1):
                 continue

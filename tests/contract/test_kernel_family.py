@@ -19,7 +19,7 @@ from mltune.record import Status
 from mltune.runner import WorkerRunner
 from mltune.space import Config
 from tests.plain_mma import PlainMmaFamily
-from tests.random_configs import direct_config
+from tests.random_configs import direct_config, small_config
 from tests.random_problems import (
     random_contraction,
     random_gemm,
@@ -34,11 +34,12 @@ FAMILIES: dict[str, KernelFamily] = {**SHIPPED, "mma": PlainMmaFamily()}
 PRECISIONS = {
     "tiled": tuple(Precision),
     "direct": tuple(Precision),
+    "small": tuple(Precision),
     "mma": (Precision.HALF, Precision.SINGLE, Precision.DOUBLE),
     "packed": tuple(Precision),
 }
-EXTENT = {"tiled": 300, "direct": 300, "mma": 100, "packed": 300}
-PRODUCTS = {"tiled": 20_000, "direct": 20_000, "mma": 1_000, "packed": 20_000}
+EXTENT = {"tiled": 300, "direct": 300, "small": 100, "mma": 100, "packed": 300}
+PRODUCTS = {"tiled": 20_000, "direct": 20_000, "small": 10_000, "mma": 1_000, "packed": 20_000}
 """What PoCL computes in a moment."""
 _WIDTHS = ("vector_width", "vector_width_b", "global_read_vector_width")
 
@@ -161,6 +162,7 @@ def _packed_config(rng: random.Random, precision: Precision) -> Config:
 RANDOM_CONFIGS = {
     "tiled": _tiled_config,
     "direct": direct_config,
+    "small": small_config,
     "mma": _mma_config,
     "packed": _packed_config,
 }

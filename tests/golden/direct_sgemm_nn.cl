@@ -18,7 +18,6 @@
 #define MT0 64
 #define MT1 32
 #define DU 4
-#define WGM 1
 #define SHIFT 0
 #define VW 8
 #define VWB 4
@@ -28,6 +27,8 @@
 #define WRITE_C(v, p) (*(__global float8 *)(p) = (v))
 #define FIRST_I(x) (my_i + (x) * (WG0 * VW))
 #define FIRST_J(y) (my_j + (y) * (WG1 * VWB))
+#define WGM 1
+#define LSU 1
 #define A_FREE_IS_CONTIGUOUS 1
 #define A_WIDTH 8
 #define A_ALIGNED 1
@@ -61,10 +62,10 @@
 #define A_PLACE(n, v) ((at_i[(n) / VW] + (n) % VW) * ld_a + (v) * A_WIDTH)
 #define A_ELEMENT(l, r) ELEMENT(part_a[r][(l) / A_WIDTH], (l) % A_WIDTH)
 #endif
-#define READ_PART_A()                                                                         \
+#define READ_PART_A(l)                                                                        \
     _Pragma("unroll") for (int n = 0; n < A_LINES; ++n)                                       \
         _Pragma("unroll") for (int v = 0; v < A_RUN; ++v)                                     \
-            part_a[n][v] = A_CONJUGATE(A_READ(next_a + A_PLACE(n, v)))
+            part_a[n][v] = A_CONJUGATE(A_READ(next_a + (l) * term_a + A_PLACE(n, v)))
 
 /*
  * ---- B: from global memory to registers ----
@@ -83,18 +84,18 @@
 #define B_PLACE(n, v) ((at_j[(n) / VWB] + (n) % VWB) * ld_b + (v) * B_WIDTH)
 #define B_ELEMENT(l, r) ELEMENT(part_b[r][(l) / B_WIDTH], (l) % B_WIDTH)
 #endif
-#define READ_PART_B()                                                                         \
+#define READ_PART_B(l)                                                                        \
     _Pragma("unroll") for (int n = 0; n < B_LINES; ++n)                                       \
         _Pragma("unroll") for (int v = 0; v < B_RUN; ++v)                                     \
-            part_b[n][v] = B_CONJUGATE(B_READ(next_b + B_PLACE(n, v)))
+            part_b[n][v] = B_CONJUGATE(B_READ(next_b + (l) * term_b + B_PLACE(n, v)))
 
 /*
- * ---- The kernel: C = alpha * A * B + beta * C without local memory ----
+ * ---- The kernel: C = alpha * A * B + beta * C, from global memory to registers ----
  *
  * Index i runs along C's shortest stride (down a column of a column-major matrix), j along the
  * other tiled one, and l is summed. Each work-item keeps TT0 x TT1 sums of C in registers and
  * reads its rows of A and columns of B itself, DU terms at a time; what neighbours share comes
- * from the caches. There is no barrier: every work-item goes its own way.
+ * from the caches.
  *
  * A work-item's TT0 rows are vectors of VW that lie WG0 vectors apart, its TT1 columns groups of
  * VWB that lie WG1 groups apart, so that neighbouring work-items read neighbouring vectors.
@@ -104,7 +105,7 @@
  * the rim of C is moved back to end there, so that it can be read; what it then computes a second
  * time is not written. Sizes are below 2^31; addresses have 64 bits.
  */
-__kernel __attribute__((reqd_work_group_size(WG0, WG1, 1)))
+__kernel __attribute__((reqd_work_group_size(8, 8, 1)))
 void KERNEL_NAME(__global STORED *restrict c,
         const __global STORED *restrict a, const __global STORED *restrict b,
         const FACTOR alpha_argument, const FACTOR beta_argument,
@@ -124,14 +125,16 @@ void KERNEL_NAME(__global STORED *restrict c,
     const uint in_strip = group - strip * groups_0 * WGM;
     const uint my_i = in_strip / strip_width * MT0 + get_local_id(0) * VW;
     const uint my_j = (strip * WGM + in_strip % strip_width) * MT1 + get_local_id(1) * VWB;
+    const uint slice = 0;
 
     const ulong step_a = 1, step_b = 1, step_c = 1;
     const size_t batch = get_group_id(2);
     const size_t start_c = offset_c + batch * batch_stride_c;
     const size_t start_a = offset_a + batch * batch_stride_a;
     const size_t start_b = offset_b + batch * batch_stride_b;
-    if (my_i >= size_i || my_j >= size_j)
-        return;
+    const bool is_mine = my_i < size_i && my_j < size_j;
+    if (!is_mine)
+        return; /* there is no barrier, so that every work-item goes its own way */
 
     const ulong row_a = A_FREE_IS_CONTIGUOUS ? step_a : ld_a;
     const ulong term_a = A_FREE_IS_CONTIGUOUS ? ld_a : step_a;
@@ -173,31 +176,32 @@ void KERNEL_NAME(__global STORED *restrict c,
             sum[y][x] = (VECTOR)(0);
 
     /* As in BLAS, A and B are not read if alpha is zero. */
-    const uint terms = IS_ZERO(alpha) ? 0 : size_l;
+    const uint terms = IS_ZERO(alpha) || !is_mine ? 0 : size_l;
     {
         const __global STORED *next_a = a, *next_b = b;
-        uint left = terms;
-        if (vectors_a && vectors_b)
-            for (; left >= DU; left -= DU) {
-                READ_PART_A();
-                READ_PART_B();
+        uint done = 0;
+        if (vectors_a && vectors_b) {
+            done = terms - terms % DU;
+            for (uint l = slice * DU; l < done; l += LSU * DU) {
+                READ_PART_A(l);
+                READ_PART_B(l);
 #pragma unroll
-                for (int l = 0; l < DU; ++l) {
+                for (int step = 0; step < DU; ++step) {
                     VECTOR rows[TT0 / VW];
 #pragma unroll
                     for (int x = 0; x < TT0 / VW; ++x)
-                        rows[x] = ROWS(l, x);
+                        rows[x] = ROWS(step, x);
 #pragma unroll
                     for (int y = 0; y < TT1; ++y)
 #pragma unroll
                         for (int x = 0; x < TT0 / VW; ++x)
-                            sum[y][x] = MULTIPLY_ADD_ELEMENT(rows[x], B_ELEMENT(l, y), sum[y][x]);
+                            sum[y][x] =
+                                MULTIPLY_ADD_ELEMENT(rows[x], B_ELEMENT(step, y), sum[y][x]);
                 }
-                next_a += DU * term_a;
-                next_b += DU * term_b;
             }
+        }
         /* What lies outside counts as zero and is not read. */
-        for (; left > 0; --left) {
+        for (uint l = done + slice; l < terms; l += LSU) {
             VECTOR rows[TT0 / VW];
 #pragma unroll
             for (int x = 0; x < TT0 / VW; ++x) {
@@ -206,20 +210,18 @@ void KERNEL_NAME(__global STORED *restrict c,
                 for (uint e = 0; e < VW; ++e)
                     if (at_i[x] + e < size_i)
                         ELEMENT(rows[x], e) =
-                            A_CONJUGATE_ONE(READ_ONE(next_a + (at_i[x] + e) * row_a));
+                            A_CONJUGATE_ONE(READ_ONE(next_a + (at_i[x] + e) * row_a + l * term_a));
             }
 #pragma unroll
             for (int y = 0; y < TT1; ++y) {
                 const uint j = at_j[y / VWB] + y % VWB;
                 TYPE element = (TYPE)(0);
                 if (j < size_j)
-                    element = B_CONJUGATE_ONE(READ_ONE(next_b + j * column_b));
+                    element = B_CONJUGATE_ONE(READ_ONE(next_b + j * column_b + l * term_b));
 #pragma unroll
                 for (int x = 0; x < TT0 / VW; ++x)
                     sum[y][x] = MULTIPLY_ADD_ELEMENT(rows[x], element, sum[y][x]);
             }
-            next_a += term_a;
-            next_b += term_b;
         }
     }
 

@@ -15,7 +15,7 @@
 #define ${X}_PLACE(n, v) ((at_${i}[(n) / ${VW}] + (n) % ${VW}) * ld_$x + (v) * ${X}_WIDTH)
 #define ${X}_ELEMENT(l, r) ELEMENT(part_$x[r][(l) / ${X}_WIDTH], (l) % ${X}_WIDTH)
 #endif
-#define READ_PART_${X}()                                                                         \
+#define READ_PART_${X}(l)                                                                        \
     _Pragma("unroll") for (int n = 0; n < ${X}_LINES; ++n)                                       \
         _Pragma("unroll") for (int v = 0; v < ${X}_RUN; ++v)                                     \
-            part_$x[n][v] = ${X}_CONJUGATE(${X}_READ(next_$x + ${X}_PLACE(n, v)))
+            part_$x[n][v] = ${X}_CONJUGATE(${X}_READ(next_$x + (l) * term_$x + ${X}_PLACE(n, v)))

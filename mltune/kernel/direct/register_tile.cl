@@ -1,10 +1,10 @@
 /*
- * ---- The kernel: C = alpha * A * B + beta * C without local memory ----
+ * ---- The kernel: C = alpha * A * B + beta * C, from global memory to registers ----
  *
  * Index i runs along C's shortest stride (down a column of a column-major matrix), j along the
  * other tiled one, and l is summed. Each work-item keeps TT0 x TT1 sums of C in registers and
  * reads its rows of A and columns of B itself, DU terms at a time; what neighbours share comes
- * from the caches. There is no barrier: every work-item goes its own way.
+ * from the caches.
  *
  * A work-item's TT0 rows are vectors of VW that lie WG0 vectors apart, its TT1 columns groups of
  * VWB that lie WG1 groups apart, so that neighbouring work-items read neighbouring vectors.
@@ -14,7 +14,7 @@
  * the rim of C is moved back to end there, so that it can be read; what it then computes a second
  * time is not written. Sizes are below 2^31; addresses have 64 bits.
  */
-__kernel __attribute__((reqd_work_group_size(WG0, WG1, 1)))
+__kernel __attribute__((reqd_work_group_size(${group})))
 void KERNEL_NAME(__global STORED *restrict c,
         const __global STORED *restrict a, const __global STORED *restrict b,
         const FACTOR alpha_argument, const FACTOR beta_argument,
@@ -22,19 +22,10 @@ void KERNEL_NAME(__global STORED *restrict c,
 {
     const TYPE alpha = FACTOR_VALUE(alpha_argument), beta = FACTOR_VALUE(beta_argument);
 
-    /* Work-groups walk over C in strips of WGM columns of tiles: those that run at the same time
-       then share more of A and B in the cache. */
-    const uint groups_0 = get_num_groups(0), groups_1 = get_num_groups(1);
-    const uint group = get_group_id(1) * groups_0 + get_group_id(0);
-    const uint strip = group / (groups_0 * WGM);
-    const uint strip_width = min((uint)WGM, groups_1 - strip * WGM);
-    const uint in_strip = group - strip * groups_0 * WGM;
-    const uint my_i = in_strip / strip_width * MT0 + get_local_id(0) * VW;
-    const uint my_j = (strip * WGM + in_strip % strip_width) * MT1 + get_local_id(1) * VWB;
+${place}
 
 ${position}
-    if (my_i >= size_i || my_j >= size_j)
-        return;
+    const bool is_mine = ${exists}my_i < size_i && my_j < size_j;${leave}
 
     const ulong row_a = A_FREE_IS_CONTIGUOUS ? step_a : ld_a;
     const ulong term_a = A_FREE_IS_CONTIGUOUS ? ld_a : step_a;
@@ -76,30 +67,31 @@ ${position}
             sum[y][x] = (VECTOR)(0);
 
     /* As in BLAS, A and B are not read if alpha is zero. */
-    const uint terms = IS_ZERO(alpha) ? 0 : size_l;
+    const uint terms = IS_ZERO(alpha) || !is_mine ? 0 : size_l;
 ${outer_loop}
-        uint left = terms;
-        if (vectors_a && vectors_b)
-            for (; left >= DU; left -= DU) {
-                READ_PART_A();
-                READ_PART_B();
+        uint done = 0;
+        if (vectors_a && vectors_b) {
+            done = terms - terms % DU;
+            for (uint l = slice * DU; l < done; l += LSU * DU) {
+                READ_PART_A(l);
+                READ_PART_B(l);
 #pragma unroll
-                for (int l = 0; l < DU; ++l) {
+                for (int step = 0; step < DU; ++step) {
                     VECTOR rows[TT0 / VW];
 #pragma unroll
                     for (int x = 0; x < TT0 / VW; ++x)
-                        rows[x] = ROWS(l, x);
+                        rows[x] = ROWS(step, x);
 #pragma unroll
                     for (int y = 0; y < TT1; ++y)
 #pragma unroll
                         for (int x = 0; x < TT0 / VW; ++x)
-                            sum[y][x] = MULTIPLY_ADD_ELEMENT(rows[x], B_ELEMENT(l, y), sum[y][x]);
+                            sum[y][x] =
+                                MULTIPLY_ADD_ELEMENT(rows[x], B_ELEMENT(step, y), sum[y][x]);
                 }
-                next_a += DU * term_a;
-                next_b += DU * term_b;
             }
+        }
         /* What lies outside counts as zero and is not read. */
-        for (; left > 0; --left) {
+        for (uint l = done + slice; l < terms; l += LSU) {
             VECTOR rows[TT0 / VW];
 #pragma unroll
             for (int x = 0; x < TT0 / VW; ++x) {
@@ -108,23 +100,21 @@ ${outer_loop}
                 for (uint e = 0; e < VW; ++e)
                     if (at_i[x] + e < size_i)
                         ELEMENT(rows[x], e) =
-                            A_CONJUGATE_ONE(READ_ONE(next_a + (at_i[x] + e) * row_a));
+                            A_CONJUGATE_ONE(READ_ONE(next_a + (at_i[x] + e) * row_a + l * term_a));
             }
 #pragma unroll
             for (int y = 0; y < TT1; ++y) {
                 const uint j = at_j[y / VWB] + y % VWB;
                 TYPE element = (TYPE)(0);
                 if (j < size_j)
-                    element = B_CONJUGATE_ONE(READ_ONE(next_b + j * column_b));
+                    element = B_CONJUGATE_ONE(READ_ONE(next_b + j * column_b + l * term_b));
 #pragma unroll
                 for (int x = 0; x < TT0 / VW; ++x)
                     sum[y][x] = MULTIPLY_ADD_ELEMENT(rows[x], element, sum[y][x]);
             }
-            next_a += term_a;
-            next_b += term_b;
         }
     }
-
+${reduction}
     /* C is read only if beta is not zero: until then it may hold anything, NaN included. */
     c += start_c;
 #pragma unroll

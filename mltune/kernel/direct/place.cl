@@ -1,0 +1,10 @@
+    /* Work-groups walk over C in strips of WGM columns of tiles: those that run at the same time
+       then share more of A and B in the cache. */
+    const uint groups_0 = get_num_groups(0), groups_1 = get_num_groups(1);
+    const uint group = get_group_id(1) * groups_0 + get_group_id(0);
+    const uint strip = group / (groups_0 * WGM);
+    const uint strip_width = min((uint)WGM, groups_1 - strip * WGM);
+    const uint in_strip = group - strip * groups_0 * WGM;
+    const uint my_i = in_strip / strip_width * MT0 + get_local_id(0) * VW;
+    const uint my_j = (strip * WGM + in_strip % strip_width) * MT1 + get_local_id(1) * VWB;
+    const uint slice = 0;

@@ -1,0 +1,204 @@
+"""Writes kernels whose work-items read their operands themselves: `direct` and `small`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from mltune.kernel.arithmetic import (
+    MULTIPLY_ADD,
+    VECTOR_WIDTHS,
+    Arithmetic,
+    edge_unroll,
+    largest_width,
+)
+from mltune.kernel.kernel import Kernel
+from mltune.kernel.name import kernel_name
+from mltune.kernel.rules import Numbers, Rules, Settings, Words
+from mltune.kernel.signature import Signature
+from mltune.kernel.template import defines, fill
+from mltune.problem import Contraction
+from mltune.space.config import Config
+
+_FOLDER = Path(__file__).parent
+
+Definition = tuple[str, int | str]
+
+_LEAVE = """
+    if (!is_mine)
+        return; /* there is no barrier, so that every work-item goes its own way */"""
+RULES: Rules = {
+    "work_group_0": Numbers(),
+    "work_group_1": Numbers(),
+    "thread_tile_0": Numbers(),
+    "thread_tile_1": Numbers(),
+    "depth_u": Numbers(),
+    "vector_width": Numbers(choices=VECTOR_WIDTHS),
+    "multiply_add": Words(tuple(MULTIPLY_ADD)),
+    "vector_access": Words(("cast", "vload")),
+    "edge_type": Words(("branch", "shiftptr"), default="branch"),
+    # 0, or leaving it out, stands for what follows from the others.
+    "vector_width_b": Numbers(choices=(0, *VECTOR_WIDTHS), default=0),
+    "max_registers": Numbers(lowest=0, default=0),
+}
+"""The parameters that both families have."""
+
+
+def read_settings(family: str, own: Rules, config: Config) -> Settings:
+    """Check a config, also one parameter against another.
+
+    Args:
+        family: its name.
+        own: the parameters that only this family has.
+        config: what is checked.
+
+    Raises:
+        UsageError: when a value is refused.
+    """
+    settings = Settings.read(family, {**RULES, **own}, config)
+    tile = settings.pair("thread_tile")
+    width, width_b = settings.number("vector_width"), settings.number("vector_width_b")
+    settings.require(
+        tile[0] % width == 0, "thread_tile_0", f"a multiple of vector_width ({width})"
+    )
+    settings.require(
+        width_b == 0 or tile[1] % width_b == 0, "vector_width_b", f"a divisor of {tile[1]}"
+    )
+    return settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """How a family shares the work out.
+
+    Attributes:
+        definitions: the macros that only this family has, LSU among them.
+        work_group: work-items of a work-group along the three dimensions.
+        place: the statements that find a work-item's part of C, as `my_i`, `my_j` and `slice`.
+        number: the expression for a work-item's product of the batch.
+        exists: the condition on that product, followed by `&&`; empty where there is none.
+        reduction: the statements that add up what the slices have; empty where there is one.
+    """
+
+    definitions: tuple[Definition, ...]
+    work_group: tuple[int, int, int]
+    place: str
+    number: str = "get_group_id(2)"
+    exists: str = ""
+    reduction: str = ""
+
+
+def write(contraction: Contraction, settings: Settings, config: Config, work: Work) -> Kernel:
+    """Write the kernel of one config for a canonical contraction."""
+    arithmetic = Arithmetic(contraction.precision)
+    signature = Signature(contraction, work.number)
+    name = kernel_name(contraction, config)
+    group, tile = settings.pair("work_group"), settings.pair("thread_tile")
+    registers = settings.number("max_registers")
+    limit = (f"-cl-nv-maxrregcount={registers}",) if registers else ()
+    definitions = (
+        ("KERNEL_NAME", name),
+        *_definitions(settings, arithmetic),
+        *work.definitions,
+        *_operand("A", settings, arithmetic, signature),
+        *_operand("B", settings, arithmetic, signature),
+        ("ROWS(l, x)", _rows(settings, arithmetic, signature)),
+    )
+    return Kernel(
+        name=name,
+        family=settings.family,
+        contraction=contraction,
+        config=config,
+        source="\n".join(
+            (
+                f"{arithmetic.pragmas}/* {name} */",
+                defines(definitions),
+                fill(_FOLDER / "operand.cl", X="A", x="a", i="i", TT="TT0", VW="VW"),
+                fill(_FOLDER / "operand.cl", X="B", x="b", i="j", TT="TT1", VW="VWB"),
+                fill(
+                    _FOLDER / "register_tile.cl",
+                    group=", ".join(map(str, work.work_group)),
+                    arguments=signature.arguments,
+                    place=work.place.rstrip("\n"),
+                    position=signature.position,
+                    exists=work.exists,
+                    leave="" if work.reduction else _LEAVE,
+                    outer_loop=signature.outer_loop,
+                    places_a=signature.places("a"),
+                    places_b=signature.places("b"),
+                    places_c=signature.places("c"),
+                    reduction=work.reduction,
+                ),
+            )
+        ),
+        build_options=("-cl-std=CL1.2", *limit),
+        work_group=work.work_group,
+        macro_tile=(group[0] * tile[0], group[1] * tile[1]),
+    )
+
+
+def _definitions(settings: Settings, arithmetic: Arithmetic) -> tuple[Definition, ...]:
+    """The macros that do not belong to one operand, in the order of their dependence."""
+    group, tile = settings.pair("work_group"), settings.pair("thread_tile")
+    width, width_b = _widths(settings, arithmetic)
+    access = settings.word("vector_access")
+    return (
+        *arithmetic.definitions(settings.word("multiply_add"), width),
+        ("WG0", group[0]),
+        ("WG1", group[1]),
+        ("TT0", tile[0]),
+        ("TT1", tile[1]),
+        ("MT0", group[0] * tile[0]),
+        ("MT1", group[1] * tile[1]),
+        ("DU", settings.number("depth_u")),
+        ("SHIFT", int(settings.word("edge_type") == "shiftptr")),
+        ("VW", width),
+        ("VWB", width_b),
+        ("EDGE_UNROLL", edge_unroll(width)),
+        ("C_ALIGNED", int(access == "cast")),
+        ("READ_C(p)", arithmetic.read(width, access)),
+        ("WRITE_C(v, p)", arithmetic.write(width, access)),
+        ("FIRST_I(x)", "(my_i + (x) * (WG0 * VW))"),
+        ("FIRST_J(y)", "(my_j + (y) * (WG1 * VWB))"),
+    )
+
+
+def _operand(
+    operand: str, settings: Settings, arithmetic: Arithmetic, signature: Signature
+) -> tuple[Definition, ...]:
+    """The macros about how A or B gets into registers."""
+    free = signature.free_is_contiguous(operand.lower())
+    width = _widths(settings, arithmetic)["AB".index(operand)]
+    if not free:
+        width = largest_width(width, settings.number("depth_u"))
+    access = settings.word("vector_access")
+    conjugates = getattr(signature.contraction, f"conjugate_{operand.lower()}")
+    return (
+        (f"{operand}_FREE_IS_CONTIGUOUS", int(free)),
+        (f"{operand}_WIDTH", width),
+        (f"{operand}_ALIGNED", int(access == "cast")),
+        (f"{operand}_VECTOR", arithmetic.vector(width)),
+        (f"{operand}_READ(p)", arithmetic.read(width, access)),
+        (f"{operand}_CONJUGATE(v)", arithmetic.conjugate(width, conjugates)),
+        (f"{operand}_CONJUGATE_ONE(v)", arithmetic.conjugate(1, conjugates)),
+    )
+
+
+def _rows(settings: Settings, arithmetic: Arithmetic, signature: Signature) -> str:
+    """The expression for vector x of this work-item's rows of A, for term l of a step."""
+    if signature.free_is_contiguous("a"):
+        return "part_a[l][x]"
+    width = _widths(settings, arithmetic)[0]
+    elements = ", ".join(f"A_ELEMENT(l, (x) * VW + {e})" for e in range(width))
+    return f"((VECTOR)({elements}))"
+
+
+def _widths(settings: Settings, arithmetic: Arithmetic) -> tuple[int, int]:
+    """Elements in a vector of rows, and in a group of columns."""
+    tile, width = settings.pair("thread_tile"), settings.number("vector_width")
+    limits = (width, settings.number("vector_width_b") or width)
+    rows, columns = (
+        largest_width(min(limit, arithmetic.widest), extent)
+        for limit, extent in zip(limits, tile, strict=True)
+    )
+    return rows, columns

@@ -1,0 +1,51 @@
+"""The family `small`: many products of a batch, or one long sum, in a work-group."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from mltune.kernel.direct.register_tile import Work, read_settings, write
+from mltune.kernel.kernel import Kernel
+from mltune.kernel.rules import Numbers, Rules
+from mltune.kernel.template import fill
+from mltune.problem import Contraction
+from mltune.space.config import Config
+
+_FOLDER = Path(__file__).parent
+_RULES: Rules = {
+    "local_split_u": Numbers(choices=tuple(2**power for power in range(11))),
+    "problems": Numbers(),
+}
+
+
+class SmallFamily:
+    """Matrices so small that the work-items of a work-group share their sums, or many of them.
+
+    Writes all precisions and any contraction; half is stored as such and computed in single.
+    """
+
+    @property
+    def name(self) -> str:
+        """The family's name in spaces and records."""
+        return "small"
+
+    def generate(self, contraction: Contraction, config: Config) -> Kernel:
+        """Write the kernel of one config; see `KernelFamily.generate`."""
+        settings = read_settings(self.name, _RULES, config)
+        split, problems = settings.number("local_split_u"), settings.number("problems")
+        plane = math.prod(settings.pair("work_group"))
+        work = Work(
+            definitions=(
+                ("LSU", split),
+                ("PROBLEMS", problems),
+                ("PLANE", plane),
+            ),
+            # In one dimension: devices allow few work-items along the third.
+            work_group=(plane * split * problems, 1, 1),
+            place=fill(_FOLDER / "place.cl"),
+            number="problem",
+            exists="problem < problems && ",
+            reduction=fill(_FOLDER / "reduction.cl") if split > 1 else "",
+        )
+        return write(contraction.canonical(), settings, config, work)

@@ -1,0 +1,8 @@
+    /* A work-group takes PROBLEMS products of a batch, all at this place of C. The grid has a
+       group for every product: those beyond the last have nothing to do. */
+    const size_t problems = get_num_groups(2);
+    const uint item = get_local_id(0), in_plane = item % PLANE;
+    const uint slice = item / PLANE % LSU, in_group = item / (PLANE * LSU);
+    const size_t problem = get_group_id(2) * PROBLEMS + in_group;
+    const uint my_i = get_group_id(0) * MT0 + in_plane % WG0 * VW;
+    const uint my_j = get_group_id(1) * MT1 + in_plane / WG0 * VWB;
