@@ -22,7 +22,7 @@ def calibration(points: Sequence[tuple[float, float]]) -> Markup:
         x=Axis.around("measured (log)", both, log=True, write=seconds),
         y=Axis.around("predicted (log)", both, log=True, write=seconds),
         height=400,
-        left=72,
+        left=74,
     )
     shown = points[:: math.ceil(len(points) / MOST_DOTS)]
     return plot.draw(
@@ -41,7 +41,7 @@ def portfolio_curve(curve: Sequence[tuple[int, float]]) -> Markup:
             at=counts[:: math.ceil(len(counts) / 10)], write=lambda value: f"{value:.0f}",
         ),
         y=Axis.around("time lost to the best known", [loss for _, loss in curve], write=percent),
-        left=72,
+        left=74,
     )  # fmt: skip
     points = [(float(count), loss) for count, loss in curve]
     return plot.draw("Kernels against loss", plot.line(points, "strong"), plot.dots(points, "big"))

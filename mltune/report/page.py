@@ -110,7 +110,7 @@ def _headline(content: Content) -> Markup:
         (str(len(info.cross_problems)), "sizes"),
         (str(len(trials)), f"trials of {info.budget} asked for"),
         (str(failed), "trials failed"),
-        (str(len(content.measurements)), "measurements"),
+        (f"{len(content.measurements):,}", "measurements"),
     )
     return tag(
         "header",
@@ -232,7 +232,7 @@ def _model(content: Content) -> Markup:
         return _section("model", title, _note("This needs at least two sizes."))
     thinned = math.ceil(len(model.calibration) / MOST_DOTS)
     caption = (
-        f"{len(model.calibration)} times, each predicted by a model trained without its size"
+        f"{len(model.calibration):,} times, each predicted by a model trained without its size"
         + (f"; every {thinned}th is drawn" if thinned > 1 else "")
         + f". RMSE of log seconds {number(model.rmse_log)}. The config predicted fastest reaches "
         f"{percent(model.top_1)} of the best known speed (geometric mean over the sizes)."
@@ -279,7 +279,6 @@ def _selection(selection: Selection | str) -> Markup:
                 "A dot is a size, judged by a fit that did not see it; an orange bar is the "
                 "geometric mean.",
                 regret_strips(selection),
-                _regret_table(selection),
             )
         )
     else:
@@ -304,7 +303,8 @@ def _selection(selection: Selection | str) -> Markup:
             draw_tree(selector.tree),
             legend,
         )
-    return _section("selection", title, tag("div", *figures, class_="pair"), chooses)
+    losses = _regret_table(selection) if selection.losses else ""
+    return _section("selection", title, tag("div", *figures, class_="pair"), losses, chooses)
 
 
 def _regret_table(selection: Selection) -> Markup:
@@ -321,8 +321,8 @@ def _effort(content: Content) -> Markup:
     failed = ", ".join(f"{count} {status}" for status, count in effort.failures)
     words = (
         f"{effort.trials} trials ({f'failed: {failed}' if failed else 'none failed'}); the "
-        f"builders were busy for {seconds(effort.build_seconds)}; {effort.timed} times a config "
-        f"was timed on a size."
+        f"builders were busy for {seconds(effort.build_seconds)}; a config was timed on a "
+        f"size {effort.timed:,} times."
     )
     return _section("effort", "Where the budget went", _note(words), effort_table(effort))
 
@@ -335,7 +335,7 @@ def _failures(measurements: Sequence[Measurement]) -> Markup:
 
 def _measurements(count: int) -> Markup:
     head = (tag("th", tag("button", name, type="button"), scope="col") for name in _COLUMNS)
-    left_out = f"The first {MOST_ROWS} of {count}; the rest is in the run folder."
+    left_out = f"The first {MOST_ROWS:,} of {count:,}; the rest is in the run folder."
     return _section(
         "measurements",
         "All measurements",

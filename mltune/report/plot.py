@@ -11,7 +11,10 @@ from mltune.report.markup import Markup, join, tag
 WIDTH = 440
 """Units of a picture's width: a phone shows them nearly one to one, so that text stays legible."""
 
-LEFT, RIGHT, TOP, BOTTOM = 64, 12, 12, 44
+LEFT, RIGHT, TOP, BOTTOM = 70, 12, 12, 44
+
+_CHARACTER = 7.5
+"""Units of a digit's width, amply."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,24 +54,27 @@ class Plot:
         """
         floor, end = self.height - BOTTOM, self.width - RIGHT
         grid = []
+        taken = 0.0
         for tick in self.x.ticks():
-            place = self.px(tick)
-            grid += [
-                tag("line", x1=place, x2=place, y1=TOP, y2=floor, class_="grid"),
-                text(place, floor + 17, self.x.write(tick), anchor="middle"),
-            ]
+            place, words = self.px(tick), self.x.write(tick)
+            grid.append(tag("line", x1=place, x2=place, y1=TOP, y2=floor, class_="grid"))
+            half = len(words) * _CHARACTER / 2
+            middle = min(place, self.width - half)
+            if middle - half >= taken:  # else it would stand on its neighbour
+                grid.append(text(middle, floor + 17, words, anchor="middle"))
+                taken = middle + half
         for tick in self.y.ticks():
             place = self.py(tick)
             grid += [
                 tag("line", x1=self.left, x2=end, y1=place, y2=place, class_="grid"),
                 text(self.left - 6, place + 4, self.y.write(tick), anchor="end"),
             ]
-        middle = (TOP + floor) / 2
+        centre = (TOP + floor) / 2
         labels = [
             text((self.left + end) / 2, self.height - 6, self.x.label, anchor="middle"),
             tag(
-                "text", self.y.label, x=13, y=middle, text_anchor="middle",
-                transform=f"rotate(-90 13 {middle:.0f})",
+                "text", self.y.label, x=13, y=centre, text_anchor="middle",
+                transform=f"rotate(-90 13 {centre:.0f})",
             ),
         ]  # fmt: skip
         frame = tag("line", x1=self.left, x2=end, y1=floor, y2=floor, class_="axis")

@@ -37,7 +37,7 @@
       });
       return line;
     }));
-    count.textContent = `${found.length} of ${rows.length}`;
+    count.textContent = `${found.length.toLocaleString("en")} of ${rows.length.toLocaleString("en")}`;
     more.hidden = found.length <= limit;
     heads.forEach((head, place) => {
       if (place === column) head.setAttribute("aria-sort", down ? "descending" : "ascending");

@@ -19,6 +19,9 @@ Paint = Callable[[Measurement], tuple[str | None, str | None, str]]
 _SCALE = ("#440154", "#3b528b", "#21918c", "#5ec962", "#fde725")
 """Viridis: its order is seen in grey and by the colour-blind."""
 
+_LEAST_SIDE = 5.0
+"""Units of a mark's side: smaller ones have no colour; where sizes are many, marks overlap."""
+
 
 def best_so_far(trials: Sequence[TrialPoint]) -> Markup:
     """Every trial's speed, and the best up to it; failures stand on the floor."""
@@ -50,7 +53,7 @@ def size_map(best: Sequence[Measurement], title: str, paint: Paint) -> Markup:
         places[row.problem.n, row.problem.m].append(row)
     columns, rows = ({place[axis] for place in places} for axis in (0, 1))
     plot = Plot(x=_extent_axis("N", columns), y=_extent_axis("M", rows), height=400)
-    side = min(22.0, max(2.0, (WIDTH - LEFT - RIGHT) / max(len(columns), len(rows))))
+    side = min(22.0, max(_LEAST_SIDE, (WIDTH - LEFT - RIGHT) / max(len(columns), len(rows))))
     marks = []
     for (n, m), here in places.items():
         here.sort(key=lambda row: row.problem.k)

@@ -75,7 +75,7 @@ def test_the_page_as_it_is_runs_its_script_without_complaint(
     said = browse(shipped_page, tmp_path, 1280)
 
     count = len(shipped[1])
-    assert f"{count} of {count}" in said.stdout
+    assert f"{count:,} of {count:,}" in said.stdout
     assert "CONSOLE" not in said.stderr
 
 
