@@ -19,46 +19,88 @@ from mltune.space.space import Space
 from mltune.workflow.recorded import Recorded
 
 CANDIDATES_NAME = "candidates.json"
-_SCHEMA = 1
+_SCHEMA = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidates:
-    """What `mltune predict` chooses from.
+class FamilyCandidates:
+    """What `mltune predict` chooses from in one kernel family.
 
     Attributes:
         configs: measured, and right on every size they were measured on.
         space_text: of the space's file that they come from.
     """
 
-    contraction: Contraction
     family: str
     configs: tuple[Config, ...]
     space: str
     space_text: str
 
-    @classmethod
-    def of(cls, recorded: Recorded) -> Candidates:
-        """Collect the configs of recorded runs that never failed."""
-        failed = {m.config for m in recorded.measurements if m.status is not Status.OK}
-        configs = dict.fromkeys(m.config for m in recorded.measurements if m.config not in failed)
-        info = recorded.infos[-1]
-        return cls(
-            contraction=recorded.contraction,
-            family=info.family,
-            configs=tuple(configs),
-            space=info.space,
-            space_text=info.space_text,
-        )
-
-    def bound_space(self, device: DeviceInfo) -> Space:
+    def bound_space(self, device: DeviceInfo, contraction: Contraction) -> Space:
         """Return the space on a device, for configs that nobody measured.
 
         Raises:
             UsageError: when its text is wrong, or it is empty on this device.
         """
-        names = outside_names(device, self.contraction.precision)
+        names = outside_names(device, contraction.precision)
         return parse_space(self.space_text, self.space).bind(names)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `from_json` reads."""
+        return {
+            "family": self.family,
+            "space": self.space,
+            "space_text": self.space_text,
+            "configs": [config.to_json() for config in self.configs],
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> FamilyCandidates:
+        """Read what `to_json` gave."""
+        return cls(
+            family=str(data["family"]),
+            configs=tuple(Config.from_json(config) for config in data["configs"]),
+            space=str(data["space"]),
+            space_text=str(data["space_text"]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """What `mltune predict` chooses from: configs of one or more kernel families."""
+
+    contraction: Contraction
+    families: tuple[FamilyCandidates, ...]
+
+    @property
+    def family_of(self) -> dict[Config, str]:
+        """The name of every config's family; no config belongs to two."""
+        return {config: each.family for each in self.families for config in each.configs}
+
+    @classmethod
+    def of(cls, recorded: Recorded) -> Candidates:
+        """Collect the configs of recorded runs that never failed.
+
+        The space of a family is that of the last run that searched it.
+        """
+        failed = {m.config for m in recorded.measurements if m.status is not Status.OK}
+        configs: dict[str, dict[Config, None]] = {}
+        for m in recorded.measurements:
+            if m.config not in failed:
+                configs.setdefault(m.family, {})[m.config] = None
+        latest = {info.family: info for info in recorded.infos}
+        return cls(
+            contraction=recorded.contraction,
+            families=tuple(
+                FamilyCandidates(
+                    family=name,
+                    configs=tuple(configs.get(name, ())),
+                    space=info.space,
+                    space_text=info.space_text,
+                )
+                for name, info in latest.items()
+            ),
+        )
 
     def write(self, folder: Path) -> None:
         """Write the file that `read` reads.
@@ -69,10 +111,7 @@ class Candidates:
         document = {
             "schema": _SCHEMA,
             "contraction": self.contraction.name,
-            "family": self.family,
-            "space": self.space,
-            "space_text": self.space_text,
-            "configs": [config.to_json() for config in self.configs],
+            "families": [each.to_json() for each in self.families],
         }
         text = json.dumps(document, indent=1) + "\n"
         write_atomically(folder / CANDIDATES_NAME, text.encode())
@@ -96,10 +135,7 @@ class Candidates:
                 raise UsageError(f"schema must be {_SCHEMA}, got {data['schema']!r}")
             return cls(
                 contraction=Contraction.from_name(data["contraction"]),
-                family=str(data["family"]),
-                configs=tuple(Config.from_json(config) for config in data["configs"]),
-                space=str(data["space"]),
-                space_text=str(data["space_text"]),
+                families=tuple(FamilyCandidates.from_json(each) for each in data["families"]),
             )
         except UsageError as error:
             raise UsageError(f"{path}: {error}") from error

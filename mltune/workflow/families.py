@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from mltune.errors import UsageError
-from mltune.kernel import KernelFamily
+from mltune.kernel import Kernel, KernelFamily
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.handwritten import FamilyBeside, HandwrittenFamily
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.kernel.handwritten.read import read_kept
+from mltune.problem import Contraction
+from mltune.space import Config
 
 
 def family_named(name: str, where: str, kernels: str = "") -> KernelFamily:
@@ -30,3 +35,23 @@ def family_named(name: str, where: str, kernels: str = "") -> KernelFamily:
         known = ", ".join((*FAMILIES, HANDWRITTEN))
         raise UsageError(f"{where}: unknown kernel family '{name}' (known: {known})")
     return FAMILIES[name] if written is None else FamilyBeside(FAMILIES[name], written)
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyOfConfig:
+    """The families of several configs, as one; a `KernelFamily`.
+
+    Attributes:
+        families: by config; no other config can be written.
+    """
+
+    families: Mapping[Config, KernelFamily]
+
+    @property
+    def name(self) -> str:
+        """The families' names."""
+        return " and ".join(dict.fromkeys(family.name for family in self.families.values()))
+
+    def generate(self, contraction: Contraction, config: Config) -> Kernel:
+        """Write the kernel of one of the configs; see `KernelFamily.generate`."""
+        return self.families[config].generate(contraction, config)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mltune.cost_model import load, rank
+from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
 from mltune.kernel.name import kernel_name
 from mltune.problem import Problem, problem_of_size
@@ -16,7 +17,7 @@ from mltune.record import Measurement
 from mltune.runner.live import WorkerRunner
 from mltune.space import Config
 from mltune.workflow.candidates import Candidates
-from mltune.workflow.families import family_named
+from mltune.workflow.families import FamilyOfConfig, family_named
 from mltune.workflow.recorded_device import recorded_device
 
 
@@ -83,17 +84,21 @@ def predict(options: PredictOptions) -> PredictResult:
     model = load(options.model)
     candidates = Candidates.read(options.model)
     problem = problem_of_size(candidates.contraction, options.size)
-    configs = list(candidates.configs)
+    family_of = candidates.family_of
     if options.explore:
-        rng = np.random.default_rng(options.seed)
-        configs += candidates.bound_space(model.device).sample(rng, options.explore)
+        family_of |= _unmeasured(candidates, model.device, options)
+    configs = list(family_of)
     if not configs:
         raise UsageError(f"{options.model}: has no config that was always right")
     best = rank(model, problem, configs)[: options.top]
     measured: dict[Config, Measurement] = {}
     if options.measure:
         with recorded_device(model.device, options.device, options.model) as device:
-            measured = _measure(device, candidates, problem, [config for config, _ in best])
+            family = FamilyOfConfig(
+                {config: family_named(family_of[config], "candidates") for config, _ in best}
+            )
+        with WorkerRunner(device, family) as runner:
+            measured = {config: runner.run(problem, config) for config, _ in best}
     predictions = [
         Prediction(
             config=config,
@@ -108,11 +113,18 @@ def predict(options: PredictOptions) -> PredictResult:
     return PredictResult(problem, tuple(predictions))
 
 
-def _measure(
-    device: str, candidates: Candidates, problem: Problem, configs: list[Config]
-) -> dict[Config, Measurement]:
-    with WorkerRunner(device, family_named(candidates.family, "candidates")) as runner:
-        return {config: runner.run(problem, config) for config in configs}
+def _unmeasured(
+    candidates: Candidates, device: DeviceInfo, options: PredictOptions
+) -> dict[Config, str]:
+    """Draw configs that nobody measured, as many from each space, with their families' names."""
+    rng = np.random.default_rng(options.seed)
+    spaces = [each.bound_space(device, candidates.contraction) for each in candidates.families]
+    shares = [len(part) for part in np.array_split(np.arange(options.explore), len(spaces))]
+    return {
+        config: space.family
+        for space, share in zip(spaces, shares, strict=True)
+        for config in space.sample(rng, share)
+    }
 
 
 def _measured_time(prediction: Prediction) -> float:

@@ -21,6 +21,22 @@ if TYPE_CHECKING:
 SHIPPED_RUN = Path(__file__).parents[2] / "runs" / "2026-11-21-sgemm-nn-nvidia-h200"
 WITHOUT_A_DEFAULT = ("--lang", "--to", "-o DIR", "-o OUT", "--replay", "--prior")
 
+DIRECT_SPACE = """\
+name: direct
+family: direct
+parameters:
+  work_group_0: {values: [1, 2]}
+  work_group_1: {values: [1]}
+  thread_tile_0: {values: [4]}
+  thread_tile_1: {values: [1]}
+  depth_u: {values: [2]}
+  vector_width: {values: [4]}
+  work_group_mapping: {values: [1]}
+  edge_type: {values: [branch]}
+  multiply_add: {values: [expr]}
+  vector_access: {values: [cast]}
+"""
+
 
 def test_devices_says_what_should_be_fixed_before_a_serious_run(
     mltune: Command, device_spec: str
@@ -184,6 +200,27 @@ def test_predict_ranks_and_measures_an_unseen_size(
     assert [entry["status"] for entry in measured["predictions"]] == ["ok", "ok"]
     times = [entry["measured_seconds"] for entry in measured["predictions"]]
     assert times == sorted(times)
+
+
+def test_a_model_of_two_runs_measures_kernels_of_both_families(
+    mltune: Command, finished_run: Path, device_spec: str, tmp_path: Path
+) -> None:
+    space, run, folder = tmp_path / "direct.yaml", tmp_path / "run", tmp_path / "model"
+    space.write_text(DIRECT_SPACE)
+    on = ("--device", device_spec)
+    searched = ("search", *on, "--space", space, "--sizes", "16x16x16,8x24x16", "--samples", "2")
+
+    assert mltune(*searched, "--budget", "2", "--run", run, "--quiet").code == 0
+    assert mltune("train", finished_run, run, "-o", folder, "--quiet").code == 0
+    ranked = mltune("predict", folder, 20, 20, 20, "--top", 99, "--measure", *on, "--json").json
+    drawn = mltune("predict", folder, 20, 20, 20, "--top", 99, "--explore", 3, "--json").json
+    distilled = mltune("distil", finished_run, run, "-o", tmp_path / "s.json", "--json")
+
+    measured = ranked["predictions"]
+    assert {entry["status"] for entry in measured} == {"ok"}
+    assert {"local_pad" in entry["config"] for entry in measured} == {False, True}
+    assert len(drawn["predictions"]) >= len(measured)
+    assert distilled.code == 0
 
 
 def test_predict_prints_a_table(mltune: Command, model: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from mltune.record.run_info import RunInfo
 from mltune.workflow.candidates import CANDIDATES_NAME, Candidates
 from mltune.workflow.recorded import Recorded
 
+FAMILY = {"family": "tiled", "space": "", "space_text": ""}
 Make = Callable[..., Measurement]
 
 
@@ -29,7 +31,17 @@ def candidates(info: RunInfo, make: Make) -> Candidates:
 
 
 def test_a_config_that_ever_failed_is_no_candidate(candidates: Candidates) -> None:
-    assert [config.int("depth_u") for config in candidates.configs] == [1, 4]
+    assert [config.int("depth_u") for config in candidates.family_of] == [1, 4]
+
+
+def test_the_configs_of_two_runs_keep_their_families(info: RunInfo, make: Make) -> None:
+    other = replace(info, family="direct", space="other.yaml")
+    recorded = Recorded((info, other), (make(0, 8, 1.0), make(1, 8, 1.0, family="direct")))
+
+    candidates = Candidates.of(recorded)
+
+    assert list(candidates.family_of.values()) == ["tiled", "direct"]
+    assert [each.space for each in candidates.families] == ["made-up.yaml", "other.yaml"]
 
 
 def test_what_is_written_reads_back(candidates: Candidates, tmp_path: Path) -> None:
@@ -41,7 +53,9 @@ def test_what_is_written_reads_back(candidates: Candidates, tmp_path: Path) -> N
 def test_the_space_is_there_for_configs_that_nobody_measured(
     candidates: Candidates, info: RunInfo
 ) -> None:
-    assert candidates.bound_space(info.device).size == 2
+    (family,) = candidates.families
+
+    assert family.bound_space(info.device, info.contraction).size == 2
 
 
 def test_a_folder_without_candidates_is_refused(tmp_path: Path) -> None:
@@ -52,12 +66,14 @@ def test_a_folder_without_candidates_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"schema": 2}, "schema must be 1, got 2"),
+        ({"schema": 1}, "schema must be 2, got 1"),
         ({"contraction": "sgemm?"}, "candidates.json: "),
         ({"contraction": None}, "is no list of candidates"),
-        ({"configs": 3}, "is no list of candidates"),
-        ({"configs": [3]}, "candidates.json: "),
-        ({"configs": [{"depth_u": 1.5}]}, "candidates.json: "),
+        ({"families": 3}, "is no list of candidates"),
+        ({"families": [3]}, "is no list of candidates"),
+        ({"families": [{**FAMILY, "configs": 3}]}, "is no list of candidates"),
+        ({"families": [{**FAMILY, "configs": [3]}]}, "candidates.json: "),
+        ({"families": [{**FAMILY, "configs": [{"depth_u": 1.5}]}]}, "candidates.json: "),
     ],
 )
 def test_a_wrong_file_is_one_line(
