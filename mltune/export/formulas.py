@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mltune.selector import TimeFormula
@@ -27,11 +27,19 @@ class Plan:
     times: tuple[str, ...]
 
 
-def plan(formulas: Sequence[TimeFormula]) -> Plan:
+def _times(more: str, is_odd: str) -> str:
+    return f"({more}) * {is_odd}"
+
+
+def plan(formulas: Sequence[TimeFormula], if_odd: Callable[[str, str], str] = _times) -> Plan:
     """Write the formulas down with every count computed once.
 
     Waves are counted from waves of fewer slots where that is exact, ceil(ceil(x / a) / b) being
     ceil(x / ab): a computer divides by 2 and 4 at once.
+
+    Args:
+        formulas: one for each kernel.
+        if_odd: writes what odd sizes cost more, given that and the count that is 1 for them.
     """
     counts: dict[str, Count] = {}
     every = [waves for formula in formulas for waves in (*formula.waves, *formula.odd_waves)]
@@ -63,14 +71,14 @@ def plan(formulas: Sequence[TimeFormula]) -> Plan:
         odd = _sum(formula.odd_step, odd_terms)
         if odd != "0" and formula.multiples != (1, 1, 1):
             is_odd = count(*_is_odd(formula.multiples))
-            each_step += f" + ({odd}) * {is_odd}"
+            each_step += f" + {if_odd(odd, is_odd)}"
         once_terms = [(formula.tile, tiles)]
         if formula.wave:
             once_terms.append((formula.wave, waves_of(shape, tiles, formula.units)))
         once = _sum(formula.launch, once_terms)
         if formula.odd_tile and formula.result_multiples != (1, 1):
             is_odd = count(*_is_odd((*formula.result_multiples, 1)))
-            once += f" + {formula.odd_tile} * {tiles} * {is_odd}"
+            once += f" + {if_odd(f'{formula.odd_tile} * {tiles}', is_odd)}"
         times.append(once if each_step == "0" else f"{once} + ({each_step}) * {steps}")
     used = {name for name in counts if any(name in _names(time) for time in times)}
     for entry in reversed(list(counts.values())):

@@ -5,14 +5,18 @@
 For each method of `mltune distil` the selector of a run is exported to C and compiled with -O2,
 once with the map of exact sizes and once without. A lookup is timed on sizes that were drawn at
 random, log-uniform, none of them in the map; beside it stand Tensile's lookup cache, a std::map,
-and a std::unordered_map, both holding the answers already. Needs g++ and size.
+and a std::unordered_map, both holding the answers already. In Python nothing is cached,
+and the clock is that of the thread. Needs g++ and size.
 """
 
 from __future__ import annotations
 
 import argparse
+import runpy
+import statistics
 import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +25,7 @@ from mltune.distil import RegretRow, TimeTable, distil
 from mltune.distil.methods import METHODS
 from mltune.export import WRITERS
 from mltune.export.library import Library
+from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
 from mltune.problem import random_sizes
 from mltune.selector import Selector, depth, leaves
@@ -47,9 +52,9 @@ def main() -> None:
     )
     print(
         "| method | kernels | leaves | depth | geomean | 10th pct | worst | code bytes | "
-        "with exact map | ns | ns with exact map | ns std::map | ns unordered_map |"
+        "with exact map | ns | ns with exact map | ns std::map | ns unordered_map | ns in Python |"
     )
-    print("|---|" + "---|" * 12)
+    print("|---|" + "---|" * 13)
     for method in METHODS:
         distilled = distil(
             table,
@@ -75,16 +80,14 @@ def _row(
         f"{regret.geomean:.3f}", f"{regret.p10:.3f}", f"{regret.worst:.3f}",
         f"{bare_bytes:,}", f"{full_bytes:,}",
         *(f"{value:.1f}" for value in (plain, exact, ordered, hashed)),
+        f"{_timed_in_python(selector, asked):,.0f}",
     )  # fmt: skip
     return f"| {' | '.join(map(str, cells))} |"
 
 
 def _timed(selector: Selector, asked: Sequence[tuple[int, ...]]) -> tuple[int, list[float]]:
     """Bytes of code and constants without the names of kernels, and nanoseconds."""
-    kernels = [
-        FAMILIES[one.family].generate(selector.contraction, one.config)
-        for one in selector.portfolio
-    ]
+    kernels = _kernels(selector)
     name = Library.of(selector, kernels).name
     text = "".join(f"{m} {n} {k} 1\n" for m, n, k in asked)
     with tempfile.TemporaryDirectory() as place:
@@ -101,6 +104,29 @@ def _timed(selector: Selector, asked: Sequence[tuple[int, ...]]) -> tuple[int, l
         spent = _call(str(folder / "lookups"), text=text)
     names = sum(len(kernel.name) + 1 + 8 for kernel in kernels)  # and a pointer to each
     return int(sections[0]) + int(sections[1]) - names, [float(one) for one in spent.split()]
+
+
+def _timed_in_python(selector: Selector, asked: Sequence[tuple[int, ...]]) -> float:
+    """Nanoseconds of a lookup that nothing has cached: median of 31 passes."""
+    kernels = _kernels(selector)
+    with tempfile.TemporaryDirectory() as place:
+        WRITERS["python"].write(selector, kernels, Path(place))
+        written = Path(place) / Library.of(selector, kernels).name / "selection.py"
+        by_rule = runpy.run_path(str(written))["_by_rule"].__wrapped__
+    passes = []
+    for _ in range(31):
+        began = time.thread_time_ns()
+        for m, n, k in asked:
+            by_rule(m, n, k, 1)
+        passes.append((time.thread_time_ns() - began) / len(asked))
+    return statistics.median(passes)
+
+
+def _kernels(selector: Selector) -> list[Kernel]:
+    return [
+        FAMILIES[one.family].generate(selector.contraction, one.config)
+        for one in selector.portfolio
+    ]
 
 
 def _call(*command: str, text: str = "") -> str:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterator
 
 from mltune.export.block import Block, block_of, features_of
 from mltune.export.formulas import Count, plan
-from mltune.selector import FEATURES, MOST_EXTENT, Selector, padding, work_limit
+from mltune.selector import MOST_EXTENT, Selector, padding, work_limit
 
 _EXPRESSIONS = {
-    "m": "_clamp(m)",
-    "n": "_clamp(n)",
-    "k": "_clamp(k)",
-    "batch": "_clamp(batch)",
     "mn": "min(m * n, _LIMIT)",
     "mk": "min(m * k, _LIMIT)",
     "nk": "min(n * k, _LIMIT)",
@@ -36,10 +33,7 @@ def exact_sizes(selector: Selector) -> str:
 def body(selector: Selector) -> str:
     """The statements that choose for a size that was not tuned for."""
     used = features_of(selector.tree)
-    needed = {size for name in used - {"batch"} for size in "mnk" if size in name} | used
-    if selector.formulas:
-        needed |= {"m", "n", "k", "batch"}
-    lines = [f"    {name} = {_EXPRESSIONS[name]}" for name in FEATURES if name in needed]
+    lines = [f"    {name} = {_EXPRESSIONS[name]}" for name in _EXPRESSIONS if name in used]
     if selector.formulas:
         lines += _by_time(selector)
     return "\n".join([*lines, *_lines(block_of(selector.tree), 1)])
@@ -47,21 +41,31 @@ def body(selector: Selector) -> str:
 
 def _by_time(selector: Selector) -> Iterator[str]:
     """The kernel with the least time in femtoseconds, for sizes that C can compute it of."""
-    planned = plan(selector.formulas)
+    planned = plan(selector.formulas, lambda more, is_odd: f"({more} if {is_odd} else 0)")
     rim = padding(selector.formulas)
-    yield f"    work = (m + {rim}) * (n + {rim}) * (k + {rim}) * max(batch, 1)"
     limit = work_limit(selector.formulas)
-    yield f"    if max(m, n, k, batch) <= {MOST_EXTENT} and work <= {limit}:"
+    within = math.isqrt(math.isqrt(limit)) - rim  # no extent above this: four factors in the work
+    yield f"    if largest <= {within} or ("
+    yield f"        largest <= {MOST_EXTENT}"
+    yield f"        and (m + {rim}) * (n + {rim}) * (k + {rim}) * max(batch, 1) <= {limit}"
+    yield "    ):"
     yield from (f"        {count.name} = {_counted(count)}" for count in planned.counts)
-    yield "        times = ("
-    for time in planned.times:
-        yield textwrap.indent(textwrap.fill(f"{time},", 84), " " * 12)
-    yield "        )"
-    yield "        return times.index(min(times))"
+    for number, time in enumerate(planned.times):
+        name = "time" if number else "least"
+        yield f"        {name} = ("
+        yield textwrap.indent(textwrap.fill(time, 84), " " * 12)
+        yield "        )"
+        if number:
+            yield "        if time < least:"
+            yield "            least = time"
+            yield f"            kernel = {number}"
+        else:
+            yield "        kernel = 0"
+    yield "        return kernel"
 
 
 def _counted(count: Count) -> str:
-    return f"-(-{count.counted} // {count.part})" if count.part else count.counted
+    return f"({count.counted} + {count.part - 1}) // {count.part}" if count.part else count.counted
 
 
 def _lines(block: Block, level: int) -> Iterator[str]:

@@ -28,14 +28,14 @@ def select(m: int, n: int, k: int, batch: int = 1) -> int:
     Every size is answered, 0 and below too.
     """
     exact = _EXACT.get((m, n, k, batch))
-    return _by_rule(m, n, k, batch) if exact is None else exact
+    return _by_rule(int(m), int(n), int(k), int(batch)) if exact is None else exact
 
 
 @lru_cache(maxsize=65536)
 def _by_rule(m: int, n: int, k: int, batch: int) -> int:
-    m = _clamp(m)
-    n = _clamp(n)
-    k = _clamp(k)
+    largest = max(m, n, k, batch)
+    if largest > _LIMIT or m < 0 or n < 0 or k < 0 or batch < 0:
+        m, n, k, batch = (min(max(size, 0), _LIMIT) for size in (m, n, k, batch))
     mn = min(m * n, _LIMIT)
     k_per_m = k // max(m, 1)
     if mn <= 4096:
@@ -45,7 +45,3 @@ def _by_rule(m: int, n: int, k: int, batch: int) -> int:
     if m <= 31:
         return 0
     return 1
-
-
-def _clamp(size: int) -> int:
-    return min(max(int(size), 0), _LIMIT)
