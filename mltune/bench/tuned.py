@@ -27,8 +27,11 @@ class Tuned:
 
     @property
     def description(self) -> str:
-        """How many kernels, and where they run."""
-        return f"mltune, {len(self._gemm.selector.portfolio)} kernels on {self._queues.device}"
+        """How many kernels, where they run, and where they were tuned if elsewhere."""
+        selector, here = self._gemm.selector, self._queues.device
+        home = dict(selector.conditions).get("device", "")
+        tuned = "" if here.startswith(home) else f", tuned on {home}"
+        return f"mltune, {len(selector.portfolio)} kernels on {here}{tuned}"
 
     def prepare(self, task: Task) -> TunedProduct:
         """Copy the numbers to the device.

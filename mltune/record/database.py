@@ -209,7 +209,10 @@ def open_engine(url: URL, *, read_only: bool, create: bool) -> Engine:
     try:
         url.get_dialect().import_dbapi()
     except (ImportError, ArgumentError) as error:
-        raise UsageError(f"storage: cannot use '{url.drivername}' ({error})") from error
+        raise UsageError(
+            f"storage: cannot use '{url.drivername}' ({error}); tested are sqlite:///FILE and "
+            "postgresql+psycopg://USER@HOST/NAME"
+        ) from error
     path = sqlite_file(url)
     if path is None:
         if url.get_backend_name() == "sqlite":

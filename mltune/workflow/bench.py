@@ -105,6 +105,8 @@ def bench(options: BenchOptions, show: Callable[[Progress], None]) -> BenchResul
             raise UsageError(f"against: unknown '{name}' (known: {', '.join(PEERS)})")
     if options.figure is not None and options.figure.suffix != ".svg":
         raise UsageError(f"figure: must be an .svg file, got '{options.figure}'")
+    if options.figure is not None and not options.figure.parent.is_dir():
+        raise UsageError(f"figure: {options.figure}: there is no folder {options.figure.parent}")
     gemm = load(options.selector) if options.selector else None
     contraction = _contraction(options, gemm)
     entry = choose(options.device or "auto")

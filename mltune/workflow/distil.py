@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,8 +99,3 @@ def distil_runs(options: DistilOptions) -> DistilResult:
     return DistilResult(
         path=path, method=options.method, selector=distilled.selector, rows=distilled.rows
     )
-
-
-def best_rule(rows: Sequence[RegretRow]) -> str | None:
-    """Name the rule with the least loss on held-out sizes; None without any."""
-    return max(rows, key=lambda row: row.regret.geomean).rule if rows else None

@@ -125,7 +125,7 @@ def convert(path: Path, target: str, out: Path, licence: str) -> Converted:
 
     Args:
         path: of what is to be converted.
-        target: a name of `TARGETS`.
+        target: a name of the form; each kind of file has its own.
         out: the file or folder to write.
         licence: of a bundle.
 
@@ -341,12 +341,3 @@ _T1 = _Kind("a space in T1", {"space": _t1_to_space})
 _SPACE = _Kind("a space of mltune", {"t1": _space_to_t1})
 _SUFFIXES = {"t4": ".t4.json", "sizes": ".csv", "space": ".yaml", "t1": ".t1.json",
              "bundle": ".json.gz"}  # fmt: skip
-
-TARGETS = tuple(
-    dict.fromkeys(
-        target
-        for kind in (_RUN, _BUNDLE, _RECORDING, _KERNELS, _PROTOCOL, _LOGIC, _T1, _SPACE)
-        for target in kind.targets
-    )
-)
-"""The names of all forms."""

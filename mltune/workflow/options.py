@@ -93,7 +93,11 @@ def check_options(options: SearchOptions) -> None:
     if options.problem is not None:
         parse_problem_type(options.problem)
     if options.storage is not None:
-        read_url(options.storage)
+        url = read_url(options.storage)
+        if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
+            raise UsageError(
+                f"storage: '{options.storage}' would be lost at the end; give sqlite:///FILE"
+            )
         if options.patience is not None:
             raise UsageError(NO_PATIENCE)
     elif options.device == ALL_DEVICES:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from mltune.cli import main
+from tests.patience import PATIENCE_SECONDS
 
 QUICK_SPACE = """
 name: quick
@@ -101,7 +102,7 @@ def mltune_process(start: Start) -> Command:
 
     def run(*args: object, **more: Any) -> Outcome:
         process = start(*args, **more)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=PATIENCE_SECONDS)
         return Outcome(process.returncode, out or "", err or "")
 
     return run

@@ -57,6 +57,7 @@ def test_the_table_names_who_was_left_out_and_why(mltune: Command, device_spec: 
     [
         (("--against", "mkl"), "against: unknown 'mkl' (known: clblast, cublas, numpy)"),
         (("--figure", "x.png"), "figure: must be an .svg file, got 'x.png'"),
+        (("--figure", "nosuch/x.svg"), "figure: nosuch/x.svg: there is no folder nosuch"),
         (("--problem", "s:abc,cd->abd"), "problem: bench compares GEMMs"),
         (("--against", "cublas", "--device", "{device}"), "bench: nobody to compare (cublas: "),
     ],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mltune.record.run import INFO_NAME, Run
+from tests.patience import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Command, Start
@@ -27,7 +28,7 @@ def test_an_interrupted_search_prints_its_table_and_can_go_on(
     process = start(*quick_search, "--budget", "12", "--run", run)
     _wait_for_rows(run, 8)
     process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE_SECONDS)
 
     assert process.returncode == 130
     assert "kernel ms" in out
@@ -45,7 +46,7 @@ def test_an_interrupt_before_the_search_begins_is_one_line(
     process = start(*quick_search, "--run", tmp_path / "run")
     _wait_for_worker(process.pid)
     process.send_signal(signal.SIGTERM)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE_SECONDS)
 
     assert process.returncode == 130
     assert (out, err) == ("", "mltune: interrupted\n")
@@ -53,7 +54,7 @@ def test_an_interrupt_before_the_search_begins_is_one_line(
 
 
 def _wait_for_rows(folder: Path, rows: int) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
         if (folder / INFO_NAME).exists():
             with Run.open(folder) as run:
@@ -64,7 +65,7 @@ def _wait_for_rows(folder: Path, rows: int) -> None:
 
 
 def _wait_for_worker(pid: int) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
         if Path(f"/proc/{pid}/task/{pid}/children").read_text():
             return

@@ -179,6 +179,9 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     (SEARCH.replace("{new}", "{wrong}/file/run"), 2, "cannot make this folder"),
     (SEARCH.replace("{new}", "/proc/mltune"), 2, "/proc/mltune: cannot make this folder"),
     (SEARCH + " --storage nowhere", 2, "storage: 'nowhere' is no URL"),
+    (SEARCH + " --storage sqlite://", 2, "would be lost at the end; give sqlite:///FILE"),
+    (SEARCH + " --storage sqlite:///:memory:", 2, "would be lost at the end"),
+    (SEARCH + " --storage mysql://x", 2, "storage: cannot use 'mysql'"),
     (SEARCH + " --storage sqlite:////no/such/folder/a.db", 2, "there is no folder"),
     (SEARCH + " --storage sqlite:///{wrong}/file", 2, "is no database"),
     # Going on with a run.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mltune.record.run import INFO_NAME, Run
+from tests.patience import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Command, Start
@@ -130,7 +131,7 @@ def _ids(folder: Path) -> list[int]:
 
 
 def _wait_for_rows(folder: Path, rows: int) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
         if (folder / INFO_NAME).exists() and len(_ids(folder)) >= rows:
             return

