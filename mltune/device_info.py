@@ -86,6 +86,7 @@ class DeviceInfo:
             "max_work_item_size_2": self.max_work_item_sizes[2],
             "local_mem_bytes": self.local_mem_bytes,
             "local_mem_opt_in_bytes": self.local_mem_opt_in_bytes,
+            "int64_atomics": int("cl_khr_int64_base_atomics" in self.extensions),
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -147,5 +148,6 @@ def limit_names() -> frozenset[str]:
             "max_work_item_size_2",
             "local_mem_bytes",
             "local_mem_opt_in_bytes",
+            "int64_atomics",
         }
     )

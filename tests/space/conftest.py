@@ -17,5 +17,6 @@ def gpu_names() -> dict[str, int]:
         "max_work_item_size_2": 64,
         "local_mem_bytes": 49152,
         "local_mem_opt_in_bytes": 232448,
+        "int64_atomics": 1,
         "bytes": 4,
     }
