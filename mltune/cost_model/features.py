@@ -78,6 +78,8 @@ class Encoder:
         canonical = problem.canonical()
         columns = _problem_columns(canonical, device)
         columns |= _tile_columns(canonical, device, {name: number(name) for name in _TILE})
+        if _SPLIT not in self.numbers:  # models of configs without it know no such feature
+            del columns[_SHARED]
         for name in self.numbers:
             raw = number(name)
             columns[name] = raw
@@ -142,6 +144,8 @@ def _alignment(problem: Problem, tensor: str) -> int:
     return math.gcd(start, *strides[1:], _LARGEST_ALIGNMENT)
 
 
+_SPLIT = "global_split_u"
+_SHARED = "log2 sums to be put together"
 _TILE = (
     "work_group_0",
     "work_group_1",
@@ -151,6 +155,7 @@ _TILE = (
     "vector_width",
     "local_pad",
     "prefetch_global_read",
+    _SPLIT,
 )
 
 
@@ -158,16 +163,17 @@ def _tile_columns(
     problem: Problem, device: DeviceInfo, parameters: dict[str, Column]
 ) -> dict[str, Column]:
     """What follows from the tiles: how many there are, and how well they fill the device."""
-    work_group_0, work_group_1, thread_0, thread_1, depth, vector, pad, prefetch = (
+    work_group_0, work_group_1, thread_0, thread_1, depth, vector, pad, prefetch, split = (
         parameters[name] for name in _TILE
     )
+    split = np.where(split > 0, split, 1.0)
     element = problem.contraction.precision.bytes
     units = device.compute_units
     items = work_group_0 * work_group_1
     macro_0, macro_1 = work_group_0 * thread_0, work_group_1 * thread_1
     tiles_0, tiles_1 = np.ceil(problem.m / macro_0), np.ceil(problem.n / macro_1)
-    steps = np.ceil(problem.k / depth)
-    groups = tiles_0 * tiles_1 * problem.batch
+    steps = np.ceil(problem.k / (depth * split))  # of each work-group
+    groups = tiles_0 * tiles_1 * problem.batch * split
     waves = np.ceil(groups / units)
     local_bytes = (macro_0 + macro_1 + 2 * pad) * depth * element
     item_waves = np.ceil(items / device.wave_size)
@@ -182,11 +188,12 @@ def _tile_columns(
         "log2 steps": np.log2(steps),
         "fill of tiles 0": problem.m / (tiles_0 * macro_0),
         "fill of tiles 1": problem.n / (tiles_1 * macro_1),
-        "fill of steps": problem.k / (steps * depth),
+        "fill of steps": problem.k / (steps * depth * split),
         "whole tiles": whole,
         "waves": groups / units,
         "fill of waves": groups / (waves * units),
         "log2 work of the busiest unit": np.log2(waves * macro_0 * macro_1 * steps * depth),
+        _SHARED: np.where(split > 1, np.log2(groups * macro_0 * macro_1), 0.0),
         "log2 work-items": np.log2(groups * items),
         "log2 work per work-item": np.log2(thread_0 * thread_1 * steps * depth),
         "log2 bytes through local memory": np.log2(groups * steps * local_bytes),

@@ -13,7 +13,7 @@ from scipy.optimize import nnls
 from mltune.distil.fit import PARTS, Fitted, Settings, folds
 from mltune.distil.portfolio import cover
 from mltune.distil.table import TimeTable
-from mltune.kernel.name import macro_tile_of
+from mltune.kernel.name import global_split_of, macro_tile_of
 from mltune.selector import Leaf, TimeFormula, Waves, features
 
 TILES_PER_UNIT = (1, 2, 3, 4, 6, 8)
@@ -79,13 +79,17 @@ def _of_most(table: TimeTable, settings: Settings, max_kernels: int) -> Fitted:
     formulas = []
     for column, (side_0, side_1, depth) in zip(portfolio, known, strict=True):
         rows, columns = (side_1, side_0) if settings.swapped else (side_0, side_1)
-        tile = (rows, columns, depth)
-        formulas.append(fit_formula(table, column, tile, settings))
+        split = global_split_of(table.kernels[column].name)
+        formulas.append(fit_formula(table, column, (rows, columns, depth), settings, split))
     return Fitted(portfolio, tree, tuple(formulas))
 
 
 def fit_formula(
-    table: TimeTable, column: int, tile: tuple[int, int, int], settings: Settings
+    table: TimeTable,
+    column: int,
+    tile: tuple[int, int, int],
+    settings: Settings,
+    split: int = 1,
 ) -> TimeFormula:
     """Find the rates with the least sum of squares of log(time / measured time), nearly.
 
@@ -95,19 +99,22 @@ def fit_formula(
 
     Sizes on which the kernel has no time say nothing: a formula is what fills gaps.
 
+    Work-groups that share a sum are one that takes as many terms in a step, and as much of a wave.
+
     Args:
         table: the measured times.
         column: the kernel's.
         tile: rows, columns and terms of a step.
         settings: with the device's compute units, and where vectors can be read.
+        split: work-groups that share a tile's sums.
     """
     known = np.isfinite(table.seconds[:, column])
     seconds = table.seconds[known, column]
     m, n, k, batch = np.array(table.sizes, dtype=np.float64)[known].T
-    rows, columns, depth = tile
+    rows, columns, depth = tile[0], tile[1], tile[2] * split
     tiles = np.ceil(m / rows) * np.ceil(n / columns) * batch
     steps = np.ceil(k / depth)
-    slots = [settings.compute_units * number for number in TILES_PER_UNIT]
+    slots = [max(settings.compute_units * number // split, 1) for number in TILES_PER_UNIT]
     waves = [np.ceil(tiles / count) for count in slots]
     of_waves = [each * steps for each in waves]
     multiples = settings.multiples

@@ -90,6 +90,12 @@ def macro_tile_of(name: str) -> tuple[int, int, int] | None:
     return (int(found[1]), int(found[2]), int(found[3])) if found else None
 
 
+def global_split_of(name: str) -> int:
+    """How many work-groups share a sum, by a kernel's name; 1 if it does not tell."""
+    found = re.search(rf"_GSU({_DIGITS})(?:_|$)", name)
+    return int(found[1]) if found else 1
+
+
 def parse_kernel_name(name: str) -> tuple[Contraction, Config]:
     """Read contraction and config back from what `kernel_name` gave.
 

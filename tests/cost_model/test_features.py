@@ -49,6 +49,25 @@ def test_tiles_are_counted_and_their_fill_is_measured(device: DeviceInfo) -> Non
     assert row["multiply_add=fma"] == 1
 
 
+def test_work_groups_that_share_a_sum_count_as_many_with_less_to_do(device: DeviceInfo) -> None:
+    problem = gemm_problem(SGEMM, 100, 40, 200)
+    split = of(problem, device, Config.of({**TILED, "global_split_u": 4}))
+    plain = of(problem, device, Config.of({**TILED, "global_split_u": 1}))
+
+    assert split["waves"] == 4 * plain["waves"] == 24 / 40
+    assert (split["log2 steps"], plain["log2 steps"]) == (math.log2(7), math.log2(25))
+    assert split["fill of steps"] == 200 / (7 * 4 * 8)
+    assert split["log2 work of the busiest unit"] == math.log2(64 * 16 * 7 * 8)
+    assert split["log2 sums to be put together"] == math.log2(24 * 64 * 16)
+    assert plain["log2 sums to be put together"] == 0
+
+
+def test_models_of_configs_that_do_not_share_sums_know_nothing_of_it(device: DeviceInfo) -> None:
+    row = of(gemm_problem(SGEMM, 100, 40, 20), device)
+
+    assert not any("sums" in name for name in row)
+
+
 def test_the_problem_says_its_sizes_and_how_it_lies_in_memory(device: DeviceInfo) -> None:
     row = of(gemm_problem(gemm(Precision.DOUBLE, "t", "n"), 64, 32, 16, lda=18), device)
 

@@ -29,6 +29,36 @@ def named(table: TimeTable) -> TimeTable:
     return replace(table, kernels=tuple(kernels))
 
 
+SPLIT = TimeFormula(  # of a kernel with steps of 8 terms, and 4 work-groups for each tile
+    rows=32, columns=16, depth=32, launch=9 * 10**9, tile=10**7, step=10**8, tile_step=10**5,
+    waves=(Waves(16, 5 * 10**8), Waves(64, 2 * 10**8)), wave=10**9, units=16,
+)  # fmt: skip
+
+
+def test_work_groups_that_share_a_sum_make_longer_steps_and_smaller_waves(
+    make_table: MakeTable,
+) -> None:
+    table = make_table(200)
+    truth = np.array([SPLIT.femtoseconds(*size) / 1e15 for size in table.sizes])
+    seconds = table.seconds.copy()
+    seconds[:, 2] = truth
+
+    found = fit_formula(replace(table, seconds=seconds), 2, (32, 16, 8), SETTINGS, split=4)
+
+    again = np.array([found.femtoseconds(*size) / 1e15 for size in table.sizes])
+    assert (found.depth, found.units) == (32, 16)
+    assert np.abs(again / truth - 1).max() < 1e-3
+
+
+def test_a_name_tells_how_many_share_a_sum(make_table: MakeTable) -> None:
+    table = make_table(10, kernels=1)
+    split = replace(table.kernels[0], name="Cij_MT64x16x8_GSU8_GSUSARR1_PGR1")
+
+    (fitted,) = fit_formulas(replace(table, kernels=(split,)), SETTINGS).formulas
+
+    assert (fitted.depth, fitted.units) == (64, 8)
+
+
 @pytest.mark.parametrize("gaps", [False, True])
 def test_rates_that_made_the_times_are_found_again(make_table: MakeTable, gaps: bool) -> None:
     table = make_table(200)
