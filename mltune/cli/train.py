@@ -22,6 +22,14 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         help="the model's folder (default: models/<device>/<problem>)",
     )
+    add(
+        "--others",
+        nargs="+",
+        type=Path,
+        default=(),
+        metavar="RUN",
+        help="runs of other devices, learnt from where that makes the error smaller",
+    )
     add("--seed", type=whole, default=0, metavar="N", help="of the fit and the split (default: 0)")
 
 
@@ -29,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     """Train, and print what the model is worth."""
     from mltune.workflow.train import train
 
-    result = train(args.runs, args.output, args.seed)
+    result = train(args.runs, args.output, args.seed, args.others)
     if args.json:
         print_json(result.to_json())
         return 0
@@ -37,10 +45,15 @@ def run(args: argparse.Namespace) -> int:
     print(f"cost model from {result.model.rows} measurements: {result.folder}")
     if scores is not None:
         print(f"\non {scores.sizes} sizes, each predicted by a model that did not see it:")
+        rows = [("this model", scores)]
+        if result.is_helped and result.alone is not None:
+            rows.append(("without the other devices", result.alone))
         print_table(
-            ("error of log time (rms)", "rank correlation", "top-1 speed", "top-5 speed"),
-            [(scores.rmse_log, scores.spearman, scores.top_1, scores.top_5)],
+            ("", "error of log time (rms)", "rank correlation", "top-1 speed", "top-5 speed"),
+            [(name, s.rmse_log, s.spearman, s.top_1, s.top_5) for name, s in rows],
         )
+        if result.alone is not None and not result.is_helped:
+            print("the other devices' rows made the error larger: they are left out")
         print("top-n speed: best measured of the n predicted fastest / best measured of all")
     size = " ".join(str(extent) for extent in result.example_size)
     print(f"\nnext: mltune predict {result.folder} {size} --top 5 --measure")

@@ -20,29 +20,103 @@ from mltune.cost_model.model import BoostedModel
 from mltune.cost_model.scores import Scores, score
 from mltune.device_info import DeviceInfo
 from mltune.errors import NoCorrectConfigError
-from mltune.problem import problem_type_name
+from mltune.problem import Problem, problem_type_name
 from mltune.record.measurement import Measurement
 
 Array = NDArray[np.float64]
 
 
+@dataclass(frozen=True, slots=True)
+class OtherDevice:
+    """Measurements of another device, from which a model may learn too."""
+
+    device: DeviceInfo
+    rows: Sequence[Measurement]
+
+
 def fit(
-    rows: Sequence[Measurement], device: DeviceInfo, *, folds: int = 4, seed: int = 0
+    rows: Sequence[Measurement],
+    device: DeviceInfo,
+    *,
+    others: Sequence[OtherDevice] = (),
+    folds: int = 4,
+    seed: int = 0,
 ) -> BoostedModel:
     """Train a cost model on measurements of one device; failed ones are left out.
 
     Its scores come from `folds` further models, each trained without some of the sizes and
     scored on those.
 
+    Args:
+        rows: of the device.
+        device: that the model is for.
+        others: of other devices. How their times differ from their own estimates teaches the
+            trees beside the rows of the device; no score counts them.
+        folds: into so many parts the sizes are split.
+        seed: of the fit and the split.
+
     Raises:
         NoCorrectConfigError: when no measurement succeeded.
     """
+    encoder = Encoder.of(row.config for some in (rows, *(o.rows for o in others)) for row in some)
+    data, problems = _read(rows, device, encoder)
+    pools = [_pool(_read(other.rows, other.device, encoder)[0])[1] for other in others]
+    estimate, forest = _train(data, pools, seed)
+    return BoostedModel(
+        device=device,
+        encoder=encoder,
+        estimate=estimate,
+        forest=forest,
+        problem_types=tuple(sorted({problem_type_name(p.contraction) for p in problems})),
+        rows=len(data.seconds),
+        scores=_cross_validate(data, pools, folds, seed),
+        trained_with=f"scikit-learn {version('scikit-learn')}",
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Data:
+    """Rows of features with their seconds.
+
+    Attributes:
+        groups: the same for rows of one problem.
+        sizes: the same for rows of one size.
+    """
+
+    names: tuple[str, ...]
+    features: Array
+    seconds: Array
+    groups: NDArray[np.intp]
+    sizes: NDArray[np.intp]
+
+    def take(self, rows: NDArray[np.bool_]) -> _Data:
+        """The rows that are marked."""
+        return _Data(
+            self.names,
+            self.features[rows],
+            self.seconds[rows],
+            self.groups[rows],
+            self.sizes[rows],
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pool:
+    """Rows of features, and what an estimate leaves of the logs of their times."""
+
+    features: Array
+    rest: Array
+
+
+def _read(
+    rows: Sequence[Measurement], device: DeviceInfo, encoder: Encoder
+) -> tuple[_Data, list[Problem]]:
+    """Return the features and times of the rows that succeeded, and their problems."""
     # Rows of one problem stand together, so that their features are computed together.
     right = sorted((row for row in rows if row.median is not None), key=lambda r: r.problem.size)
     if not right:
         raise NoCorrectConfigError(f"cost model: none of {len(rows)} measurements succeeded")
     problems = {row.problem: number for number, row in enumerate(right)}
-    encoder = Encoder.of(row.config for row in right)
     names = encoder.names(device)
     features = np.empty((len(right), len(names)))
     seconds = np.array([row.median for row in right], dtype=np.float64)
@@ -50,53 +124,36 @@ def fit(
     for problem, number in problems.items():
         same = np.flatnonzero(groups == number)
         features[same] = encoder.encode(problem, [right[row].config for row in same], device)
-    data = _Data(names, features, seconds, groups)
     sizes = np.unique([row.problem.label for row in right], return_inverse=True)[1]
-    estimate, forest = _train(data, seed)
-    return BoostedModel(
-        device=device,
-        encoder=encoder,
-        estimate=estimate,
-        forest=forest,
-        problem_types=tuple(sorted({problem_type_name(p.contraction) for p in problems})),
-        rows=len(right),
-        scores=_cross_validate(data, sizes, folds, seed),
-        trained_with=f"scikit-learn {version('scikit-learn')}",
-    )
+    return _Data(names, features, seconds, groups, sizes), list(problems)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Data:
-    """Rows of features with their seconds; rows of one problem have the same group."""
-
-    names: tuple[str, ...]
-    features: Array
-    seconds: Array
-    groups: NDArray[np.intp]
-
-    def take(self, rows: NDArray[np.bool_]) -> _Data:
-        """The rows that are marked."""
-        return _Data(self.names, self.features[rows], self.seconds[rows], self.groups[rows])
-
-
-def _train(data: _Data, seed: int) -> tuple[Estimate, Forest]:
-    """Fit the estimate, and trees to what it leaves."""
+def _pool(data: _Data) -> tuple[Estimate, _Pool]:
+    """Fit the estimate, and keep what it leaves."""
     estimate = Estimate.fit(data.names, data.features, data.seconds)
     rest = np.log(data.seconds) - estimate.log_seconds(data.names, data.features)
-    return estimate, _boost(data.features, rest, seed)
+    return estimate, _Pool(data.features, rest)
 
 
-def _cross_validate(data: _Data, sizes: NDArray[np.intp], folds: int, seed: int) -> Scores | None:
+def _train(data: _Data, others: Sequence[_Pool], seed: int) -> tuple[Estimate, Forest]:
+    """Fit the estimate, and trees to what it leaves, there and on other devices."""
+    estimate, own = _pool(data)
+    pools = (own, *others)
+    features = np.concatenate([pool.features for pool in pools])
+    return estimate, _boost(features, np.concatenate([pool.rest for pool in pools]), seed)
+
+
+def _cross_validate(data: _Data, others: Sequence[_Pool], folds: int, seed: int) -> Scores | None:
     """Scores on sizes that were held out, each exactly once; None with a single size."""
-    count = int(sizes.max()) + 1
+    count = int(data.sizes.max()) + 1
     parts = min(folds, count)
     if parts < 2:
         return None
     part_of_size = np.random.default_rng(seed).permutation(count) % parts
-    predicted = np.empty(len(sizes))
+    predicted = np.empty(len(data.seconds))
     for part in range(parts):
-        held_out = part_of_size[sizes] == part
-        estimate, forest = _train(data.take(~held_out), seed)
+        held_out = part_of_size[data.sizes] == part
+        estimate, forest = _train(data.take(~held_out), others, seed)
         features = data.features[held_out]
         predicted[held_out] = estimate.log_seconds(data.names, features)
         predicted[held_out] += forest.predict(features)

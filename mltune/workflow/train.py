@@ -7,32 +7,50 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from mltune.cost_model import BoostedModel, fit, save
+from mltune.cost_model import BoostedModel, OtherDevice, Scores, fit, save
+from mltune.errors import UsageError
 from mltune.workflow.candidates import Candidates
-from mltune.workflow.recorded import read_runs
+from mltune.workflow.recorded import Recorded, read_runs
 
 
 @dataclass(frozen=True, slots=True)
 class TrainResult:
-    """The cost model, and where it lies."""
+    """The cost model, and where it lies.
+
+    Attributes:
+        alone: scores of a model without other devices' rows; None where there was one only.
+        is_helped: whether the model learnt from other devices' rows.
+    """
 
     folder: Path
     model: BoostedModel
     example_size: tuple[int, ...]
+    alone: Scores | None = None
+    is_helped: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `--json` prints."""
-        scores = self.model.scores
         return {
             "model": str(self.folder),
             "rows": self.model.rows,
             "device": self.model.device.name,
-            "scores": None if scores is None else asdict(scores),
+            "scores": _scores_to_json(self.model.scores),
+            "scores_alone": _scores_to_json(self.alone),
+            "is_helped": self.is_helped,
         }
 
 
-def train(runs: Sequence[Path], output: Path | None, seed: int) -> TrainResult:
+def train(
+    runs: Sequence[Path], output: Path | None, seed: int, others: Sequence[Path] = ()
+) -> TrainResult:
     """Fit the cost model to runs and save it with its candidates.
+
+    Args:
+        runs: of one device.
+        output: the model's folder; None for the usual one.
+        seed: of the fit and the split.
+        others: runs of other devices. They are learnt from if the error on sizes that were held
+            out gets smaller by it, or if there is nothing to hold out.
 
     Raises:
         UsageError: when a run cannot be read, or the runs do not belong together.
@@ -40,8 +58,33 @@ def train(runs: Sequence[Path], output: Path | None, seed: int) -> TrainResult:
         MltuneError: when the model cannot be written.
     """
     recorded = read_runs(runs)
-    model = fit(recorded.measurements, recorded.device, seed=seed)
+    more = [_other(folder, recorded) for folder in others]
+    model = alone = fit(recorded.measurements, recorded.device, seed=seed)
+    if more:
+        helped = fit(recorded.measurements, recorded.device, others=more, seed=seed)
+        if not (alone.scores and helped.scores) or helped.scores.rmse_log < alone.scores.rmse_log:
+            model = helped
     folder = output or recorded.model_folder
     save(model, folder)
     Candidates.of(recorded).write(folder)
-    return TrainResult(folder, model, recorded.measurements[0].problem.size)
+    return TrainResult(
+        folder=folder,
+        model=model,
+        example_size=recorded.measurements[0].problem.size,
+        alone=alone.scores if more else None,
+        is_helped=model is not alone,
+    )
+
+
+def _other(folder: Path, recorded: Recorded) -> OtherDevice:
+    other = read_runs([folder])
+    if other.device.identity == recorded.device.identity:
+        raise UsageError(
+            f"--others {folder}: was measured on the device of the model, "
+            f"{other.device.identity}; give it as a RUN"
+        )
+    return OtherDevice(other.device, other.measurements)
+
+
+def _scores_to_json(scores: Scores | None) -> dict[str, Any] | None:
+    return None if scores is None else asdict(scores)

@@ -147,7 +147,7 @@ def main() -> int:
         signal.signal(signal.SIGPROF, _hang)
         warnings.simplefilter("error")
         for target in targets:
-            count = max(1, options.inputs * target.weight // total)
+            count = math.ceil(options.inputs * target.weight / total)
             outcomes: Counter[str] = Counter()
             slowest = 0.0
             for example in target.examples:

@@ -1,9 +1,11 @@
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from mltune.cost_model import fit
+from mltune.cost_model import BoostedModel, OtherDevice, fit
+from mltune.cost_model.scores import Scores, score
 from mltune.device_info import DeviceInfo
 from mltune.errors import NoCorrectConfigError
 from mltune.record.measurement import Measurement
@@ -54,3 +56,48 @@ def test_without_any_success_there_is_no_model(make_rows: MakeRows, device: Devi
         fit(make_rows(2, 2, failing=1.0), device)
     with pytest.raises(NoCorrectConfigError, match="none of 0 measurements succeeded"):
         fit([], device)
+
+
+def scored(model: BoostedModel, rows: list[Measurement]) -> Scores:
+    sizes = np.unique([row.problem.label for row in rows], return_inverse=True)[1]
+    predicted = [float(model.predict(row.problem, [row.config])[0]) for row in rows]
+    return score(sizes, np.array(predicted), np.log([row.median or 0 for row in rows]))
+
+
+def test_rows_of_another_device_teach_what_few_rows_cannot(
+    make_rows: MakeRows, device: DeviceInfo
+) -> None:
+    few, many, unseen = make_rows(4, 2), make_rows(40, 8, seed=1), make_rows(30, 4, seed=2)
+    slower = [
+        replace(row, device="slower", seconds=tuple(3 * second for second in row.seconds))
+        for row in many
+    ]
+    other = OtherDevice(replace(device, name="slower", clock_mhz=500), slower)
+    alone = scored(fit(few, device, folds=0), unseen)
+    helped = scored(fit(few, device, others=(other,), folds=0), unseen)
+
+    assert helped.spearman > alone.spearman
+    assert helped.top_1 > alone.top_1
+    assert helped.rmse_log < alone.rmse_log
+
+
+def test_scores_and_rows_are_those_of_the_device_alone(
+    make_rows: MakeRows, device: DeviceInfo
+) -> None:
+    rows = make_rows(8, 3)
+    other = OtherDevice(replace(device, name="other"), make_rows(20, 5, seed=1))
+    model = fit(rows, device, others=(other,))
+
+    assert model.device == device
+    assert model.rows == len(rows)
+    assert model.scores is not None
+    assert (model.scores.sizes, model.scores.rows) == (3, len(rows))
+
+
+def test_another_device_without_any_success_teaches_nothing(
+    make_rows: MakeRows, device: DeviceInfo
+) -> None:
+    other = OtherDevice(replace(device, name="other"), make_rows(2, 2, failing=1.0))
+
+    with pytest.raises(NoCorrectConfigError, match="none of 4 measurements succeeded"):
+        fit(make_rows(8, 3), device, others=(other,))

@@ -1,0 +1,161 @@
+"""Compare searchers on a real device, at equal trials; what they choose is measured again.
+
+    python tests/benchmarks/live_search.py FOLDER --seeds 10 --budget 200
+
+Every search is a run of `mltune search` below FOLDER. After the searches of a seed, the configs
+that they chose are measured in turns by one process, so that whatever changes with time meets
+all of them alike. What is there already is not done again: the same command goes on where it was
+cut off, and more seeds add to it. Prints, for each seed, the summed time over the
+sizes of each searcher's choices, and how often the first searcher has the least.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from mltune.kernel.families import FAMILIES
+from mltune.problem import Problem
+from mltune.record.run import Run
+from mltune.runner import WorkerRunner
+from mltune.space.config import Config
+from mltune.workflow.finale import choose
+
+SIZES = (
+    "32x32x32,64x64x64,128x128x128,256x256x256,192x192x64,256x16x256,16x256x256,"
+    "32x32x256,127x127x127,65x200x129,255x33x250,100x1x256"
+)
+ANSWERS = "answers.csv"
+Choices = Mapping[str, Mapping[Problem, Config]]
+
+
+def main() -> None:
+    """Search, measure again, print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--samplers", default="guided,tpe,random")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--budget", type=int, default=200)
+    parser.add_argument("--sizes", default=SIZES)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--rounds", type=int, default=9, help="in which the answers are measured")
+    parser.add_argument(
+        "--quantile",
+        type=float,
+        default=0.5,
+        help="of a config's samples; less where others use the machine too",
+    )
+    options = parser.parse_args()
+    samplers = options.samplers.split(",")
+    options.folder.mkdir(parents=True, exist_ok=True)
+    answers = options.folder / ANSWERS
+    for seed in range(options.seeds):
+        folders = {name: options.folder / f"{name}-{seed}" for name in samplers}
+        known = _read(answers)
+        if any((name, seed) not in known for name in samplers):
+            for name, folder in folders.items():
+                _search(folder, name, seed, options)
+            choices = {name: _chosen(folder) for name, folder in folders.items()}
+            _write(answers, seed, _measure(choices, seed, options))
+    _print(_read(answers), samplers)
+
+
+def _search(folder: Path, sampler: str, seed: int, options: argparse.Namespace) -> None:
+    """Run a search, or what is left of it."""
+    if (folder / "run.json").exists():
+        arguments = ["--resume", "--run", str(folder)]
+    else:
+        arguments = [
+            *("--run", str(folder), "--sampler", sampler, "--seed", str(seed)),
+            *("--sizes", options.sizes, "--problem", "sgemm_nn", "--device", options.device),
+            *("--budget", str(options.budget)),
+        ]
+    command = [sys.executable, "-m", "mltune", "search", "-q", *arguments]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    print(f"{folder} is searched", flush=True)
+
+
+def _chosen(folder: Path) -> dict[Problem, Config]:
+    with Run.open(folder) as run:
+        choices = choose(run.store.measurements())
+    return {problem: choice.best.config for problem, choice in choices.items()}
+
+
+def _measure(
+    choices: Choices, seed: int, options: argparse.Namespace
+) -> dict[str, dict[Problem, float]]:
+    """Return the seconds of each searcher's choice on each size."""
+    found: dict[str, dict[Problem, float]] = {name: {} for name in choices}
+    problems = next(iter(choices.values()))
+    with WorkerRunner(options.device, FAMILIES["tiled"], seed=seed) as runner:
+        for problem in problems:
+            configs = list(dict.fromkeys(chosen[problem] for chosen in choices.values()))
+            samples: dict[Config, list[float]] = defaultdict(list)
+            for number in range(options.rounds):
+                turn = number % len(configs)
+                for config in (*configs[turn:], *configs[:turn]):
+                    samples[config] += runner.run(problem, config, checked=True).seconds
+            for name, chosen in choices.items():
+                found[name][problem] = float(
+                    np.quantile(samples[chosen[problem]], options.quantile)
+                )
+    return found
+
+
+def _write(path: Path, seed: int, found: Mapping[str, Mapping[Problem, float]]) -> None:
+    is_new = not path.exists()
+    with path.open("a", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        if is_new:
+            writer.writerow(("sampler", "seed", "size", "seconds"))
+        for name, times in found.items():
+            writer.writerows((name, seed, p.label, f"{time:.6e}") for p, time in times.items())
+
+
+def _read(path: Path) -> dict[tuple[str, int], dict[str, float]]:
+    """Return the seconds by size of each search that was measured again."""
+    found: dict[tuple[str, int], dict[str, float]] = defaultdict(dict)
+    if path.exists():
+        with path.open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                found[row["sampler"], int(row["seed"])][row["size"]] = float(row["seconds"])
+    return dict(found)
+
+
+def _print(answers: Mapping[tuple[str, int], Mapping[str, float]], samplers: list[str]) -> None:
+    seeds = sorted({seed for _, seed in answers})
+    print("\n| seed |" + "".join(f" {name}: ms, summed |" for name in samplers))
+    print("|---" * (1 + len(samplers)) + "|")
+    summed = {key: 1e3 * math.fsum(times.values()) for key, times in answers.items()}
+    for seed in seeds:
+        print(f"| {seed} |" + "".join(f" {summed[name, seed]:.3f} |" for name in samplers))
+    first, *others = samplers
+    for name in others:
+        ahead = sum(summed[first, seed] < summed[name, seed] for seed in seeds)
+        ratio = _geometric(summed[name, seed] / summed[first, seed] for seed in seeds)
+        sizes = _geometric(
+            seconds / answers[first, seed][size]
+            for seed in seeds
+            for size, seconds in answers[name, seed].items()
+        )
+        print(
+            f"{first} before {name}: {ahead} of {len(seeds)} seeds; {name} takes {ratio:.3f} of "
+            f"its summed time, {sizes:.3f} by the geometric mean over the sizes",
+            flush=True,
+        )
+
+
+def _geometric(ratios: Iterable[float]) -> float:
+    return math.exp(np.mean([math.log(ratio) for ratio in ratios]))
+
+
+if __name__ == "__main__":
+    main()
