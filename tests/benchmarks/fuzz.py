@@ -18,6 +18,7 @@ import gzip
 import hashlib
 import io
 import json
+import math
 import random
 import shutil
 import signal

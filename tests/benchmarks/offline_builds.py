@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pyopencl as cl
@@ -80,8 +81,8 @@ def _step(step: str, folder: Path, count: int) -> list[tuple[float, float, int]]
         workspace.launch(program).wait()
         rows.append((time.perf_counter() - began, _processor_seconds() - used))
         if step == "build":
-            binary, *_ = program.function.program.get_info(cl.program_info.BINARIES)
-            path.write_bytes(binary)
+            found = program.functions[0].program.get_info(cl.program_info.BINARIES)
+            path.write_bytes(cast(list[bytes], found)[0])
     return [(*row, (folder / f"{number}.bin").stat().st_size) for number, row in enumerate(rows)]
 
 
@@ -101,8 +102,8 @@ def _kernels(device: OpenCLDevice, count: int) -> list[Kernel]:
 def _load(kernel: Kernel, path: Path, workspace: Workspace) -> Program:
     context = workspace.c.context
     program = cl.Program(context, context.devices, [path.read_bytes()]).build()
-    function = cl.Kernel(program, kernel.name)
-    return Program(kernel, function, "", 0.0, local_mem_bytes=0, private_mem_bytes=0)
+    functions = tuple(cl.Kernel(program, each.entry) for each in kernel.passes)
+    return Program(kernel, functions, "", 0.0, local_mem_bytes=0, private_mem_bytes=0)
 
 
 def _processor_seconds() -> float:
