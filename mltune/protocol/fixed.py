@@ -6,14 +6,12 @@ from mltune.errors import UsageError
 from mltune.space.yaml_document import Item
 
 _BRANCH = "the rim of C is always handled by branches"
-_SHARED_SUM = "work-groups share no sum"
 _COALESCED = "neighbouring work-items always read neighbouring elements"
 FIXED: dict[str, tuple[str, str]] = {
     "EdgeType": ("Branch", _BRANCH),
     "KernelLanguage": ("Source", "kernels are written in OpenCL C"),
     "LoopTail": ("True", "every number of terms is computed"),
     "LoopDoWhile": ("False", "a sum may have fewer terms than DepthU"),
-    "GlobalSplitU": ("1", _SHARED_SUM),
     "NumLoadsCoalescedA": ("1", _COALESCED),
     "NumLoadsCoalescedB": ("1", _COALESCED),
     "GlobalReadCoalesceGroupA": ("True", _COALESCED),
@@ -35,9 +33,8 @@ ABSENT = frozenset(
         "CheckTensorDimAsserts", "CustomKernelName", "DepthULdsDivisor", "DirectToVgprA",
         "DirectToVgprB", "DisableAtomicFail", "DisableKernelPieces", "DisableVgprOverlapping",
         "ExpandPointerSwap", "FractionalLoad", "GlobalRead2A", "GlobalRead2B", "GlobalReadPerMfma",
-        "GlobalSplitUAlgorithm", "GlobalSplitUSummationAssignmentRoundRobin",
-        "GlobalSplitUWorkGroupMappingRoundRobin", "GroupLoadStore", "ISA", "InterleaveAlpha",
-        "LdsBlockSizePerPad", "LocalDotLayout", "LocalRead2A", "LocalRead2B",
+        "GroupLoadStore", "ISA", "InterleaveAlpha", "LdsBlockSizePerPad", "LocalDotLayout",
+        "LocalRead2A", "LocalRead2B",
         "LocalReadVectorWidth", "LocalWrite2A", "LocalWrite2B", "LocalWritePerMfma",
         "MIArchVgpr", "MacroTileShapeMax", "MacroTileShapeMin", "MagicDivAlg", "MatrixInstruction",
         "MaxOccupancy", "NonTemporalA", "NonTemporalB", "NonTemporalC", "NonTemporalD",

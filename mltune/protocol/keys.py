@@ -144,6 +144,16 @@ KEYS: dict[str, Key] = {
     "LdsPadA": _whole("local_pad", least=0),
     "LdsPadB": _whole("local_pad_b", least=0),
     "1LDSBuffer": _switch("local_buffers", 2, 1),
+    "GlobalSplitU": _whole("global_split_u"),
+    "GlobalSplitUAlgorithm": _word(
+        "global_split_u_algorithm", {"MultipleBuffer": "multiple", "SingleBuffer": "single"}
+    ),
+    "GlobalSplitUSummationAssignmentRoundRobin": _switch(
+        "global_split_u_summation_assignment_round_robin", 0, 1
+    ),
+    "GlobalSplitUWorkGroupMappingRoundRobin": _switch(
+        "global_split_u_work_group_mapping_round_robin", 0, 1
+    ),
     "MACInstruction": _word("multiply_add", {"FMA": "fma", "MAD": "mad"}),
     "DirectToLds": _switch("global_to_local", "registers", "async"),
 }

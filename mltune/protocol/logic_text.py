@@ -101,7 +101,17 @@ def _solution(contraction: Contraction, config: Config, number: int) -> dict[str
         "LdsPadA": values.pop("local_pad"),
         "LdsPadB": values.pop("local_pad_b"),
         "DirectToLds": values.pop("global_to_local") == "async",
+        "GlobalSplitU": values.pop("global_split_u"),
+        "GlobalSplitUSummationAssignmentRoundRobin": bool(
+            values.pop("global_split_u_summation_assignment_round_robin")
+        ),
+        "GlobalSplitUWorkGroupMappingRoundRobin": bool(
+            values.pop("global_split_u_work_group_mapping_round_robin")
+        ),
     }
+    if values["global_split_u_algorithm"] in ("multiple", "single"):
+        word = str(values.pop("global_split_u_algorithm"))
+        solution["GlobalSplitUAlgorithm"] = f"{word.capitalize()}Buffer"
     if values["local_buffers"] in (1, 2):
         solution["1LDSBuffer"] = values.pop("local_buffers") == 1
     if values["multiply_add"] != "expr":

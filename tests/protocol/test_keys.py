@@ -26,6 +26,13 @@ def settings(name: str, value: str) -> dict[str, Value]:
         ("MACInstruction", "MAD", {"multiply_add": "mad"}),
         ("DirectToLds", "True", {"global_to_local": "async"}),
         ("GlobalReadVectorWidth", "-1", {"global_read_vector_width": 0}),
+        ("GlobalSplitU", "4", {"global_split_u": 4}),
+        ("GlobalSplitUAlgorithm", "SingleBuffer", {"global_split_u_algorithm": "single"}),
+        (
+            "GlobalSplitUWorkGroupMappingRoundRobin",
+            "True",
+            {"global_split_u_work_group_mapping_round_robin": 1},
+        ),
         ("EdgeType", "Branch", {}),
         ("multiply_add", "expr", {"multiply_add": "expr"}),
     ],
@@ -39,7 +46,8 @@ def test_tensiles_keys_set_our_parameters(
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("GlobalSplitU", "4", "t.yaml:1: GlobalSplitU: 4 is not supported: work-groups share no"),
+        ("StaggerU", "4", "t.yaml:1: StaggerU: 4 is not supported: all work-groups begin with"),
+        ("GlobalSplitU", "0", "GlobalSplitU: 0 is not supported: whole numbers of at least 1"),
         ("EdgeType", "ShiftPtr", "EdgeType: ShiftPtr is not supported: the rim of C is always"),
         ("MatrixInstruction", "[]", "MatrixInstruction is not supported: it has no counterpart"),
         ("ThreadTyle", "[4, 4]", "unknown parameter 'ThreadTyle' (did you mean 'ThreadTile'?"),

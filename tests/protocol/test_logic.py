@@ -19,7 +19,7 @@ TEXT = """\
 - {OperationType: GEMM, DataType: 0, TransposeA: false, TransposeB: true, UseBeta: true}
 - - {SolutionIndex: 0, WorkGroup: [16, 16, 1], ThreadTile: [4, 8], DepthU: 8, VectorWidth: 4,
      KernelLanguage: Source, ISA: [9, 0, 0], PrefetchGlobalRead: true}
-  - {SolutionIndex: 1, WorkGroup: [16, 8, 2], ThreadTile: [4, 4], DepthU: 16, GlobalSplitU: 4,
+  - {SolutionIndex: 1, WorkGroup: [16, 8, 2], ThreadTile: [4, 4], DepthU: 16, StaggerU: 4,
      KernelLanguage: Assembly}
   - {SolutionIndex: 2, MacroTile: 64}
 - [2, 3, 0, 1]
@@ -43,7 +43,7 @@ def test_sizes_and_solutions_are_read() -> None:
 
 def test_what_has_no_counterpart_is_named() -> None:
     assert parse_logic(TEXT, "logic.yaml").notes == (
-        "logic.yaml: not carried over: GlobalSplitU: 4 (1 of 3 solutions)",
+        "logic.yaml: not carried over: StaggerU: 4 (1 of 3 solutions)",
         "logic.yaml: not carried over: KernelLanguage: 'Assembly' (1 of 3 solutions)",
         "logic.yaml: not carried over: a solution without WorkGroup and ThreadTile "
         "(1 of 3 solutions)",
@@ -67,6 +67,8 @@ MORE: list[dict[str, int | str]] = [
     {"local_buffers": 2, "local_split_u": 2, "prefetch_local_read": 1, "local_pad_b": 5},
     {"multiply_add": "mad", "vector_width_b": 2, "wave_lanes_0": 4, "wave_lanes_1": 8},
     {"global_to_local": "async", "local_buffers": 3, "local_pad": 4, "prefetch_global_read": 0},
+    {"global_split_u": 4, "global_split_u_algorithm": "single"},
+    {"global_split_u": 3, "global_split_u_summation_assignment_round_robin": 1},
     {"prefetch_global_read": 0, "max_registers": 64, "global_read_vector_width": 2},
 ]
 
