@@ -79,7 +79,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "--space",
         metavar="FILE",
         help="a YAML file of parameters and constraints "
-        "(default: spaces/tiled-cpu.yaml or spaces/tiled-gpu.yaml)",
+        "(default: spaces/packed-cpu.yaml or spaces/tiled-gpu.yaml)",
     )
     add(
         "--kernels",

@@ -156,6 +156,8 @@ _TILE = (
     "local_pad",
     "prefetch_global_read",
     _SPLIT,
+    "panels_0",
+    "panels_1",
 )
 
 
@@ -163,14 +165,18 @@ def _tile_columns(
     problem: Problem, device: DeviceInfo, parameters: dict[str, Column]
 ) -> dict[str, Column]:
     """What follows from the tiles: how many there are, and how well they fill the device."""
-    work_group_0, work_group_1, thread_0, thread_1, depth, vector, pad, prefetch, split = (
+    group_0, group_1, thread_0, thread_1, depth, vector, pad, prefetch, split, *panels = (
         parameters[name] for name in _TILE
     )
     split = np.where(split > 0, split, 1.0)
+    # Where a work-group is one work-item, that walks over panels, and it pads and prefetches none.
+    walks = ~np.isnan(panels[0])
+    across_0, across_1 = np.where(walks, panels[0], group_0), np.where(walks, panels[1], group_1)
+    items = np.where(walks, 1.0, group_0 * group_1)
+    pad, prefetch = np.where(walks, 0.0, pad), np.where(walks, 0.0, prefetch)
     element = problem.contraction.precision.bytes
     units = device.compute_units
-    items = work_group_0 * work_group_1
-    macro_0, macro_1 = work_group_0 * thread_0, work_group_1 * thread_1
+    macro_0, macro_1 = across_0 * thread_0, across_1 * thread_1
     tiles_0, tiles_1 = np.ceil(problem.m / macro_0), np.ceil(problem.n / macro_1)
     steps = np.ceil(problem.k / (depth * split))  # of each work-group
     groups = tiles_0 * tiles_1 * problem.batch * split

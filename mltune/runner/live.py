@@ -198,6 +198,11 @@ class WorkerRunner:
             outcome = self._judge(problem, kernel, to_beat, checked)
         return self._measurement(problem, kernel.config, kernel, outcome)
 
+    def write_with(self, family: KernelFamily) -> None:
+        """Let another family write the kernels from now on."""
+        self._family = family
+        self._written = Cache(_KEPT_KERNELS)
+
     def close(self) -> None:
         """End the worker and the builders."""
         self._drop_worker()

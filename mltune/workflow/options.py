@@ -120,6 +120,12 @@ def check_options(options: SearchOptions) -> None:
         raise UsageError(f"seed: must be at least 0, got {options.seed}")
 
 
+def default_space(device: DeviceInfo) -> Path:
+    """The space that a search takes where none is given."""
+    name = "packed-cpu" if device.kind == "cpu" else "tiled-gpu"
+    return data_folder("spaces") / f"{name}.yaml"
+
+
 def new_run_info(
     options: SearchOptions,
     device: DeviceInfo,
@@ -138,7 +144,7 @@ def new_run_info(
         UsageError: when an option is wrong.
     """
     kind = "cpu" if device.kind == "cpu" else "gpu"
-    space = Path(options.space or data_folder("spaces") / f"tiled-{kind}.yaml")
+    space = Path(options.space or default_space(device))
     is_written = family == HANDWRITTEN
     if is_written and options.problem is None:
         contraction = contraction_of(kernels)

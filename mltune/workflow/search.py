@@ -18,6 +18,7 @@ from mltune.errors import (
     NoCorrectConfigError,
     UsageError,
 )
+from mltune.kernel.families import FAMILIES
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.kernel.handwritten.read import read_files, to_text
 from mltune.problem import problem_type_name
@@ -53,6 +54,7 @@ from mltune.workflow.options import (
     check_options,
     check_resumed,
     default_folder,
+    default_space,
     new_run_info,
     newest_run,
 )
@@ -290,19 +292,20 @@ def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, Space]:
     # spaces is the default depends on the device.
     given = load_space(options.space) if options.space else None
     kernels = read_files(options.kernels)
-    default = HANDWRITTEN if kernels else "tiled"
-    family = family_named(
-        given.family if given else default,
-        options.space or "--kernels",
-        to_text(kernels) if kernels else "",
-    )
+    texts = to_text(kernels) if kernels else ""
+    where = options.space or "--kernels"
+    wanted = given.family if given else HANDWRITTEN if kernels else ""
+    family = family_named(wanted, where, texts) if wanted else None
     runner = WorkerRunner(
         "auto" if options.device is None else options.device,
-        family,
+        family or FAMILIES["tiled"],
         **_runner_options(options),
         seed=options.seed or 0,
     )
     try:
+        if family is None:
+            family = FAMILIES[load_space(default_space(runner.device)).family]
+            runner.write_with(family)
         info = new_run_info(options, runner.device, family.name, kernels)
         space = bound_space(info)
         check_family(family, info.contraction, space)

@@ -183,10 +183,11 @@ def shipped() -> list[str]:
 @pytest.mark.parametrize("precision", list(Precision))
 def test_shipped_spaces_bind(name: str, precision: Precision, gpu_names: dict[str, int]) -> None:
     loaded = load_space(data_folder("spaces") / f"{name}.yaml")
-    space = loaded.bind({**gpu_names, **precision_names(precision)})
+    cpu_names = {"local_mem_bytes": 1 << 20} if name.endswith("cpu") else {}
+    space = loaded.bind({**gpu_names, **precision_names(precision), **cpu_names})
 
     assert loaded.name == name
-    assert space.size > 5_000
+    assert space.size > 10_000
     assert all(parameter.meaning for parameter in space.parameters)
 
 

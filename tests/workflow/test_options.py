@@ -32,7 +32,7 @@ def test_what_was_not_given_has_the_documented_default(info: RunInfo) -> None:
     assert made.to_json()["problem"] == "sgemm_nn"
 
 
-@pytest.mark.parametrize(("kind", "space"), [("cpu", "tiled-cpu"), ("gpu", "tiled-gpu")])
+@pytest.mark.parametrize(("kind", "space"), [("cpu", "packed-cpu"), ("gpu", "tiled-gpu")])
 def test_space_and_sizes_are_those_of_the_kind_of_device(
     info: RunInfo, kind: str, space: str
 ) -> None:
