@@ -11,11 +11,14 @@ import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
+
+_KEPT_PLANS = 4096
 
 SIZE_LIMIT = 2**31
 """Kernels count rows, columns and terms with 32 bits; every size must be below this."""
@@ -107,6 +110,34 @@ class _Sizes:
     batch: int
 
 
+class _Array(NamedTuple):
+    """How an array's elements lie in its buffer; strides and offset in bytes."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What follows from the arrays of a call, whatever they hold.
+
+    Attributes:
+        number: the kernel's.
+        swaps: whether B comes before A among the kernel's arguments.
+        reach: the extent of each index of C's transpose or C, and the batch.
+        integers: the arguments after alpha and beta, but scratch memory.
+        global_sizes: one for each of the kernel's passes.
+    """
+
+    number: int
+    swaps: bool
+    reach: Mapping[str, int]
+    integers: tuple[int, ...]
+    global_sizes: tuple[tuple[int, int, int], ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scratch:
     """Scratch memory of a queue: whoever uses it next waits for who did last."""
@@ -130,11 +161,14 @@ class Launcher:
         select: Callable[[int, int, int, int], int],
     ) -> None:
         self._type = gemm_type
+        self._scalar = np.dtype(gemm_type.dtype).type
         self._kernels = tuple(kernels)
         self._select = select
         self._built: dict[tuple[int, int, int], tuple[cl.Kernel, ...]] = {}
         self._scratch: dict[int, _Scratch] = {}
         self._lock = threading.Lock()
+        # Programs call with the same few arrays again and again.
+        self._planned = lru_cache(maxsize=_KEPT_PLANS)(self._plan)
 
     def gemm(
         self,
@@ -184,25 +218,22 @@ class Launcher:
         wait_for: Sequence[cl.Event] | None = None,
     ) -> tuple[cl_array.Array, tuple[cl.Event, ...]]:
         """Do what `gemm` does, and return c with the events of all the kernel's passes."""
-        sizes = self._sizes(a, b, c)
         if c is None and beta != 0:
             raise self._error(f"c must be given, as beta is {beta}")
         if kernel is not None and not 0 <= kernel < len(self._kernels):
             raise self._error(f"kernel must be 0 to {len(self._kernels) - 1}, got {kernel}")
         factors = self._factors(alpha, beta)
-        layout = self._layout(a, b, c)
+        described_a, described_b = self._described("a", a), self._described("b", b)
         if c is None:
-            c = _empty(queue, layout, sizes)
+            sizes = self._sizes(described_a, described_b)
+            c = _empty(queue, self._layout(described_a, described_b), sizes)
+        described_c = self._described("c", c)
+        # Where alpha is 0 there are no terms, so that no kernel reads a and b in vain.
+        plan = self._planned(described_a, described_b, described_c, factors[0] != 0, kernel)
         events = [*(wait_for or ()), *a.events, *b.events, *c.events]
-        if 0 in (sizes.m, sizes.n, sizes.batch):
+        if plan is None:
             return c, (cl.enqueue_marker(queue, events),)
-        if layout == self._type:
-            number = self._select(sizes.m, sizes.n, sizes.k, sizes.batch)
-        else:  # the kernel computes the transpose, an n x m matrix
-            number = self._select(sizes.n, sizes.m, sizes.k, sizes.batch)
-        launched = self._launch(
-            queue, number if kernel is None else kernel, layout, sizes, (a, b, c), factors, events
-        )
+        launched = self._launch(queue, plan, (a, b, c), factors, events)
         c.add_event(launched[-1])
         return c, launched
 
@@ -212,16 +243,48 @@ class Launcher:
             self._built.clear()
             self._scratch.clear()
 
-    def _sizes(self, a: cl_array.Array, b: cl_array.Array, c: cl_array.Array | None) -> _Sizes:
+    def _described(self, name: str, array: cl_array.Array) -> _Array:
+        if not isinstance(array, cl_array.Array):
+            kind = type(array).__name__
+            raise self._error(f"{name} must be a pyopencl array, got {kind}")
+        return _Array(array.dtype, array.shape, array.strides, array.offset)
+
+    def _plan(
+        self, a: _Array, b: _Array, c: _Array, reads_ab: bool, kernel: int | None
+    ) -> _Plan | None:
+        """Check the arrays, choose a kernel and place its arguments; None if C is empty."""
+        sizes = self._sizes(a, b, c)
+        layout = self._layout(a, b, c)
+        if 0 in (sizes.m, sizes.n, sizes.batch):
+            return None
+        number = kernel
+        if number is None and layout == self._type:
+            number = self._select(sizes.m, sizes.n, sizes.k, sizes.batch)
+        elif number is None:  # the kernel computes the transpose, an n x m matrix
+            number = self._select(sizes.n, sizes.m, sizes.k, sizes.batch)
+        operands = [(c, layout.orders[2]), (a, layout.orders[0]), (b, layout.orders[1])]
+        rows, columns = sizes.m, sizes.n
+        swaps = layout.orders[2] == "C"  # row by row, C is its transpose column by column
+        if swaps:
+            rows, columns = columns, rows
+            operands[1:] = operands[:0:-1]
+        terms = sizes.k if reads_ab else 0
+        reach = {"i": rows, "j": columns, "l": terms, "z": sizes.batch}
+        return _Plan(
+            number,
+            swaps,
+            reach,
+            (rows, columns, terms, *(x for operand in operands for x in _place(*operand))),
+            tuple(_global_size(each, reach) for each in self._kernels[number].passes),
+        )
+
+    def _sizes(self, a: _Array, b: _Array, c: _Array | None = None) -> _Sizes:
         arrays = {"a": a, "b": b} | ({} if c is None else {"c": c})
         wanted = ("batch", "rows", "columns") if self._type.batched else ("rows", "columns")
         for name, array in arrays.items():
-            if not isinstance(array, cl_array.Array):
-                kind = type(array).__name__
-                raise self._error(f"{name} must be a pyopencl array, got {kind}")
             if array.dtype != self._type.dtype:
                 raise self._error(f"{name} must be {self._type.dtype}, got {array.dtype}")
-            if array.ndim != len(wanted):
+            if len(array.shape) != len(wanted):
                 raise self._error(f"{name} must be ({', '.join(wanted)}), got {array.shape}")
         (*lead, m, k), n = a.shape, b.shape[-1]
         if b.shape != (*lead, k, n):
@@ -233,14 +296,14 @@ class Launcher:
         return _Sizes(m, n, k, lead[0] if lead else 1)
 
     def _factors(self, alpha: complex, beta: complex) -> tuple[Any, Any]:
-        scalar = np.dtype(self._type.dtype).type
+        scalar = self._scalar
         if not issubclass(scalar, np.complexfloating):
             for name, value in (("alpha", alpha), ("beta", beta)):
-                if np.iscomplexobj(value):
+                if not isinstance(value, int | float) and np.iscomplexobj(value):
                     raise self._error(f"{name} must be real, got {value}")
         return scalar(alpha), scalar(beta)
 
-    def _layout(self, a: cl_array.Array, b: cl_array.Array, c: cl_array.Array | None) -> GemmType:
+    def _layout(self, a: _Array, b: _Array, c: _Array | None = None) -> GemmType:
         """The memory orders that the arrays have and the kernels take, the tuned ones first."""
         arrays = {"a": a, "b": b} | ({} if c is None else {"c": c})
         if c is not None and _overlaps(c):
@@ -263,43 +326,26 @@ class Launcher:
     def _launch(
         self,
         queue: cl.CommandQueue,
-        number: int,
-        layout: GemmType,
-        sizes: _Sizes,
+        plan: _Plan,
         arrays: tuple[cl_array.Array, cl_array.Array, cl_array.Array],
         factors: tuple[Any, Any],
         events: Sequence[cl.Event],
     ) -> tuple[cl.Event, ...]:
-        kernel = self._kernels[number]
+        kernel = self._kernels[plan.number]
         a, b, c = arrays
-        operands = [(c, layout.orders[2]), (a, layout.orders[0]), (b, layout.orders[1])]
-        rows, columns = sizes.m, sizes.n
-        if layout.orders[2] == "C":  # row by row, C is its transpose column by column
-            rows, columns = columns, rows
-            operands[1:] = operands[:0:-1]
-        terms = 0 if factors[0] == 0 else sizes.k  # so that no kernel reads a and b in vain
-        integers: list[Any] = [np.uint32(size) for size in (rows, columns, terms)]
-        for array, order in operands:
-            integers += [np.uint64(elements) for elements in _place(array, order)]
-        buffers: list[Any] = [array.base_data for array, _ in operands]  # None where k is 0
-        reach = {"i": rows, "j": columns, "l": terms, "z": sizes.batch}
+        operands = (c, b, a) if plan.swaps else (c, a, b)
+        buffers = [operand.base_data for operand in operands]  # None where k is 0
+        arguments: list[Any] = [*buffers, *factors, *plan.integers]
         launched: list[cl.Event] = []
         with self._lock:
-            functions = self._build(queue, number)
+            functions = self._build(queue, plan.number)
             if kernel.scratch:
-                scratch = self._scratch_of(queue, _scratch_bytes(kernel, reach))
-                integers.append(scratch.buffer)
+                scratch = self._scratch_of(queue, _scratch_bytes(kernel, plan.reach))
+                arguments.append(scratch.buffer)
                 events = [*events, *([scratch.last] if scratch.last else [])]
-            for function, each in zip(functions, kernel.passes, strict=True):
-                event = function(
-                    queue,
-                    _global_size(each, reach),
-                    each.work_group,
-                    *buffers,
-                    *factors,
-                    *integers,
-                    wait_for=events,
-                )
+            launches = zip(functions, plan.global_sizes, kernel.passes, strict=True)
+            for function, global_size, each in launches:
+                event = function(queue, global_size, each.work_group, *arguments, wait_for=events)
                 launched.append(event)
                 events = [event]
             if kernel.scratch:
@@ -327,6 +373,15 @@ class Launcher:
                 warnings.simplefilter("ignore", cl.CompilerWarning)
                 program.build(options=list(kernel.build_options), devices=[queue.device])
             self._built[key] = tuple(cl.Kernel(program, each.entry) for each in kernel.passes)
+            for function in self._built[key]:
+                # Numbers of known types are passed in a tenth of the time.
+                function.set_scalar_arg_dtypes(
+                    [None] * 3
+                    + [self._type.dtype] * 2
+                    + [np.uint32] * 3
+                    + [np.uint64] * 9
+                    + [None] * bool(kernel.scratch)
+                )
         return self._built[key]
 
     def _error(self, message: str) -> GemmError:
@@ -361,12 +416,12 @@ def _dimensions(order: str) -> tuple[int, int]:
     return (-2, -1) if order == "F" else (-1, -2)
 
 
-def _fits(array: cl_array.Array, order: str) -> bool:
+def _fits(array: _Array, order: str) -> bool:
     """Whether a kernel can walk over the array: contiguous along one axis, never backwards.
 
     The stride of an axis with a single element is never taken, so it does not count.
     """
-    if array.size == 0:
+    if 0 in array.shape:
         return True
     fast, _ = _dimensions(order)
     itemsize = array.dtype.itemsize
@@ -378,8 +433,10 @@ def _fits(array: cl_array.Array, order: str) -> bool:
     )
 
 
-def _overlaps(array: cl_array.Array) -> bool:
+def _overlaps(array: _Array) -> bool:
     """Whether two elements share memory: an axis does not step over all the smaller ones."""
+    if 0 in array.shape:
+        return False
     reach = array.dtype.itemsize
     for stride, extent in sorted(zip(array.strides, array.shape, strict=True)):
         if extent > 1:
@@ -389,13 +446,13 @@ def _overlaps(array: cl_array.Array) -> bool:
     return False
 
 
-def _place(array: cl_array.Array, order: str) -> tuple[int, int, int]:
+def _place(array: _Array, order: str) -> tuple[int, int, int]:
     """Offset, leading dimension and batch stride, in elements."""
     fast, slow = _dimensions(order)
     leading, batch = max(1, array.shape[fast]), 0
     if array.shape[slow] > 1:
         leading = array.strides[slow] // array.dtype.itemsize
-    if array.ndim == 3 and array.shape[0] > 1:
+    if len(array.shape) == 3 and array.shape[0] > 1:
         batch = array.strides[0] // array.dtype.itemsize
     return array.offset // array.dtype.itemsize, leading, batch
 

@@ -227,6 +227,21 @@ def test_alpha_zero_does_not_read_the_operands(
     assert (get(c) == 2).all()
 
 
+def test_what_one_call_leaves_out_the_next_one_on_the_same_arrays_computes(
+    queue: cl.CommandQueue, naive_kernel: Write
+) -> None:
+    ones = np.ones((3, 3), "float32")
+    a, b, c = (on_device(queue, ones, "F") for _ in range(3))
+    gemm_of_ones = launcher(gemm(Precision.SINGLE), naive_kernel).gemm
+
+    results = []
+    for alpha in (0, 2, 0, 1):
+        gemm_of_ones(queue, a, b, c, alpha=alpha)
+        results.append(get(c)[0, 0])
+
+    assert results == [0, 6, 0, 3]
+
+
 def test_beta_zero_does_not_read_c(queue: cl.CommandQueue, naive_kernel: Write) -> None:
     ones = np.ones((3, 3), "float32")
     c = on_device(queue, ones * np.nan, "F")
