@@ -48,16 +48,17 @@
  */
 typedef A_VECTOR LOOSE_A __attribute__((aligned(sizeof(STORED))));
 #define A_AT(from, f, l) ((from) + min((uint)(f), last) * free_step + (l) * term_step)
+#define COPY_VECTOR_A(f)                                                                        \
+    *(__local A_VECTOR *)(panel + term * A_TILE + (f)) =                                       \
+        A_CONJUGATE_VECTOR(READ_A(from + (f) + term * term_step))
 
-/* The terms from `term` on, element by element. */
+/* Element by element: those from `free` on along the free index, from the term `first` on. */
 static inline void pack_elements_a(__local TYPE *panel, const __global STORED *from,
                                    const ulong free_step, const ulong term_step, const uint last,
-                                   uint term, const uint terms)
+                                   const uint free, const uint first, const uint terms)
 {
-#pragma unroll 1
-    for (; term < terms; ++term)
-#pragma unroll
-        for (uint f = 0; f < A_TILE; ++f)
+    for (uint f = free; f < A_TILE; ++f)
+        for (uint term = first; term < terms; ++term)
             panel[term * A_TILE + f] = A_CONJUGATE(READ_ONE(A_AT(from, f, term)));
 }
 
@@ -66,19 +67,22 @@ static inline void pack_a(__local TYPE *panel, const __global STORED *from,
                           const ulong free_step, const ulong term_step, const uint last,
                           const uint terms)
 {
-    uint term = 0;
+    uint free = 0, term = 0;
 #if A_FREE_IS_CONTIGUOUS
-    /* Vectors are copied. */
+    /* Vectors are copied: of a whole panel side by side, else one after another. */
     if (free_step == 1 && last >= A_TILE - 1) {
 #pragma unroll 1
         for (; term < terms; ++term)
 #pragma unroll
-            for (uint v = 0; v < A_TILE / A_WIDTH; ++v) {
-                const A_VECTOR vector = READ_A(from + v * A_WIDTH + term * term_step);
-                *(__local A_VECTOR *)(panel + term * A_TILE + v * A_WIDTH) =
-                    A_CONJUGATE_VECTOR(vector);
-            }
+            for (uint f = 0; f < A_TILE; f += A_WIDTH)
+                COPY_VECTOR_A(f);
+        return;
     }
+    if (free_step == 1)
+        for (; free + A_WIDTH <= last + 1; free += A_WIDTH)
+            for (term = 0; term < terms; ++term)
+                COPY_VECTOR_A(free);
+    term = 0;
 #else
     /* Vectors along the terms are turned. */
     if (term_step == 1) {
@@ -96,7 +100,7 @@ static inline void pack_a(__local TYPE *panel, const __global STORED *from,
         }
     }
 #endif
-    pack_elements_a(panel, from, free_step, term_step, last, term, terms);
+    pack_elements_a(panel, from, free_step, term_step, last, free, term, terms);
 }
 
 /*
@@ -108,16 +112,17 @@ static inline void pack_a(__local TYPE *panel, const __global STORED *from,
  */
 typedef B_VECTOR LOOSE_B __attribute__((aligned(sizeof(STORED))));
 #define B_AT(from, f, l) ((from) + min((uint)(f), last) * free_step + (l) * term_step)
+#define COPY_VECTOR_B(f)                                                                        \
+    *(__local B_VECTOR *)(panel + term * B_TILE + (f)) =                                       \
+        B_CONJUGATE_VECTOR(READ_B(from + (f) + term * term_step))
 
-/* The terms from `term` on, element by element. */
+/* Element by element: those from `free` on along the free index, from the term `first` on. */
 static inline void pack_elements_b(__local TYPE *panel, const __global STORED *from,
                                    const ulong free_step, const ulong term_step, const uint last,
-                                   uint term, const uint terms)
+                                   const uint free, const uint first, const uint terms)
 {
-#pragma unroll 1
-    for (; term < terms; ++term)
-#pragma unroll
-        for (uint f = 0; f < B_TILE; ++f)
+    for (uint f = free; f < B_TILE; ++f)
+        for (uint term = first; term < terms; ++term)
             panel[term * B_TILE + f] = B_CONJUGATE(READ_ONE(B_AT(from, f, term)));
 }
 
@@ -126,19 +131,22 @@ static inline void pack_b(__local TYPE *panel, const __global STORED *from,
                           const ulong free_step, const ulong term_step, const uint last,
                           const uint terms)
 {
-    uint term = 0;
+    uint free = 0, term = 0;
 #if B_FREE_IS_CONTIGUOUS
-    /* Vectors are copied. */
+    /* Vectors are copied: of a whole panel side by side, else one after another. */
     if (free_step == 1 && last >= B_TILE - 1) {
 #pragma unroll 1
         for (; term < terms; ++term)
 #pragma unroll
-            for (uint v = 0; v < B_TILE / B_WIDTH; ++v) {
-                const B_VECTOR vector = READ_B(from + v * B_WIDTH + term * term_step);
-                *(__local B_VECTOR *)(panel + term * B_TILE + v * B_WIDTH) =
-                    B_CONJUGATE_VECTOR(vector);
-            }
+            for (uint f = 0; f < B_TILE; f += B_WIDTH)
+                COPY_VECTOR_B(f);
+        return;
     }
+    if (free_step == 1)
+        for (; free + B_WIDTH <= last + 1; free += B_WIDTH)
+            for (term = 0; term < terms; ++term)
+                COPY_VECTOR_B(free);
+    term = 0;
 #else
     /* Vectors along the terms are turned. */
     if (term_step == 1) {
@@ -156,7 +164,7 @@ static inline void pack_b(__local TYPE *panel, const __global STORED *from,
         }
     }
 #endif
-    pack_elements_b(panel, from, free_step, term_step, last, term, terms);
+    pack_elements_b(panel, from, free_step, term_step, last, free, term, terms);
 }
 
 /*
@@ -190,6 +198,22 @@ static inline void pack_b(__local TYPE *panel, const __global STORED *from,
 #endif
 
 typedef C_VECTOR LOOSE_C __attribute__((aligned(sizeof(STORED))));
+
+/* A vector of results element by element, up to the end of C, at its rim or where it has gaps. */
+static void write_elements(__global STORED *place, const ulong step_c, VECTOR result,
+                           const TYPE beta, const uint begin, const uint end)
+{
+    if (!IS_ZERO(beta)) {
+        VECTOR old = (VECTOR)(0);
+#pragma unroll 1
+        for (uint e = 0; e < VW && begin + e < end; ++e)
+            ELEMENT(old, e) = READ_ONE(place + e * step_c);
+        result = MULTIPLY_ADD_ELEMENT(old, beta, result);
+    }
+#pragma unroll 1
+    for (uint e = 0; e < VW && begin + e < end; ++e)
+        WRITE_ONE(ELEMENT(result, e), place + e * step_c);
+}
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void KERNEL_NAME(__global STORED *restrict c,
@@ -292,31 +316,20 @@ void KERNEL_NAME(__global STORED *restrict c,
     for (uint j = from_j; j < to_j; j += TT1)
         for (uint i = from_i; i < to_i; i += TT0) {
             const __local VECTOR *home = sums + SUMS_AT(i, j);
-            if (step_c == 1 && to_i - i >= TT0 && to_j - j >= TT1) {
-                FOR_TILE(x, y) {
-                    __global STORED *place = c + i + x * VW + (j + y) * ld_c;
+            const uint columns = min((uint)TT1, to_j - j);
+            for (uint y = 0; y < columns; ++y)
+#pragma unroll
+                for (uint x = 0; x < TT0; x += VW) {
+                    __global STORED *place = c + (i + x) * step_c + (j + y) * ld_c;
                     VECTOR result =
-                        MULTIPLY_ADD_ELEMENT(home[y * (TT0 / VW) + x], alpha, (VECTOR)(0));
-                    if (!IS_ZERO(beta))
-                        result = MULTIPLY_ADD_ELEMENT(READ_C(place), beta, result);
-                    WRITE_C(result, place);
-                }
-            } else {
-                for (uint y = 0; y < min((uint)TT1, to_j - j); ++y)
-                    for (uint x = 0; x < TT0; x += VW) {
-                        const uint left = i + x < to_i ? min((uint)VW, to_i - i - x) : 0;
-                        __global STORED *place = c + (i + x) * step_c + (j + y) * ld_c;
-                        VECTOR result =
-                            MULTIPLY_ADD_ELEMENT(home[(y * TT0 + x) / VW], alpha, (VECTOR)(0));
-                        if (!IS_ZERO(beta)) {
-                            VECTOR old = (VECTOR)(0);
-                            for (uint e = 0; e < left; ++e)
-                                ELEMENT(old, e) = READ_ONE(place + e * step_c);
-                            result = MULTIPLY_ADD_ELEMENT(old, beta, result);
-                        }
-                        for (uint e = 0; e < left; ++e)
-                            WRITE_ONE(ELEMENT(result, e), place + e * step_c);
+                        MULTIPLY_ADD_ELEMENT(home[(y * TT0 + x) / VW], alpha, (VECTOR)(0));
+                    if (step_c == 1 && i + x + VW <= to_i) {
+                        if (!IS_ZERO(beta))
+                            result = MULTIPLY_ADD_ELEMENT(READ_C(place), beta, result);
+                        WRITE_C(result, place);
+                    } else {
+                        write_elements(place, step_c, result, beta, i + x, to_i);
                     }
-            }
+                }
         }
 }

@@ -7,16 +7,17 @@
  */
 typedef ${X}_VECTOR LOOSE_${X} __attribute__((aligned(sizeof(STORED))));
 #define ${X}_AT(from, f, l) ((from) + min((uint)(f), last) * free_step + (l) * term_step)
+#define COPY_VECTOR_${X}(f)                                                                        \
+    *(__local ${X}_VECTOR *)(panel + term * ${X}_TILE + (f)) =                                       \
+        ${X}_CONJUGATE_VECTOR(READ_${X}(from + (f) + term * term_step))
 
-/* The terms from `term` on, element by element. */
+/* Element by element: those from `free` on along the free index, from the term `first` on. */
 static inline void pack_elements_$x(__local TYPE *panel, const __global STORED *from,
                                    const ulong free_step, const ulong term_step, const uint last,
-                                   uint term, const uint terms)
+                                   const uint free, const uint first, const uint terms)
 {
-#pragma unroll 1
-    for (; term < terms; ++term)
-#pragma unroll
-        for (uint f = 0; f < ${X}_TILE; ++f)
+    for (uint f = free; f < ${X}_TILE; ++f)
+        for (uint term = first; term < terms; ++term)
             panel[term * ${X}_TILE + f] = ${X}_CONJUGATE(READ_ONE(${X}_AT(from, f, term)));
 }
 
@@ -25,19 +26,22 @@ static inline void pack_$x(__local TYPE *panel, const __global STORED *from,
                           const ulong free_step, const ulong term_step, const uint last,
                           const uint terms)
 {
-    uint term = 0;
+    uint free = 0, term = 0;
 #if ${X}_FREE_IS_CONTIGUOUS
-    /* Vectors are copied. */
+    /* Vectors are copied: of a whole panel side by side, else one after another. */
     if (free_step == 1 && last >= ${X}_TILE - 1) {
 #pragma unroll 1
         for (; term < terms; ++term)
 #pragma unroll
-            for (uint v = 0; v < ${X}_TILE / ${X}_WIDTH; ++v) {
-                const ${X}_VECTOR vector = READ_${X}(from + v * ${X}_WIDTH + term * term_step);
-                *(__local ${X}_VECTOR *)(panel + term * ${X}_TILE + v * ${X}_WIDTH) =
-                    ${X}_CONJUGATE_VECTOR(vector);
-            }
+            for (uint f = 0; f < ${X}_TILE; f += ${X}_WIDTH)
+                COPY_VECTOR_${X}(f);
+        return;
     }
+    if (free_step == 1)
+        for (; free + ${X}_WIDTH <= last + 1; free += ${X}_WIDTH)
+            for (term = 0; term < terms; ++term)
+                COPY_VECTOR_${X}(free);
+    term = 0;
 #else
     /* Vectors along the terms are turned. */
     if (term_step == 1) {
@@ -55,5 +59,5 @@ static inline void pack_$x(__local TYPE *panel, const __global STORED *from,
         }
     }
 #endif
-    pack_elements_$x(panel, from, free_step, term_step, last, term, terms);
+    pack_elements_$x(panel, from, free_step, term_step, last, free, term, terms);
 }

@@ -30,6 +30,22 @@
 
 typedef C_VECTOR LOOSE_C __attribute__((aligned(sizeof(STORED))));
 
+/* A vector of results element by element, up to the end of C, at its rim or where it has gaps. */
+static void write_elements(__global STORED *place, const ulong step_c, VECTOR result,
+                           const TYPE beta, const uint begin, const uint end)
+{
+    if (!IS_ZERO(beta)) {
+        VECTOR old = (VECTOR)(0);
+#pragma unroll 1
+        for (uint e = 0; e < VW && begin + e < end; ++e)
+            ELEMENT(old, e) = READ_ONE(place + e * step_c);
+        result = MULTIPLY_ADD_ELEMENT(old, beta, result);
+    }
+#pragma unroll 1
+    for (uint e = 0; e < VW && begin + e < end; ++e)
+        WRITE_ONE(ELEMENT(result, e), place + e * step_c);
+}
+
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void KERNEL_NAME(__global STORED *restrict c,
         const __global STORED *restrict a, const __global STORED *restrict b,
@@ -123,31 +139,20 @@ ${outer_loop}
     for (uint j = from_j; j < to_j; j += TT1)
         for (uint i = from_i; i < to_i; i += TT0) {
             const __local VECTOR *home = sums + SUMS_AT(i, j);
-            if (step_c == 1 && to_i - i >= TT0 && to_j - j >= TT1) {
-                FOR_TILE(x, y) {
-                    __global STORED *place = c + i + x * VW + (j + y) * ld_c;
+            const uint columns = min((uint)TT1, to_j - j);
+            for (uint y = 0; y < columns; ++y)
+#pragma unroll
+                for (uint x = 0; x < TT0; x += VW) {
+                    __global STORED *place = c + (i + x) * step_c + (j + y) * ld_c;
                     VECTOR result =
-                        MULTIPLY_ADD_ELEMENT(home[y * (TT0 / VW) + x], alpha, (VECTOR)(0));
-                    if (!IS_ZERO(beta))
-                        result = MULTIPLY_ADD_ELEMENT(READ_C(place), beta, result);
-                    WRITE_C(result, place);
-                }
-            } else {
-                for (uint y = 0; y < min((uint)TT1, to_j - j); ++y)
-                    for (uint x = 0; x < TT0; x += VW) {
-                        const uint left = i + x < to_i ? min((uint)VW, to_i - i - x) : 0;
-                        __global STORED *place = c + (i + x) * step_c + (j + y) * ld_c;
-                        VECTOR result =
-                            MULTIPLY_ADD_ELEMENT(home[(y * TT0 + x) / VW], alpha, (VECTOR)(0));
-                        if (!IS_ZERO(beta)) {
-                            VECTOR old = (VECTOR)(0);
-                            for (uint e = 0; e < left; ++e)
-                                ELEMENT(old, e) = READ_ONE(place + e * step_c);
-                            result = MULTIPLY_ADD_ELEMENT(old, beta, result);
-                        }
-                        for (uint e = 0; e < left; ++e)
-                            WRITE_ONE(ELEMENT(result, e), place + e * step_c);
+                        MULTIPLY_ADD_ELEMENT(home[(y * TT0 + x) / VW], alpha, (VECTOR)(0));
+                    if (step_c == 1 && i + x + VW <= to_i) {
+                        if (!IS_ZERO(beta))
+                            result = MULTIPLY_ADD_ELEMENT(READ_C(place), beta, result);
+                        WRITE_C(result, place);
+                    } else {
+                        write_elements(place, step_c, result, beta, i + x, to_i);
                     }
-            }
+                }
         }
 }
