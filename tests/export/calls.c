@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-enum { M = 9, N = 7, K = 5, SIZE = 4096, THREADS = 4, CALLS = 20 };
+enum { M = 9, N = 7, K = 5, SIZE = 4096, THREADS = 8, CALLS = 20 };
 
 static int failures = 0;
 static cl_context context;
@@ -173,7 +173,7 @@ static void *work(void *argument)
 
 static void check_threads(void)
 {
-    static float own[THREADS] = {1, 2, 3, 4};
+    static float own[THREADS] = {1, 2, 3, 4, 5, 6, 7, 8};
     pthread_t threads[THREADS];
     int i;
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pyopencl
+import pyopencl as cl
 import pytest
 
 from mltune.export.library import Library
@@ -25,6 +26,7 @@ SMALL: dict[str, int | str] = {
     "work_group_mapping": 1, "multiply_add": "expr", "vector_access": "cast",
 }  # fmt: skip
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2")
+COMPILERS = ("gcc", "clang")
 SANITIZE = ("-fsanitize=undefined", "-fno-sanitize-recover=undefined")
 
 
@@ -139,6 +141,33 @@ def compile_opencl(
         return compile_c(program, *arguments, *linked)
 
     return build
+
+
+@pytest.fixture(scope="session")
+def compile_shared(opencl_loader: Path, compile_opencl: Build) -> Build:
+    """Compile a shared library that this process loads, so without sanitizers."""
+    compiler = shutil.which("gcc") or shutil.which("cc") or ""
+
+    def build(shared: Path, *files: Path) -> Path:
+        command: list[str | Path] = [compiler, *STRICT, "-shared", "-fPIC", "-o", shared]
+        command += [*files, opencl_loader]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return shared
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def queue() -> cl.CommandQueue:
+    """A queue on PoCL, wherever else there may be one."""
+    device = next(
+        device
+        for platform in cl.get_platforms()
+        if platform.name == "Portable Computing Language"
+        for device in platform.get_devices()
+    )
+    return cl.CommandQueue(cl.Context([device]))
 
 
 @pytest.fixture(scope="session")

@@ -1,3 +1,4 @@
+import random
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -5,12 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyopencl as cl
 import pytest
 
 from mltune.errors import UnsupportedError
 from mltune.export import WRITERS
 from mltune.export.library import Library
 from mltune.problem import Contraction, Precision, gemm
+from tests.blas_calls import check_calls
+from tests.export.conftest import COMPILERS, STRICT
 
 Make = Callable[..., Library]
 Build = Callable[..., Path]
@@ -77,17 +81,59 @@ def test_the_example_is_right_and_agrees_with_numpy(
     np.testing.assert_allclose(result, 1.5 * a @ b - 0.25 * c, rtol=bound, atol=bound)
 
 
-def test_calls_right_and_wrong_from_one_thread_and_many(
-    tiled: Make, compile_opencl: Build, opencl_environment: dict[str, str], tmp_path: Path
+@pytest.mark.parametrize("sanitizer", ["address", "thread"])
+def test_calls_right_and_wrong_from_one_thread_and_eight(
+    sanitizer: str,
+    tiled: Make,
+    compile_opencl: Build,
+    opencl_environment: dict[str, str],
+    tmp_path: Path,
 ) -> None:
+    sanitize = f"-fsanitize={sanitizer}"
+    (tmp_path / "nothing.c").write_text("int main(void)\n{\n    return 0;\n}\n")
+    nothing = compile_opencl(tmp_path / "nothing", tmp_path / "nothing.c", sanitize)
+    if subprocess.run([nothing], capture_output=True, check=False).returncode != 0:
+        pytest.skip(f"the {sanitizer} sanitizer does not run on this kernel")
     files = sources(tiled("sgemm_nn"), tmp_path) + sources(tiled("sgemm_nn_batched"), tmp_path)
-    program = compile_opencl(tmp_path / "calls", CALLS, *files, f"-I{tmp_path}")
+    program = compile_opencl(tmp_path / "calls", CALLS, *files, f"-I{tmp_path}", sanitize)
 
     done = subprocess.run(
         [program], capture_output=True, text=True, check=False, env=opencl_environment
     )
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("problem_type", ["sgemm_nt_row", "dgemm_tn", "cgemm_nn", "zgemm_tc_row"])
+def test_calls_as_of_a_blas_give_what_numpy_gives(
+    problem_type: str,
+    tiled: Make,
+    compile_shared: Build,
+    queue: cl.CommandQueue,
+    tmp_path: Path,
+) -> None:
+    library = tiled(problem_type)
+    shared = compile_shared(tmp_path / "library.so", *sources(library, tmp_path))
+
+    check_calls(library, shared, queue, random.Random(problem_type), 8)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("problem_type", ["sgemm_nn", "zgemm_tc_row_batched"])
+@pytest.mark.usefixtures("compile_opencl")  # skips where there are no headers
+def test_compilers_find_nothing_to_warn_of(
+    compiler: str, problem_type: str, tiled: Make, tmp_path: Path
+) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"needs {compiler}")
+    files = [*sources(tiled(problem_type), tmp_path), tmp_path / "example.c"]
+
+    done = subprocess.run(
+        [compiler, *STRICT, "-Wshadow", "-Wconversion", "-fsyntax-only", *files],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_kernel_that_does_not_build_is_a_positive_code(
