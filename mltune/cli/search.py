@@ -283,9 +283,9 @@ def _print_result(result: SearchResult) -> None:
     )
     effort = result.effort
     print(
-        f"spent: {duration_text(effort.build_seconds)} of building, {effort.timed} times a config "
-        f"on a size, {duration_text(effort.kernel_seconds)} of kernels; by size: --json or "
-        "mltune report"
+        f"spent: {duration_text(effort.build_seconds)} of building, {effort.timed:,} timings of "
+        f"a config on a size, {duration_text(effort.kernel_seconds)} of kernels; by size: "
+        "--json or mltune report"
     )
     _print_ending(result.ending, result.outlook)
 

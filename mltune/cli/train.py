@@ -28,7 +28,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=(),
         metavar="RUN",
-        help="runs of other devices, learnt from where that makes the error smaller",
+        help="runs of other devices, learnt from where that makes the error smaller "
+        "(default: none)",
     )
     add("--seed", type=whole, default=0, metavar="N", help="of the fit and the split (default: 0)")
 

@@ -65,6 +65,8 @@ def load(folder: Path) -> BoostedModel:
     Raises:
         UsageError: when it is no such folder, or a file in it is damaged.
     """
+    if folder.is_dir() and not (folder / MANIFEST).exists():
+        raise UsageError(f"{folder}: holds no {MANIFEST}, which `mltune train` writes")
     document = read_json(folder / MANIFEST)
     if isinstance(document.value, dict) and document.value.get("format") != FORMAT:
         raise UsageError(f"{folder / MANIFEST}: not a cost model that `mltune train` wrote")

@@ -7,6 +7,7 @@ number. Tags, aliases and duplicate keys are refused.
 from __future__ import annotations
 
 import re
+import reprlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,7 @@ class Item:
         elif isinstance(self.content, tuple):
             got = "a list"
         else:
-            got = "nothing" if self.content == "" else repr(self.content)
+            got = "nothing" if self.content == "" else reprlib.repr(self.content)
         return UsageError(f"{self.where}: {what} must be {wanted}, got {got}")
 
 

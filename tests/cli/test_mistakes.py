@@ -233,7 +233,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("replay {run} 1 --device nosuch", 4, "no device 'nosuch'"),
     # Reading models and selectors.
     ("predict {new} 8 8 8", 2, "model.json: cannot be read: No such file"),
-    ("predict {run} 8 8 8", 2, "model.json: cannot be read: No such file"),
+    ("predict {run} 8 8 8", 2, "holds no model.json, which `mltune train` writes"),
     ("predict {model} 8 8", 2, "takes MxNxK"),
     ("predict {model} 8 8 8 8 8", 2, "takes MxNxK"),
     ("predict {model} 8 0 8", 2, "must be a whole number of at least 1, got '0'"),

@@ -111,7 +111,7 @@ def test_says_what_ended_the_search_and_where_the_budget_went(
     more = mltune("search", "--resume", "--run", finished_run, "--quiet")
 
     assert shown.out.splitlines()[-1] == "ended by: space used up"
-    assert re.search(r"^spent: .* of building, 36 times a config on a size", more.out, re.M)
+    assert re.search(r"^spent: .* of building, 36 timings of a config on a size", more.out, re.M)
 
 
 def test_cross_sizes_are_measured_at_the_end_by_the_leaders_only(
