@@ -80,8 +80,9 @@ def cells_of(name: str) -> tuple[str, ...]:
         stem: f"{config[f'{stem}_0']}x{config[f'{stem}_1']}"
         for stem in ("thread_tile", "work_group")
     }
+    split = str(config.get("global_split_u", 1))
     return (
-        f"{rows}x{columns}", str(config["depth_u"]), "1", pairs["thread_tile"],
+        f"{rows}x{columns}", str(config["depth_u"]), split, pairs["thread_tile"],
         str(config["vector_width"]), pairs["work_group"], str(config["local_split_u"]),
     )  # fmt: skip
 
