@@ -69,6 +69,10 @@ def check_family(family: KernelFamily, contraction: Contraction, space: Space) -
     """Refuse a problem type or a space that the family cannot write, before anything is made.
 
     A space may hold some configs that its family refuses; these fail one by one.
+
+    Raises:
+        UnsupportedError: when the family cannot write the problem type.
+        UsageError: when it refuses all configs that were looked at.
     """
     refusal = None
     for config in space.sample(np.random.default_rng(0), _PROBES):

@@ -71,7 +71,7 @@ def test_has_every_section_and_every_figure(shipped_page: Path) -> None:
 def test_loads_nothing_and_stays_small(shipped_page: Path) -> None:
     page = Outline(shipped_page.read_text())
 
-    assert shipped_page.stat().st_size < 5_000_000
+    assert shipped_page.stat().st_size < 1_000_000
     assert not re.search(r"https?://|url\(|@import", shipped_page.read_text())
     assert not {"link", "img", "iframe", "object", "embed", "base", "use"} & set(page.names)
     assert not {"src", "href", "xlink:href", "action"} & {name for name, _ in page.attributes}
