@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from string import Template
 
 
 def fill(file: Path, **names: str | int) -> str:
-    """Read a template and put its names in."""
-    return Template(file.read_text(encoding="utf-8")).substitute(names)
+    """Put names into a template, which is read from its file once."""
+    return _read(file).substitute(names)
+
+
+@cache
+def _read(file: Path) -> Template:
+    return Template(file.read_text(encoding="utf-8"))
 
 
 def defines(definitions: tuple[tuple[str, str | int], ...]) -> str:

@@ -7,12 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from mltune.distil import RegretRow, TimeTable, distil
+from mltune.errors import NoCorrectConfigError, UsageError
+from mltune.kernel import KernelFamily
+from mltune.kernel.families import FAMILIES
+from mltune.problem import Contraction
+from mltune.record import Measurement
 from mltune.selector import Selector, depth, leaves
 from mltune.selector.files import write_whole
 from mltune.selector.json import write_selector
 from mltune.selector.pack import SELECTOR_NAME
+from mltune.space import Config
 from mltune.workflow.card import CARD_NAME, card
-from mltune.workflow.recorded import calls, read_runs
+from mltune.workflow.recorded import Recorded, calls, read_runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +75,29 @@ class DistilResult:
         }
 
 
+def _of_every_size(recorded: Recorded) -> tuple[Measurement, ...]:
+    """The measurements of kernels without limits: a selector answers for every size."""
+    families = {m.config: m.family for m in recorded.measurements}
+    limited = {
+        config
+        for config, family in families.items()
+        if family in FAMILIES and _has_limits(FAMILIES[family], recorded.contraction, config)
+    }
+    kept = tuple(m for m in recorded.measurements if m.config not in limited)
+    if not kept:
+        raise NoCorrectConfigError(
+            "distil: all kernels of the runs take multiples only, a selector answers for any size"
+        )
+    return kept
+
+
+def _has_limits(family: KernelFamily, contraction: Contraction, config: Config) -> bool:
+    try:
+        return not family.generate(contraction, config).limits.takes_every_problem
+    except UsageError:  # a config that this version cannot write
+        return False
+
+
 def distil_runs(options: DistilOptions) -> DistilResult:
     """Distil the measurements of runs and write the selector.
 
@@ -79,7 +108,7 @@ def distil_runs(options: DistilOptions) -> DistilResult:
     """
     recorded = read_runs(options.runs)
     distilled = distil(
-        TimeTable.from_measurements(recorded.measurements).called(calls(recorded.infos)),
+        TimeTable.from_measurements(_of_every_size(recorded)).called(calls(recorded.infos)),
         recorded.contraction,
         method=options.method,
         tolerance=options.tolerance,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -90,14 +91,18 @@ def predict(options: PredictOptions) -> PredictResult:
     configs = list(family_of)
     if not configs:
         raise UsageError(f"{options.model}: has no config that was always right")
-    best = rank(model, problem, configs)[: options.top]
+    families = {name: family_named(name, "candidates") for name in set(family_of.values())}
+    family = FamilyOfConfig({config: families[name] for config, name in family_of.items()})
+    ranked = rank(model, problem, configs)
+    best = list(islice((each for each in ranked if _takes(family, each[0], problem)), options.top))
+    if not best:
+        raise UsageError(f"{options.model}: has no kernel that takes {problem.label}")
     measured: dict[Config, Measurement] = {}
     if options.measure:
-        with recorded_device(model.device, options.device, options.model) as device:
-            family = FamilyOfConfig(
-                {config: family_named(family_of[config], "candidates") for config, _ in best}
-            )
-        with WorkerRunner(device, family) as runner:
+        with (
+            recorded_device(model.device, options.device, options.model) as device,
+            WorkerRunner(device, family) as runner,
+        ):
             measured = {config: runner.run(problem, config) for config, _ in best}
     predictions = [
         Prediction(
@@ -111,6 +116,15 @@ def predict(options: PredictOptions) -> PredictResult:
     if options.measure:
         predictions.sort(key=_measured_time)
     return PredictResult(problem, tuple(predictions))
+
+
+def _takes(family: FamilyOfConfig, config: Config, problem: Problem) -> bool:
+    """Whether a config gives a kernel within whose limits a problem is."""
+    try:
+        kernel = family.generate(problem.contraction, config)
+    except UsageError:
+        return False
+    return not kernel.limits.refusal(problem.canonical())
 
 
 def _unmeasured(

@@ -121,6 +121,7 @@ class Checker:
         """
         os.environ["OCLGRIND_LOG"] = str(log)
         os.environ["OCLGRIND_LOCAL_MEM_SIZE"] = str(_LOCAL_BYTES)
+        os.environ["OCLGRIND_MAX_ERRORS"] = str(10**9)  # else it falls silent after 1000
         os.environ["OCLGRIND_BUILD_OPTIONS"] = "-cl-opt-disable"
         os.environ["PYOPENCL_NO_CACHE"] = "1"
         os.environ |= {f"OCLGRIND_{switch}": "1" for switch in _SWITCHES}

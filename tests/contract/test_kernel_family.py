@@ -14,7 +14,7 @@ import pytest
 from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel import KernelFamily
 from mltune.kernel.families import FAMILIES as SHIPPED
-from mltune.problem import Precision, gemm
+from mltune.problem import Precision, gemm, gemm_problem
 from mltune.record import Status
 from mltune.runner import WorkerRunner
 from mltune.space import Config
@@ -210,6 +210,25 @@ def test_random_contractions_come_out_right(
     measurement = checker.run_kernel(problem, kernel)
 
     assert measurement.status is Status.OK, f"{kernel.name} {problem}: {measurement.message}"
+
+
+@pytest.mark.parametrize("family", ["direct", "small"])
+@pytest.mark.parametrize("gap", [0, 3])
+def test_kernels_without_edges_are_right_on_multiples(
+    checker: WorkerRunner, family: str, gap: int
+) -> None:
+    config = RANDOM_CONFIGS[family](random.Random(family), Precision.SINGLE)
+    contraction = gemm(Precision.SINGLE)
+    kernel = FAMILIES[family].generate(contraction, Config.of({**config, "edge_type": "none"}))
+    m, n, k = (2 * multiple for multiple in kernel.limits.multiples)
+    problem = gemm_problem(
+        contraction, m, n, k, lda=m + gap, ldb=k + gap, ldc=m + gap, offset_a=gap, beta=0.5
+    )
+
+    assert checker.run_kernel(problem, kernel).status is Status.OK
+    assert checker.run_kernel(gemm_problem(contraction, m, n + 1, k), kernel).status is (
+        Status.INVALID
+    )
 
 
 @pytest.mark.parametrize("family", list(FAMILIES))

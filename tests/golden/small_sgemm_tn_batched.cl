@@ -19,6 +19,7 @@
 #define MT1 8
 #define DU 4
 #define SHIFT 1
+#define EXACT 0
 #define VW 4
 #define VWB 2
 #define EDGE_UNROLL 4
@@ -104,7 +105,8 @@
  * Vectors need whole steps of the sum and rows and columns that all exist. The other work-items
  * and the last terms of a sum take single elements. With SHIFT a vector that would reach over
  * the rim of C is moved back to end there, so that it can be read; what it then computes a second
- * time is not written. Sizes are below 2^31; addresses have 64 bits.
+ * time is not written. EXACT promises that there is no rim: C is made of whole macro tiles, and
+ * sums of whole steps. Sizes are below 2^31; addresses have 64 bits.
  */
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
 void KERNEL_NAME(__global STORED *restrict c,
@@ -147,8 +149,8 @@ void KERNEL_NAME(__global STORED *restrict c,
 #pragma unroll
     for (int y = 0; y < TT1 / VWB; ++y)
         at_j[y] = shifts_j ? min(FIRST_J(y), size_j - VWB) : FIRST_J(y);
-    const bool inside_i = FIRST_I(TT0 / VW - 1) + VW <= size_i;
-    const bool inside_j = FIRST_J(TT1 / VWB - 1) + VWB <= size_j;
+    const bool inside_i = EXACT || FIRST_I(TT0 / VW - 1) + VW <= size_i;
+    const bool inside_j = EXACT || FIRST_J(TT1 / VWB - 1) + VWB <= size_j;
 
     /* Vectors need neighbours in memory, and a vector pointer an address that is a multiple of the
        vector's size. */
@@ -178,7 +180,7 @@ void KERNEL_NAME(__global STORED *restrict c,
         const __global STORED *next_a = a, *next_b = b;
         uint done = 0;
         if (vectors_a && vectors_b) {
-            done = terms - terms % DU;
+            done = EXACT ? terms : terms - terms % DU;
             for (uint l = slice * DU; l < done; l += LSU * DU) {
                 READ_PART_A(l);
                 READ_PART_B(l);
@@ -256,7 +258,7 @@ void KERNEL_NAME(__global STORED *restrict c,
         for (int x = 0; x < TT0 / VW; ++x) {
             const uint i = at_i[x], first = FIRST_I(x);
             VECTOR result = MULTIPLY_ADD_ELEMENT(sum[y][x], alpha, (VECTOR)(0));
-            if (vectors_c && first + VW <= size_i) {
+            if (vectors_c && (EXACT || first + VW <= size_i)) {
                 if (!IS_ZERO(beta))
                     result = MULTIPLY_ADD_ELEMENT(READ_C(column + i), beta, result);
                 WRITE_C(result, column + i);

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from mltune.errors import UsageError
+from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.name import kernel_name, parse_kernel_name
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
@@ -50,7 +50,7 @@ def test_a_work_item_reads_rows_of_a_and_terms_of_b_as_vectors_like_clblas() -> 
 
 
 def test_a_name_reads_back() -> None:
-    for edge_type in ("branch", "shiftptr"):
+    for edge_type in ("branch", "shiftptr", "none"):
         config = _config(edge_type=edge_type)
         name = kernel_name(gemm(Precision.SINGLE), config)
 
@@ -64,6 +64,23 @@ def test_a_launch_covers_the_rim_of_c_with_whole_work_groups() -> None:
 
     assert kernel.macro_tile == (64, 32)
     assert launch.grids[0].global_size == (2 * 8, 1 * 8, 1)
+
+
+def test_a_kernel_without_edges_takes_multiples_only() -> None:
+    kernel = DIRECT.generate(gemm(Precision.SINGLE), _config(edge_type="none"))
+
+    kernel.launch(gemm_problem(gemm(Precision.SINGLE), 128, 32, 8))
+
+    for size, words in (((65, 32, 8), "multiples of 64 along i"), ((64, 32, 6), "of 4 along l")):
+        with pytest.raises(UsageError, match=words):
+            kernel.launch(gemm_problem(gemm(Precision.SINGLE), *size))
+
+
+def test_a_kernel_without_edges_is_for_gemms_only() -> None:
+    contraction = Contraction.from_einsum(Precision.SINGLE, "bmkl,bkln->bmn")
+
+    with pytest.raises(UnsupportedError, match="edge_type none takes GEMMs only"):
+        DIRECT.generate(contraction, _config(edge_type="none"))
 
 
 @pytest.mark.parametrize("precision", list(Precision))
@@ -83,7 +100,7 @@ def test_every_precision_and_contraction_is_written(precision: Precision) -> Non
         ({"vector_width": 3}, "vector_width must be 1, 2, 4, 8 or 16, got 3"),
         ({"thread_tile_0": 12}, r"thread_tile_0 must be a multiple of vector_width \(8\), got 12"),
         ({"vector_width_b": 8}, "vector_width_b must be a divisor of 4, got 8"),
-        ({"edge_type": "jump"}, "edge_type must be branch or shiftptr, got 'jump'"),
+        ({"edge_type": "jump"}, "edge_type must be branch or shiftptr or none, got 'jump'"),
         ({"local_pad": 1}, "unknown parameter 'local_pad'"),
     ],
 )

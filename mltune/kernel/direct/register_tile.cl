@@ -12,7 +12,8 @@
  * Vectors need whole steps of the sum and rows and columns that all exist. The other work-items
  * and the last terms of a sum take single elements. With SHIFT a vector that would reach over
  * the rim of C is moved back to end there, so that it can be read; what it then computes a second
- * time is not written. Sizes are below 2^31; addresses have 64 bits.
+ * time is not written. EXACT promises that there is no rim: C is made of whole macro tiles, and
+ * sums of whole steps. Sizes are below 2^31; addresses have 64 bits.
  */
 __kernel __attribute__((reqd_work_group_size(${group})))
 void KERNEL_NAME(__global STORED *restrict c,
@@ -41,8 +42,8 @@ ${position}
 #pragma unroll
     for (int y = 0; y < TT1 / VWB; ++y)
         at_j[y] = shifts_j ? min(FIRST_J(y), size_j - VWB) : FIRST_J(y);
-    const bool inside_i = FIRST_I(TT0 / VW - 1) + VW <= size_i;
-    const bool inside_j = FIRST_J(TT1 / VWB - 1) + VWB <= size_j;
+    const bool inside_i = EXACT || FIRST_I(TT0 / VW - 1) + VW <= size_i;
+    const bool inside_j = EXACT || FIRST_J(TT1 / VWB - 1) + VWB <= size_j;
 
     /* Vectors need neighbours in memory, and a vector pointer an address that is a multiple of the
        vector's size. */
@@ -71,7 +72,7 @@ ${position}
 ${outer_loop}
         uint done = 0;
         if (vectors_a && vectors_b) {
-            done = terms - terms % DU;
+            done = EXACT ? terms : terms - terms % DU;
             for (uint l = slice * DU; l < done; l += LSU * DU) {
                 READ_PART_A(l);
                 READ_PART_B(l);
@@ -127,7 +128,7 @@ ${reduction}
         for (int x = 0; x < TT0 / VW; ++x) {
             const uint i = at_i[x], first = FIRST_I(x);
             VECTOR result = MULTIPLY_ADD_ELEMENT(sum[y][x], alpha, (VECTOR)(0));
-            if (vectors_c && first + VW <= size_i) {
+            if (vectors_c && (EXACT || first + VW <= size_i)) {
                 if (!IS_ZERO(beta))
                     result = MULTIPLY_ADD_ELEMENT(READ_C(column + i), beta, result);
                 WRITE_C(result, column + i);

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from mltune.errors import UnsupportedError
 from mltune.kernel.arithmetic import (
     MULTIPLY_ADD,
     VECTOR_WIDTHS,
@@ -13,6 +14,7 @@ from mltune.kernel.arithmetic import (
     largest_width,
 )
 from mltune.kernel.kernel import Kernel
+from mltune.kernel.limits import NO_LIMITS, Limits
 from mltune.kernel.name import kernel_name
 from mltune.kernel.rules import Numbers, Rules, Settings, Words
 from mltune.kernel.signature import Signature
@@ -23,6 +25,9 @@ from mltune.space.config import Config
 _FOLDER = Path(__file__).parent
 
 Definition = tuple[str, int | str]
+
+_EXACT = "none"
+"""The edge type of a kernel for problems without a rim."""
 
 _LEAVE = """
     if (!is_mine)
@@ -36,7 +41,7 @@ RULES: Rules = {
     "vector_width": Numbers(choices=VECTOR_WIDTHS),
     "multiply_add": Words(tuple(MULTIPLY_ADD)),
     "vector_access": Words(("cast", "vload")),
-    "edge_type": Words(("branch", "shiftptr"), default="branch"),
+    "edge_type": Words(("branch", "shiftptr", _EXACT), default="branch"),
     # 0, or leaving it out, stands for what follows from the others.
     "vector_width_b": Numbers(choices=(0, *VECTOR_WIDTHS), default=0),
     "max_registers": Numbers(lowest=0, default=0),
@@ -89,11 +94,22 @@ class Work:
 
 
 def write(contraction: Contraction, settings: Settings, config: Config, work: Work) -> Kernel:
-    """Write the kernel of one config for a canonical contraction."""
+    """Write the kernel of one config for a canonical contraction.
+
+    Raises:
+        UnsupportedError: when it asks for multiples in anything but a GEMM.
+    """
     arithmetic = Arithmetic(contraction.precision)
     signature = Signature(contraction, work.number)
     name = kernel_name(contraction, config)
     group, tile = settings.pair("work_group"), settings.pair("thread_tile")
+    macro_tile = (group[0] * tile[0], group[1] * tile[1])
+    is_exact = settings.word("edge_type") == _EXACT
+    if is_exact and not contraction.is_gemm:
+        raise UnsupportedError(
+            f"kernel family {settings.family}: edge_type {_EXACT} takes GEMMs only, "
+            f"not {contraction.name}"
+        )
     registers = settings.number("max_registers")
     limit = (f"-cl-nv-maxrregcount={registers}",) if registers else ()
     definitions = (
@@ -133,7 +149,10 @@ def write(contraction: Contraction, settings: Settings, config: Config, work: Wo
         ),
         build_options=("-cl-std=CL1.2", *limit),
         work_group=work.work_group,
-        macro_tile=(group[0] * tile[0], group[1] * tile[1]),
+        macro_tile=macro_tile,
+        limits=Limits(multiples=(*macro_tile, settings.number("depth_u")))
+        if is_exact
+        else NO_LIMITS,
     )
 
 
@@ -152,6 +171,7 @@ def _definitions(settings: Settings, arithmetic: Arithmetic) -> tuple[Definition
         ("MT1", group[1] * tile[1]),
         ("DU", settings.number("depth_u")),
         ("SHIFT", int(settings.word("edge_type") == "shiftptr")),
+        ("EXACT", int(settings.word("edge_type") == _EXACT)),
         ("VW", width),
         ("VWB", width_b),
         ("EDGE_UNROLL", edge_unroll(width)),
