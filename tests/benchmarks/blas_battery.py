@@ -37,7 +37,7 @@ TRANSPOSES = {"s": "nt", "d": "nt", "c": "ntc", "z": "ntc"}
 def main() -> int:
     """Call, compare, and print a line per precision."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--space", default="tiled-cpu")
+    parser.add_argument("--space", default="spaces/tiled-cpu.yaml")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--kernels", type=int, default=3, help="of each problem type")
     parser.add_argument("--calls", type=int, default=40, help="of each problem type")
