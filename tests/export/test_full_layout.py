@@ -177,6 +177,8 @@ def test_build_files_build_and_precompile(
 def test_a_mistake_is_told(writer: FullCWriter, words: str, tiled: Make, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=words):
         write(tiled("sgemm_nn"), tmp_path, writer)
-    name = tiled("sgemm_nn").kernels[0].name
-    with pytest.raises(UsageError, match="its source does not hold this name"):
-        write(tiled("sgemm_nn"), tmp_path, FullCWriter(user_kernels=((name, "int x;"),)))
+    plain, split = (kernel.name for kernel in tiled("sgemm_nn").kernels)
+    with pytest.raises(UsageError, match=f"its source does not hold the name {plain}$"):
+        write(tiled("sgemm_nn"), tmp_path, FullCWriter(user_kernels=((plain, "int x;"),)))
+    with pytest.raises(UsageError, match=f"its source does not hold the name {split}_sum$"):
+        write(tiled("sgemm_nn"), tmp_path, FullCWriter(user_kernels=((split, f"int {split};"),)))

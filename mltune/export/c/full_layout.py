@@ -89,14 +89,17 @@ class FullCWriter:
 
     def _user_values(self, library: Library) -> dict[str, str]:
         """The user's kernels, checked to belong to the library."""
-        known = [kernel.name for kernel in library.kernels]
+        known = {kernel.name: kernel for kernel in library.kernels}
         for name, source in self.user_kernels:
             if name not in known:
                 raise UsageError(
                     f"--user-kernels: {name}: there is no such kernel (known: {', '.join(known)})"
                 )
-            if name not in source:
-                raise UsageError(f"--user-kernels: {name}: its source does not hold this name")
+            for each in known[name].passes:
+                if not re.search(rf"\b{re.escape(each.entry)}\b", source):
+                    raise UsageError(
+                        f"--user-kernels: {name}: its source does not hold the name {each.entry}"
+                    )
         parts = [
             f"\n{source_array(source, f'user_{number}')}#define {name}_SOURCE user_{number}"
             for number, (name, source) in enumerate(self.user_kernels)
