@@ -1,9 +1,22 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from mltune.device import OpenCLDevice
+from mltune.kernel.families import FAMILIES
+from mltune.problem import Precision, gemm, gemm_problem
+from mltune.record import Status
+from mltune.runner import WorkerRunner
 from mltune.runner.data import GUARD_BYTES
 from mltune.runner.scratch import Scratch
+from mltune.space.config import Config
+
+SPLIT: dict[str, int | str] = {
+    "work_group_0": 4, "work_group_1": 4, "thread_tile_0": 2, "thread_tile_1": 2, "depth_u": 4,
+    "vector_width": 1, "prefetch_global_read": 0, "local_pad": 0, "loop_unroll": 1,
+    "work_group_mapping": 1, "multiply_add": "expr", "vector_access": "cast",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -60,3 +73,31 @@ def test_a_write_inside_is_none_around(device: OpenCLDevice) -> None:
     device.write(scratch.of(101), np.zeros(101, np.uint8))
 
     assert scratch.guards_untouched()
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "words"),
+    [
+        (
+            "WRITE_ONE(result, place);",
+            "WRITE_ONE(result, place); if (i + j == 0) scratch[-1] = 1;",
+            "memory around the scratch memory was written",
+        ),
+        ("for (uint n = 0; n < GSU", "for (uint n = 0; n <= GSU", "is nan, expected"),
+    ],
+)
+def test_a_pass_that_leaves_its_scratch_memory_is_wrong(
+    device_spec: str, right: str, wrong: str, words: str
+) -> None:
+    config = Config.of({**SPLIT, "global_split_u": 2})
+    kernel = FAMILIES["tiled"].generate(gemm(Precision.SINGLE), config)
+    assert right in kernel.source
+
+    with WorkerRunner(device_spec, FAMILIES["tiled"], samples=1) as runner:
+        found = runner.run_kernel(
+            gemm_problem(kernel.contraction, 9, 9, 9),
+            replace(kernel, source=kernel.source.replace(right, wrong)),
+        )
+
+    assert found.status is Status.WRONG_RESULT
+    assert words in found.message
