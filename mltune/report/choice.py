@@ -1,0 +1,75 @@
+"""The section on choosing a kernel: the portfolio, the rules and what they lose."""
+
+from __future__ import annotations
+
+import math
+
+from mltune.report.content import Selection
+from mltune.report.formulas import formula_table
+from mltune.report.loss import portfolio_curve, regret_strips
+from mltune.report.markup import Markup, tag
+from mltune.report.numbers import percent
+from mltune.report.section import figure, note, section
+from mltune.report.speed import kernel_legend
+from mltune.report.tables import table
+from mltune.report.tree import draw_tree
+
+
+def choice_section(selection: Selection | str) -> Markup:
+    """How many kernels are worth it, what each rule loses, and the rule that was taken."""
+    title = "Choosing a kernel"
+    if isinstance(selection, str):
+        return section("selection", title, note(selection))
+    selector = selection.selector
+    figures = [
+        figure(
+            "portfolio",
+            "How many kernels",
+            "The time lost (geometric mean) if each size had the best of so many kernels, on the "
+            "sizes that they were chosen for.",
+            portfolio_curve(selection.portfolio_curve),
+        )
+    ]
+    if selection.losses:
+        figures.append(
+            figure(
+                "regret",
+                "Regret on held-out sizes",
+                "A dot is a size, judged by a fit that did not see it; an orange bar is the "
+                "geometric mean.",
+                regret_strips(selection),
+            )
+        )
+    else:
+        figures.append(note("Regret on held-out sizes needs at least two sizes."))
+    legend = kernel_legend([kernel.name for kernel in selector.portfolio])
+    tuned = "Sizes that were measured go straight to their kernel."
+    if selector.formulas:
+        chooses = figure(
+            "formulas",
+            "The time formulas",
+            "The kernel with the least time is taken: launch + tile x tiles + (step + a tile's "
+            "step x tiles + each wave's step x waves) x steps, for the numbers of tiles that "
+            f"cover C, of steps of the sums, and of waves of tiles. {tuned}",
+            formula_table(selector.formulas),
+            legend,
+        )
+    else:
+        chooses = figure(
+            "tree",
+            "The tree",
+            f"The upper branch is taken where the answer is yes. {tuned}",
+            draw_tree(selector.tree),
+            legend,
+        )
+    losses = _regret_table(selection) if selection.losses else ""
+    return section("selection", title, tag("div", *figures, class_="pair"), losses, chooses)
+
+
+def _regret_table(selection: Selection) -> Markup:
+    rows = []
+    for rule, losses in selection.losses:
+        mean = math.expm1(math.fsum(math.log1p(loss) for loss in losses) / len(losses))
+        worst = max(range(len(losses)), key=losses.__getitem__)
+        rows.append((rule, selection.sizes[worst], percent(losses[worst]), percent(mean)))
+    return table(("rule", "worst at", "worst", "mean"), rows, numeric=(2, 3))

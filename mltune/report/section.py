@@ -1,0 +1,20 @@
+"""What a page is made of: sections, figures with captions, and notes."""
+
+from __future__ import annotations
+
+from mltune.report.markup import Markup, tag
+
+
+def section(name: str, title: str, *parts: str) -> Markup:
+    """A part of the page with its heading; the name is its anchor."""
+    return tag("section", tag("h2", title), *parts, id=name)
+
+
+def figure(name: str, title: str, caption: str, *parts: str) -> Markup:
+    """A picture or table with its heading and what one sees in it."""
+    return tag("figure", tag("h3", title), tag("figcaption", caption), *parts, id=f"figure-{name}")
+
+
+def note(words: str) -> Markup:
+    """A sentence in place of a picture, or beside one."""
+    return tag("p", words, class_="note")
