@@ -62,10 +62,19 @@ class Arithmetic:
         return self.real if scalars == 1 else f"{self.real}{scalars}"
 
     def read(self, width: int, access: str, space: str = "const __global") -> str:
-        """The expression for the vector at `p`; access is `cast`, `vload` or `elements`."""
+        """The expression for the vector at `p`.
+
+        Args:
+            width: elements in it.
+            access: `cast`, `vload`, `elements`, or `stream`: past the caches, where the compiler
+                has clang's word for it.
+            space: that `p` points to.
+        """
         if self.precision is Precision.HALF and "__global" in space:
             suffix = "" if width == 1 else str(width)
             return f"vload{'a' if access == 'cast' and width > 1 else ''}_half{suffix}(0, p)"
+        if access == "stream":
+            return f"__builtin_nontemporal_load(({space} {self.vector(width)} *)(p))"
         if width == 1:
             return "(*(p))"
         if access == "cast":
@@ -76,10 +85,12 @@ class Arithmetic:
         return f"vload{width * self.parts}(0, (({space} {self.real} *)(p)))"
 
     def write(self, width: int, access: str, space: str = "__global") -> str:
-        """The expression that puts the vector `v` to `p`."""
+        """The expression that puts the vector `v` to `p`; see `read`."""
         if self.precision is Precision.HALF and space == "__global":
             suffix = "" if width == 1 else str(width)
             return f"vstore{'a' if access == 'cast' and width > 1 else ''}_half{suffix}(v, 0, p)"
+        if access == "stream":
+            return f"__builtin_nontemporal_store(v, ({space} {self.vector(width)} *)(p))"
         if width == 1:
             return "(*(p) = (v))"
         if access == "cast":

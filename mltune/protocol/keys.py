@@ -154,6 +154,9 @@ KEYS: dict[str, Key] = {
     "GlobalSplitUWorkGroupMappingRoundRobin": _switch(
         "global_split_u_work_group_mapping_round_robin", 0, 1
     ),
+    "NonTemporalA": _switch("non_temporal_a", 0, 1),
+    "NonTemporalB": _switch("non_temporal_b", 0, 1),
+    "NonTemporalC": _switch("non_temporal_c", 0, 1),
     "MACInstruction": _word("multiply_add", {"FMA": "fma", "MAD": "mad"}),
     "DirectToLds": _switch("global_to_local", "registers", "async"),
 }

@@ -101,6 +101,7 @@ def _solution(contraction: Contraction, config: Config, number: int) -> dict[str
         "LdsPadA": values.pop("local_pad"),
         "LdsPadB": values.pop("local_pad_b"),
         "DirectToLds": values.pop("global_to_local") == "async",
+        **{f"NonTemporal{x}": values.pop(f"non_temporal_{x.lower()}") for x in "ABC"},
         "GlobalSplitU": values.pop("global_split_u"),
         "GlobalSplitUSummationAssignmentRoundRobin": bool(
             values.pop("global_split_u_summation_assignment_round_robin")

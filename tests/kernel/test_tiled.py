@@ -5,6 +5,8 @@ import pytest
 from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
+from mltune.record import Status
+from mltune.runner import WorkerRunner
 from mltune.space import Config
 
 TILED = FAMILIES["tiled"]
@@ -133,6 +135,7 @@ def test_a_general_contraction_is_launched_with_all_extents_and_strides() -> Non
         ({"wave_lanes_0": 3, "wave_lanes_1": 2}, "wave_lanes_0 must be a divisor of work_group_0"),
         ({"local_buffers": 3}, "local_buffers must be 1 or 2 with global_to_local registers"),
         ({"local_split_u": 3}, "local_split_u must be a divisor of depth_u, got 3"),
+        ({"non_temporal_a": 1, "vector_access": "vload"}, "non_temporal_a must be 0 but with"),
         ({"depth_u": "deep"}, "'depth_u' must be a whole number, got 'deep'"),
         ({"stagger_u": 32}, "unknown parameter 'stagger_u'"),
     ],
@@ -140,6 +143,26 @@ def test_a_general_contraction_is_launched_with_all_extents_and_strides() -> Non
 def test_a_value_it_cannot_write_is_refused(changes: dict[str, int | str], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         TILED.generate(gemm(Precision.SINGLE), _config(**changes))
+
+
+@pytest.mark.parametrize("precision", [Precision.SINGLE, Precision.COMPLEX_DOUBLE])
+def test_vectors_that_pass_the_caches_by_are_the_same_numbers(
+    precision: Precision, device_spec: str
+) -> None:
+    streams = {f"non_temporal_{tensor}": 1 for tensor in "abc"}
+    kernel = TILED.generate(gemm(precision), _config(**streams))
+    assert kernel.source.count("__builtin_nontemporal_load") == 3
+    assert kernel.source.count("__builtin_nontemporal_store") == 1
+
+    with WorkerRunner(device_spec, TILED, samples=1) as runner:
+        found = runner.run_kernel(gemm_problem(gemm(precision), 70, 48, 40, beta=0.5), kernel)
+
+    assert found.status is Status.OK, found.message
+
+
+def test_half_does_not_pass_the_caches_by() -> None:
+    with pytest.raises(UnsupportedError, match="non_temporal_a, _b and _c are not for half"):
+        TILED.generate(gemm(Precision.HALF), _config(non_temporal_b=1))
 
 
 def test_a_missing_parameter_is_named() -> None:

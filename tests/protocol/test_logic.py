@@ -67,6 +67,7 @@ MORE: list[dict[str, int | str]] = [
     {"local_buffers": 2, "local_split_u": 2, "prefetch_local_read": 1, "local_pad_b": 5},
     {"multiply_add": "mad", "vector_width_b": 2, "wave_lanes_0": 4, "wave_lanes_1": 8},
     {"global_to_local": "async", "local_buffers": 3, "local_pad": 4, "prefetch_global_read": 0},
+    {"vector_access": "cast", "non_temporal_a": 1, "non_temporal_c": 1},
     {"global_split_u": 4, "global_split_u_algorithm": "single"},
     {"global_split_u": 3, "global_split_u_summation_assignment_round_robin": 1},
     {"prefetch_global_read": 0, "max_registers": 64, "global_read_vector_width": 2},

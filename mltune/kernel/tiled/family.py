@@ -39,6 +39,13 @@ class TiledFamily:
         canonical = contraction.canonical()
         settings = read_settings(config)
         arithmetic = Arithmetic(canonical.precision)
+        if arithmetic.stored == "half" and any(
+            settings.number(f"non_temporal_{tensor}") for tensor in "abc"
+        ):
+            raise UnsupportedError(
+                "kernel family tiled: non_temporal_a, _b and _c are not for half, which is "
+                "converted when it is read and written"
+            )
         signature = Signature(canonical)
         name = kernel_name(canonical, config)
         operands = (
@@ -165,8 +172,8 @@ def _definitions(name: str, settings: Settings, arithmetic: Arithmetic) -> tuple
         ("VW", width),
         ("EDGE_UNROLL", _edge_unroll(width)),
         ("C_ALIGNED", int(access == "cast")),
-        ("READ_C(p)", arithmetic.read(width, access)),
-        ("WRITE_C(v, p)", arithmetic.write(width, access)),
+        ("READ_C(p)", arithmetic.read(width, _global_access("c", settings))),
+        ("WRITE_C(v, p)", arithmetic.write(width, _global_access("c", settings))),
         ("VWB", width_b),
         ("VECTOR_B", arithmetic.vector(width_b)),
     ]
@@ -232,7 +239,10 @@ def _operand(
         (f"{operand}_EDGE_UNROLL", _edge_unroll(width)),
         (f"{operand}_PITCH", pitch),
         (f"{operand}_TILE", -(-depth_u * pitch // 32) * 32),
-        (f"{operand}_READ(p)", arithmetic.read(width, access)),
+        (
+            f"{operand}_READ(p)",
+            arithmetic.read(width, _global_access(operand.lower(), settings)),
+        ),
         (
             f"{operand}_WRITE(v, p)",
             arithmetic.write(width, write_access, "__local"),
@@ -248,6 +258,14 @@ def _operand(
             arithmetic.read(read_width, row_access, "const __local"),
         ),
     )
+
+
+def _global_access(tensor: str, settings: Settings) -> str:
+    """How a tensor's vectors are accessed in global memory."""
+    if settings.number(f"non_temporal_{tensor}"):
+        return "stream"
+    is_async = settings.word("global_to_local") == "async" and tensor != "c"
+    return "cast" if is_async else settings.word("vector_access")
 
 
 def _width_c(settings: Settings, arithmetic: Arithmetic) -> int:

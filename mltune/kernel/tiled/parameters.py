@@ -31,6 +31,9 @@ RULES: Rules = {
     "wave_lanes_1": Numbers(lowest=0, default=0),
     "global_to_local": Words(("registers", "async"), default="registers"),
     "max_registers": Numbers(lowest=0, default=0),
+    "non_temporal_a": Numbers(choices=(0, 1), default=0),
+    "non_temporal_b": Numbers(choices=(0, 1), default=0),
+    "non_temporal_c": Numbers(choices=(0, 1), default=0),
     **split_sum.RULES,
 }
 
@@ -67,6 +70,14 @@ def read_settings(config: Config) -> Settings:
         settings.require(buffers <= 2, "local_buffers", "1 or 2 with global_to_local registers")
         fits = buffers == 1 or settings.number("prefetch_global_read") == 1
         settings.require(fits, "local_buffers", "1 without prefetch_global_read")
+    for tensor in "abc":
+        fits = settings.number(f"non_temporal_{tensor}") == 0 or (
+            settings.word("vector_access") == "cast"
+            and (tensor == "c" or settings.word("global_to_local") == "registers")
+        )
+        settings.require(
+            fits, f"non_temporal_{tensor}", "0 but with vector_access cast, through registers"
+        )
     if settings.number("prefetch_local_read"):
         unroll = settings.number("loop_unroll")
         settings.require(unroll % 2 == 0, "loop_unroll", "even with prefetch_local_read")
