@@ -1,0 +1,95 @@
+"""Compare searchers on a whole space of kernels, whose times a cost model makes up.
+
+    python tests/benchmarks/modelled_search.py RUN... --seeds 6 --budget 200
+
+No device measures hundreds of thousands of configs. So a cost model learns from runs of one
+device, and answers for every config of their space with 2 % of noise: easier than a device,
+whose times have more to them than trees remember, but as large. Prints, for each searcher after
+so many trials, geometric means over the seeds: the library's time summed over the sizes, and its
+geometric mean over the sizes; and in how many seeds the first searcher ends before the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from library_replay import SEARCHES, Table  # type: ignore[import-not-found]  # lies beside this
+
+from mltune.cost_model import BoostedModel, fit
+from mltune.problem import Problem
+from mltune.record.measurement import Status
+from mltune.space.space import Space
+from mltune.workflow.equipment import bound_space
+from mltune.workflow.recorded import read_runs
+
+MARKS = (25, 50, 100, 150, 200)
+NOISE = 0.02
+
+
+def search(
+    model: BoostedModel,
+    space: Space,
+    problems: Sequence[Problem],
+    name: str,
+    seed: int,
+    budget: int,
+) -> Table:
+    """Return the best time of each size after each trial."""
+    searcher = SEARCHES[name](space, seed, (1,) * len(problems))
+    best = np.full(len(problems), np.inf)
+    rows = []
+    for _ in range(budget):
+        config = searcher.ask()
+        assert config is not None
+        sizes = searcher.sizes(config)
+        logs = model.predict_all([(problems[size], [config]) for size in sizes])
+        # The same config is as lucky in every search.
+        chance = np.random.default_rng(zlib.crc32(config.id.encode()))
+        logs = logs + chance.normal(0, NOISE, len(problems))[[*sizes]]
+        searcher.tell(config, dict(zip(sizes, logs.tolist(), strict=True)), Status.OK)
+        best[[*sizes]] = np.minimum(best[[*sizes]], np.exp(logs))
+        rows.append(best.copy())
+    return np.array(rows)
+
+
+def main() -> None:
+    """Search once a seed with each searcher, print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("runs", nargs="+", type=Path, help="of one space, sizes and device")
+    parser.add_argument("--searches", default="guided,guided by one mean,tpe,random")
+    parser.add_argument("--seeds", type=int, default=6)
+    parser.add_argument("--budget", type=int, default=200)
+    options = parser.parse_args()
+    marks = [mark for mark in MARKS if mark <= options.budget]
+    recorded = read_runs(options.runs)
+    info = recorded.infos[0]
+    space = bound_space(info)
+    model = fit(recorded.measurements, info.device)
+    print(f"{space.size:,} configs, {model.rows:,} measurements; the model: {model.scores}\n")
+    print("| searcher |" + "".join(f" {mark} |" for mark in marks) + " first is ahead |")
+    print("|---" * (2 + len(marks)) + "|")
+    first: dict[str, Table] = {}
+    for name in options.searches.split(","):
+        curves = np.array(
+            [
+                search(model, space, info.problems, name, seed, options.budget)
+                for seed in range(options.seeds)
+            ]
+        )
+        figures = {
+            "summed, ms": 1e3 * curves.sum(axis=2),
+            "geometric mean, µs": 1e6 * np.exp(np.log(curves).mean(axis=2)),
+        }
+        for what, table in figures.items():
+            ahead = int((first.setdefault(what, table)[:, -1] < table[:, -1]).sum())
+            means = np.exp(np.log(table).mean(axis=0))
+            cells = "".join(f" {means[mark - 1]:.4g} |" for mark in marks)
+            print(f"| {name}: {what} |{cells} {ahead} of {options.seeds} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
