@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from pathlib import Path
 
 from mltune.cli.output import print_json
 
 EXAMPLE = "mltune export nvidia-h200/sgemm --lang c -o tuned-c"
+_KERNELS = ("opencl", "kernel_sources")  # folders of as many files as there are kernels
 _NEXT = {
     "c": "make -C {folder} && {folder}/example",
     "python": "pip install {folder}",
@@ -69,8 +71,12 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(result.to_json())
         return 0
+    kernels = Counter(path.parent for path in result.files if path.parent.name in _KERNELS)
     for path in result.files:
-        print(path)
+        if path.parent not in kernels:
+            print(path)
+    for folder, count in kernels.items():
+        print(f"{folder}/: {count} kernels")
     if args.lang in _NEXT:
         print(f"\nnext: {_NEXT[args.lang].format(folder=args.output)}")
     return 0

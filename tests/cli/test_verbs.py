@@ -275,6 +275,16 @@ def test_export_names_every_file_it_writes(
     assert exported["warnings"] == []
 
 
+def test_export_counts_the_kernels_in_place_of_their_long_names(
+    mltune: Command, selector: Path, tmp_path: Path
+) -> None:
+    shown = mltune("export", selector, "--lang", "python", "-o", tmp_path / "library")
+    kernels = list(tmp_path.rglob("*.cl"))
+
+    assert f"{kernels[0].parent}/: {len(kernels)} kernels\n" in shown.out
+    assert kernels[0].name not in shown.out
+
+
 def test_replay_repeats_one_measurement(
     mltune: Command, finished_run: Path, device_spec: str
 ) -> None:
