@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
@@ -24,6 +25,10 @@ _CACHE.mkdir(parents=True, exist_ok=True)
 os.environ["POCL_CACHE_DIR"] = str(_CACHE)
 # Warnings are errors here, and pyopencl warns about every kernel that has a build log.
 os.environ["PYOPENCL_COMPILER_OUTPUT"] = "0"
+
+# A machine with much other work is slow, not wrong.
+settings.register_profile("any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any speed")
 
 _TYPES = {Precision.SINGLE: "float", Precision.DOUBLE: "double"}
 

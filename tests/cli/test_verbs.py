@@ -296,6 +296,18 @@ def test_replay_repeats_one_measurement(
     assert replayed["verdict"].split(":")[0] in ("agree", "differ")
 
 
+def test_salvage_saves_the_measurements_of_a_run(
+    mltune: Command, finished_run: Path, tmp_path: Path
+) -> None:
+    shown = mltune("salvage", finished_run, "-o", tmp_path / "saved")
+    document = mltune("salvage", finished_run, "-o", tmp_path / "again", "--json").json
+
+    assert (shown.code, document["lost"]) == (0, [])
+    assert shown.out == f"{tmp_path / 'saved'}: {document['measurements']} measurements saved\n"
+    with Run.open(finished_run) as run, Run.open(tmp_path / "saved") as saved:
+        assert saved.store.measurements() == run.store.measurements()
+
+
 @pytest.mark.parametrize("verb", ["", *VERBS])
 def test_help_documents_every_option(
     mltune: Command, capsys: pytest.CaptureFixture[str], verb: str

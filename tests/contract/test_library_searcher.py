@@ -67,7 +67,7 @@ def step(searcher: LibrarySearcher) -> tuple[Config, tuple[int, ...]] | None:
     return config, sizes
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(seed=st.integers(0, 10**6), cut=st.integers(1, 24))
 @pytest.mark.parametrize("name", sorted(LIBRARIES))
 def test_seed_and_answers_decide_every_proposal_and_its_sizes(
@@ -88,7 +88,7 @@ def test_seed_and_answers_decide_every_proposal_and_its_sizes(
         resumed.tell(config, *answer(config, sizes))
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(seed=st.integers(0, 10**6), cut=st.integers(1, 25))
 @pytest.mark.parametrize("name", ["guided", "library", "exhaustive"])
 def test_a_resumed_search_goes_on_as_if_not_cut_off(name: str, seed: int, cut: int) -> None:

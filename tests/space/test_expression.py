@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mltune.errors import UsageError
@@ -105,7 +105,6 @@ def conditions() -> st.SearchStrategy[str]:
 VALUES = st.tuples(*[st.integers(-5, 30)] * len(NAMES))
 
 
-@settings(deadline=None)
 @given(arithmetic() | conditions(), VALUES)
 def test_means_what_python_means(text: str, values: tuple[int, ...]) -> None:
     scope = dict(zip(NAMES, values, strict=True))
@@ -120,7 +119,6 @@ def test_means_what_python_means(text: str, values: tuple[int, ...]) -> None:
     assert evaluator(tree, slots_of(NAMES))(values) == expected
 
 
-@settings(deadline=None)
 @given(arithmetic(), VALUES, VALUES)
 def test_range_holds_every_value(text: str, low: tuple[int, ...], span: tuple[int, ...]) -> None:
     tree = parse(text)
@@ -139,7 +137,6 @@ def test_range_holds_every_value(text: str, low: tuple[int, ...], span: tuple[in
         assert domain.low <= int(compute(row)) <= domain.high
 
 
-@settings(deadline=None)
 @given(arithmetic(), VALUES)
 def test_known_parts_are_all_that_the_rest_needs(text: str, values: tuple[int, ...]) -> None:
     tree = parse(text)

@@ -69,7 +69,7 @@ def brute_force(rules: list[str], limit: int) -> list[Config]:
 some_rules = st.lists(st.sampled_from(RULES), unique=True)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(some_rules, st.integers(1, 15))
 def test_agrees_with_brute_force(rules: list[str], limit: int) -> None:
     expected = brute_force(rules, limit)
@@ -84,7 +84,7 @@ def test_agrees_with_brute_force(rules: list[str], limit: int) -> None:
     assert [space.at(index) for index in range(space.size)] == expected
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(some_rules, st.integers(0, 2**32))
 def test_samples_and_neighbours_are_feasible(rules: list[str], seed: int) -> None:
     feasible = set(brute_force(rules, 9))
@@ -112,7 +112,7 @@ def steps(one: Config, other: Config) -> list[int]:
     return [values[name].index(one[name]) - values[name].index(other[name]) for name in values]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(some_rules, st.sampled_from(brute_force([], 9)))
 def test_near_finds_the_point_itself_or_feasible_ones(rules: list[str], wanted: Config) -> None:
     space = made(rules)
