@@ -1,10 +1,10 @@
 """Do exported C and Python choose as the selector does, on a million sizes, at every threshold?
 
-    python -m tests.benchmarks.equality runs/2026-11-21-sgemm-nn-nvidia-h200
+    python -m tests.benchmarks.equality models/nvidia-h200/sgemm_nn
 
-For each method of `mltune distil`: sizes drawn at random up to 2^63 - 1 with all corners among
-them, sizes at every threshold of the tree and one to each side, and the exact sizes. C is compiled
-with the undefined-behaviour sanitizer. The exit code is 1 when any choice differs. Needs gcc.
+For each selector: sizes drawn at random up to 2^63 - 1 with all corners among them, sizes at every
+threshold of the tree and one to each side, and the exact sizes. C is compiled with the
+undefined-behaviour sanitizer. The exit code is 1 when any choice differs. Needs gcc.
 """
 
 from __future__ import annotations
@@ -17,13 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
-from mltune.distil import TimeTable, distil
-from mltune.distil.methods import AUTO, METHODS
 from mltune.export.library import Library
 from mltune.kernel.families import FAMILIES
-from mltune.problem import random_sizes as usual_sizes
 from mltune.selector import Split, nodes
-from mltune.workflow.recorded import read_runs
+from mltune.selector.json import read_selector
+from mltune.selector.pack import find_selector
 from tests.export.conftest import SANITIZE, STRICT
 from tests.export.test_selection import (
     choices_in_c,
@@ -35,27 +33,20 @@ from tests.export.test_selection import (
 
 
 def main() -> int:
-    """Distil, export, choose, and print a line per method."""
+    """Export, choose, and print a line per selector."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("runs", nargs="+", type=Path)
+    parser.add_argument("selectors", nargs="+", type=Path)
     parser.add_argument("--sizes", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    recorded = read_runs(options.runs)
-    table = TimeTable.from_measurements(recorded.measurements)
     half = options.sizes // 2
-    drawn = random_sizes(np.random.default_rng(options.seed), options.sizes - half)
-    for size in usual_sizes(half, seed=options.seed):
-        m, n, k = size.extents
-        drawn.append((m, n, k, 1))
+    rng = np.random.default_rng(options.seed)
+    drawn = random_sizes(rng, options.sizes - half)
+    usual = (2 ** rng.uniform(0, 14, (half, 3))).astype(np.int64).tolist()  # up to 16384
+    drawn += [(m, n, k, 1) for m, n, k in usual]
     differing = 0
-    for method in (name for name in METHODS if name != AUTO):
-        selector = distil(
-            table,
-            recorded.contraction,
-            method=method,
-            compute_units=recorded.device.compute_units,
-        ).selector
+    for path in options.selectors:
+        selector = read_selector(find_selector(path))
         asked = [*drawn, *(size for size, _ in selector.exact)]
         for node, _ in nodes(selector.tree):
             if isinstance(node, Split):
@@ -74,7 +65,7 @@ def main() -> int:
         )
         differing += wrong
         print(
-            f"{method}: {len(asked):,} sizes, {len(set(wanted))} of {len(kernels)} kernels, "
+            f"{path}: {len(asked):,} sizes, {len(set(wanted))} of {len(kernels)} kernels, "
             f"{wrong} choices differ",
             flush=True,
         )
