@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from errno import EISDIR, ENOENT
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from mltune.errors import MltuneError, UsageError
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.problem import Problem
 from mltune.record import Measurement, Status
-from mltune.record.files import write_atomically
+from mltune.record.files import file_error, write_atomically
 from mltune.record.run import Run
 from mltune.record.run_info import RunInfo
 from mltune.report import Content, Model, Selection, TrialPoint, render
@@ -63,15 +65,23 @@ def report(folder: Path, output: Path | None) -> ReportResult:
     """
     with Run.open(folder) as run:
         info, measurements = run.info, tuple(run.store.measurements())
+    path = output or folder / REPORT_NAME
+    hint = "; give a file elsewhere with -o" if output is None else ""
+    _check_place(path, hint)  # what follows may take minutes
     content = _content(folder, info, measurements)
     data = render(content).encode()
-    path = output or folder / REPORT_NAME
     try:
         write_atomically(path, data)
     except UsageError as error:
-        hint = "; give a file elsewhere with -o" if output is None else ""
         raise UsageError(f"{error}{hint}") from error
     return ReportResult(path, len(data), content.next_command)
+
+
+def _check_place(path: Path, hint: str) -> None:
+    reason = ENOENT if not path.parent.is_dir() else EISDIR if path.is_dir() else 0
+    if reason:
+        error = file_error(path, "write", OSError(reason, os.strerror(reason)))
+        raise UsageError(f"{error}{hint}")
 
 
 def _content(folder: Path, info: RunInfo, measurements: tuple[Measurement, ...]) -> Content:
