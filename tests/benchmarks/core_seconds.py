@@ -1,6 +1,7 @@
 """Speed for each second that a core computes, beside CLBlast and numpy, on a busy machine.
 
-    POCL_MAX_PTHREAD_COUNT=1 OPENBLAS_NUM_THREADS=1 python -m tests.benchmarks.core_seconds SELECTOR
+    export POCL_MAX_PTHREAD_COUNT=1 OPENBLAS_NUM_THREADS=1
+    python -m tests.benchmarks.core_seconds SELECTOR
 
 Every library computes with one thread. Its time is the processor's for the whole process, which
 does not run while others have the core: unlike a clock on the wall it is the same on a busy
