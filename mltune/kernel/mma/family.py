@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from string import Template
 
 from mltune.errors import UnsupportedError
 from mltune.kernel.arithmetic import Arithmetic
@@ -14,6 +13,7 @@ from mltune.kernel.name import kernel_name
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.split_sum import SplitSum
+from mltune.kernel.template import fill
 from mltune.problem import Contraction
 from mltune.space.config import Config
 
@@ -118,23 +118,23 @@ class MmaFamily:
         store = "store_scratch.cl" if split.has_scratch else "store.cl"
         few = _FEW_TERMS if instruction.splits > 1 else 0
         return (
-            *(_text(self._instructions / f, **names) for f in (*instructions, "multiply.cl")),
-            *(_text(_FOLDER / "operand.cl", X=x.upper(), x=x) for x in "ab"),
-            *(_text(_FOLDER / fragments, X=x.upper(), x=x) for x in "ab"),
+            *(fill(self._instructions / f, **names) for f in (*instructions, "multiply.cl")),
+            *(fill(_FOLDER / "operand.cl", X=x.upper(), x=x) for x in "ab"),
+            *(fill(_FOLDER / fragments, X=x.upper(), x=x) for x in "ab"),
             *split.before(arithmetic),
-            _text(
+            fill(
                 _FOLDER / "mma.cl",
                 arguments=signature.arguments + split.argument,
                 group=split.group,
                 terms=split.terms,
                 stride=split.stride,
-                store=_text(_FOLDER / ("add_to_c.cl" if split.is_atomic else store)).rstrip("\n"),
+                store=fill(_FOLDER / ("add_to_c.cl" if split.is_atomic else store)).rstrip("\n"),
                 position=signature.position,
                 outer_loop=signature.outer_loop,
                 places_a=signature.places("a"),
                 places_b=signature.places("b"),
                 places_c=signature.places("c"),
-                few_terms=_text(_FOLDER / "few_terms.cl", few=few).rstrip("\n")
+                few_terms=fill(_FOLDER / "few_terms.cl", few=few).rstrip("\n")
                 if few
                 else "        const uint terms_here = terms;",
                 turn_whole=_turn_of_tiles("COPY_WHOLE"),
@@ -144,13 +144,9 @@ class MmaFamily:
         )
 
 
-def _text(file: Path, **names: str | int) -> str:
-    return Template(file.read_text(encoding="utf-8")).substitute(names)
-
-
 def _turn_of_tiles(copy: str) -> str:
-    multiply = _text(_FOLDER / "multiply.cl").rstrip("\n")
-    return _text(_FOLDER / "turn.cl", copy=copy, multiply=multiply).rstrip("\n")
+    multiply = fill(_FOLDER / "multiply.cl").rstrip("\n")
+    return fill(_FOLDER / "turn.cl", copy=copy, multiply=multiply).rstrip("\n")
 
 
 def _definitions(

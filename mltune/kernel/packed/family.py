@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from string import Template
 
 from mltune.kernel.arithmetic import VECTOR_WIDTHS, Arithmetic
 from mltune.kernel.kernel import Kernel
@@ -12,6 +11,7 @@ from mltune.kernel.name import kernel_name
 from mltune.kernel.packed.parameters import read_settings
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
+from mltune.kernel.template import fill
 from mltune.problem import Contraction, Precision
 from mltune.space.config import Config
 
@@ -72,7 +72,7 @@ class PackedFamily:
 
 
 def _text(file: str, **names: str) -> str:
-    return Template((_FOLDER / file).read_text(encoding="utf-8")).substitute(names)
+    return fill(_FOLDER / file, **names)
 
 
 def _definitions(name: str, settings: Settings, arithmetic: Arithmetic) -> tuple[Definition, ...]:

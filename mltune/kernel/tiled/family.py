@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from string import Template
 
 from mltune.errors import UnsupportedError
-from mltune.kernel.arithmetic import VECTOR_WIDTHS, Arithmetic
+from mltune.kernel.arithmetic import Arithmetic, edge_unroll, largest_width
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.name import kernel_name
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.split_sum import SplitSum
+from mltune.kernel.template import fill
 from mltune.kernel.tiled.parameters import read_settings
 from mltune.problem import Contraction
 from mltune.space.config import Config
@@ -139,7 +139,7 @@ def _templates(
 
 
 def _text(file: str, **names: str | int) -> str:
-    return Template((_FOLDER / file).read_text(encoding="utf-8")).substitute(names)
+    return fill(_FOLDER / file, **names)
 
 
 def _definitions(name: str, settings: Settings, arithmetic: Arithmetic) -> tuple[Definition, ...]:
@@ -170,7 +170,7 @@ def _definitions(name: str, settings: Settings, arithmetic: Arithmetic) -> tuple
         ("PLR", settings.number("prefetch_local_read")),
         ("BUFFERS", buffers),
         ("VW", width),
-        ("EDGE_UNROLL", _edge_unroll(width)),
+        ("EDGE_UNROLL", edge_unroll(width)),
         ("C_ALIGNED", int(access == "cast")),
         ("READ_C(p)", arithmetic.read(width, _global_access("c", settings))),
         ("WRITE_C(v, p)", arithmetic.write(width, _global_access("c", settings))),
@@ -205,13 +205,11 @@ def _operand(
     if limit == 0:
         # Wide enough to be fast, narrow enough that every work-item has a vector to load.
         share = max(1, extent * depth_u // threads)
-        limit = min(settings.number("vector_width"), _largest_width(16, share))
+        limit = min(settings.number("vector_width"), largest_width(16, share))
         limit = min(limit, read_width) if axis == 1 else limit
     if is_async and not free_is_contiguous:
         limit = 1  # neighbours go to different rows
-    width = _largest_width(
-        min(limit, arithmetic.widest), extent if free_is_contiguous else depth_u
-    )
+    width = largest_width(min(limit, arithmetic.widest), extent if free_is_contiguous else depth_u)
     vectors = extent * depth_u // width
     loads = -(-vectors // threads)
     # Prefetched vectors are registers only if their loop is unrolled altogether; a copy
@@ -236,7 +234,7 @@ def _operand(
         (f"{operand}_LOADS", loads),
         (f"{operand}_UNROLL", f'_Pragma("unroll {loads if in_registers else min(loads, 8)}")'),
         (f"{operand}_EDGE_LOOP", '_Pragma("unroll 1")'),
-        (f"{operand}_EDGE_UNROLL", _edge_unroll(width)),
+        (f"{operand}_EDGE_UNROLL", edge_unroll(width)),
         (f"{operand}_PITCH", pitch),
         (f"{operand}_TILE", -(-depth_u * pitch // 32) * 32),
         (
@@ -270,20 +268,11 @@ def _global_access(tensor: str, settings: Settings) -> str:
 
 def _width_c(settings: Settings, arithmetic: Arithmetic) -> int:
     """Elements in a vector along d0, which A's rows are read and C is written with."""
-    return _largest_width(
+    return largest_width(
         min(settings.number("vector_width"), arithmetic.widest), settings.number("thread_tile_0")
     )
 
 
 def _width_b(settings: Settings, arithmetic: Arithmetic) -> int:
     limit = settings.number("vector_width_b") or settings.number("vector_width")
-    return _largest_width(min(limit, arithmetic.widest), settings.number("thread_tile_1"))
-
-
-def _largest_width(limit: int, extent: int) -> int:
-    """The widest OpenCL vector, at most `limit` wide, that divides `extent`."""
-    return max(w for w in VECTOR_WIDTHS if w <= limit and math.gcd(w, extent) == w)
-
-
-def _edge_unroll(width: int) -> int:
-    return width if width <= 4 else 1
+    return largest_width(min(limit, arithmetic.widest), settings.number("thread_tile_1"))
