@@ -18,6 +18,7 @@ from sqlalchemy.schema import CreateTable
 from mltune.errors import MltuneError, UsageError
 from mltune.record import Measurement, Status
 from mltune.record.database import file_url
+from mltune.record.schema import SCHEMA_VERSION
 from mltune.record.store import Store
 from mltune.record.tables import MEASUREMENTS
 
@@ -226,10 +227,11 @@ def test_a_row_whose_phase_is_damaged_is_not_passed_over(tmp_path: Path, make: M
 def test_a_newer_schema_is_refused(tmp_path: Path, make: Make, read_only: bool) -> None:
     path = tmp_path / "run.db"
     filled(path, make)
-    sql(path, "UPDATE mltune_schema SET version = 3")
+    sql(path, f"UPDATE mltune_schema SET version = {SCHEMA_VERSION + 1}")
 
     assert refusal(UsageError, lambda: Store(url(path), read_only=read_only)) == (
-        f"{path}: its schema 3 is newer than 2, the newest that this mltune knows: update mltune"
+        f"{path}: its schema {SCHEMA_VERSION + 1} is newer than {SCHEMA_VERSION}, "
+        "the newest that this mltune knows: update mltune"
     )
 
 
@@ -261,9 +263,11 @@ def test_a_database_of_something_else_holds_no_measurements(
         ("run.db", "storage: 'run.db' is no URL such as sqlite:///FILE or "
          "postgresql://USER@HOST/NAME"),
         ("nosql://x/y", "storage: cannot use 'nosql' (Can't load plugin: "
-         "sqlalchemy.dialects:nosql)"),
+         "sqlalchemy.dialects:nosql); tested are sqlite:///FILE and "
+         "postgresql+psycopg://USER@HOST/NAME"),
         ("sqlite+foo:///x.db", "storage: cannot use 'sqlite+foo' (Can't load plugin: "
-         "sqlalchemy.dialects:sqlite.foo)"),
+         "sqlalchemy.dialects:sqlite.foo); tested are sqlite:///FILE and "
+         "postgresql+psycopg://USER@HOST/NAME"),
         ("sqlite:////nowhere/run.db", "/nowhere/run.db: there is no folder /nowhere"),
     ],
 )  # fmt: skip
