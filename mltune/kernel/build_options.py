@@ -18,6 +18,16 @@ _ALLOWED = re.compile(
 )
 
 
+def build_options(max_registers: int = 0) -> tuple[str, ...]:
+    """Return what generated kernels are compiled with.
+
+    Args:
+        max_registers: of a work-item, which NVIDIA's compiler then respects; 0 for no limit.
+    """
+    limit = (f"-cl-nv-maxrregcount={max_registers}",) if max_registers else ()
+    return ("-cl-std=CL1.2", *limit)
+
+
 def check_build_options(options: Iterable[str]) -> None:
     """Refuse options that could do more than change how a kernel compiles.
 

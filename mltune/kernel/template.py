@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from string import Template
+
+Definition = tuple[str, int | str]
+"""A macro's name, with what stands in brackets behind it, and its value."""
 
 
 def fill(file: Path, **names: str | int) -> str:
@@ -17,6 +21,9 @@ def _read(file: Path) -> Template:
     return Template(file.read_text(encoding="utf-8"))
 
 
-def defines(definitions: tuple[tuple[str, str | int], ...]) -> str:
-    """Write macros, one a line."""
-    return "".join(f"#define {name} {value}\n" for name, value in definitions)
+def kernel_source(
+    name: str, pragmas: str, definitions: Iterable[Definition], parts: Iterable[str]
+) -> str:
+    """Put a kernel's source together: its name, its macros, and the filled templates."""
+    defines = "".join(f"#define {key} {value}\n" for key, value in definitions)
+    return f"{pragmas}/* {name} */\n{defines}\n" + "\n".join(parts)

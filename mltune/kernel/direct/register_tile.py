@@ -13,18 +13,18 @@ from mltune.kernel.arithmetic import (
     edge_unroll,
     largest_width,
 )
+from mltune.kernel.build_options import build_options
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.limits import NO_LIMITS, Limits
 from mltune.kernel.name import kernel_name
 from mltune.kernel.rules import Numbers, Rules, Settings, Words
 from mltune.kernel.signature import Signature
-from mltune.kernel.template import defines, fill
+from mltune.kernel.template import Definition, fill, kernel_source
 from mltune.problem import Contraction
 from mltune.space.config import Config
 
 _FOLDER = Path(__file__).parent
 
-Definition = tuple[str, int | str]
 
 _EXACT = "none"
 """The edge type of a kernel for problems without a rim."""
@@ -110,8 +110,6 @@ def write(contraction: Contraction, settings: Settings, config: Config, work: Wo
             f"kernel family {settings.family}: edge_type {_EXACT} takes GEMMs only, "
             f"not {contraction.name}"
         )
-    registers = settings.number("max_registers")
-    limit = (f"-cl-nv-maxrregcount={registers}",) if registers else ()
     definitions = (
         ("KERNEL_NAME", name),
         *_definitions(settings, arithmetic),
@@ -125,10 +123,11 @@ def write(contraction: Contraction, settings: Settings, config: Config, work: Wo
         family=settings.family,
         contraction=contraction,
         config=config,
-        source="\n".join(
+        source=kernel_source(
+            name,
+            arithmetic.pragmas,
+            definitions,
             (
-                f"{arithmetic.pragmas}/* {name} */",
-                defines(definitions),
                 fill(_FOLDER / "operand.cl", X="A", x="a", i="i", TT="TT0", VW="VW"),
                 fill(_FOLDER / "operand.cl", X="B", x="b", i="j", TT="TT1", VW="VWB"),
                 fill(
@@ -145,9 +144,9 @@ def write(contraction: Contraction, settings: Settings, config: Config, work: Wo
                     places_c=signature.places("c"),
                     reduction=work.reduction,
                 ),
-            )
+            ),
         ),
-        build_options=("-cl-std=CL1.2", *limit),
+        build_options=build_options(settings.number("max_registers")),
         work_group=work.work_group,
         macro_tile=macro_tile,
         limits=Limits(multiples=(*macro_tile, settings.number("depth_u")))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mltune.errors import UnsupportedError
 from mltune.kernel.arithmetic import Arithmetic
+from mltune.kernel.build_options import build_options
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.mma.instruction import CHUNK_BYTES, INSTRUCTIONS, Instruction
 from mltune.kernel.mma.parameters import read_settings
@@ -13,15 +14,13 @@ from mltune.kernel.name import kernel_name
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.split_sum import SplitSum
-from mltune.kernel.template import fill
+from mltune.kernel.template import Definition, fill, kernel_source
 from mltune.problem import Contraction
 from mltune.space.config import Config
 
 _FOLDER = Path(__file__).parent
 _LANES = 32
 _FEW_TERMS = 4  # from so many terms on, what splitting loses is far inside the rounding error
-
-Definition = tuple[str, int | str]
 
 
 class MmaFamily:
@@ -56,8 +55,6 @@ class MmaFamily:
         signature = Signature(canonical)
         name = kernel_name(canonical, config)
         waves, tile = settings.pair("waves"), settings.pair("wave_tile")
-        registers = settings.number("max_registers")
-        limit = (f"-cl-nv-maxrregcount={registers}",) if registers else ()
         arithmetic = Arithmetic(canonical.precision)
         operand_a = _operand("A", settings, instruction, signature)
         operand_b = _operand("B", settings, instruction, signature)
@@ -80,16 +77,13 @@ class MmaFamily:
             family=self.name,
             contraction=canonical,
             config=config,
-            source=arithmetic.pragmas
-            + "\n".join(
-                (
-                    f"/* {name} */",
-                    *(f"#define {key} {value}" for key, value in definitions),
-                    "",
-                    *self._templates(instruction, signature, arithmetic, split),
-                )
+            source=kernel_source(
+                name,
+                arithmetic.pragmas,
+                definitions,
+                self._templates(instruction, signature, arithmetic, split),
             ),
-            build_options=("-cl-std=CL1.2", *limit),
+            build_options=build_options(settings.number("max_registers")),
             work_group=(_LANES * waves[0] * waves[1], 1, 1),
             macro_tile=macro_tile,
             split=split.slices,

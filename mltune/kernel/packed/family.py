@@ -6,18 +6,17 @@ import math
 from pathlib import Path
 
 from mltune.kernel.arithmetic import VECTOR_WIDTHS, Arithmetic
+from mltune.kernel.build_options import build_options
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.name import kernel_name
 from mltune.kernel.packed.parameters import read_settings
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
-from mltune.kernel.template import fill
+from mltune.kernel.template import Definition, fill, kernel_source
 from mltune.problem import Contraction, Precision
 from mltune.space.config import Config
 
 _FOLDER = Path(__file__).parent
-
-Definition = tuple[str, int | str]
 
 
 class PackedFamily:
@@ -50,12 +49,11 @@ class PackedFamily:
             family=self.name,
             contraction=canonical,
             config=config,
-            source=arithmetic.pragmas
-            + "\n".join(
+            source=kernel_source(
+                name,
+                arithmetic.pragmas,
+                definitions,
                 (
-                    f"/* {name} */",
-                    *(f"#define {key} {value}" for key, value in definitions),
-                    "",
                     *(_text("operand.cl", X=x.upper(), x=x) for x in packed),
                     _text(
                         "packed.cl",
@@ -63,9 +61,9 @@ class PackedFamily:
                         position=signature.position,
                         outer_loop=signature.outer_loop,
                     ),
-                )
+                ),
             ),
-            build_options=("-cl-std=CL1.2",),
+            build_options=build_options(),
             work_group=(1, 1, 1),
             macro_tile=(panels[0] * tile[0], panels[1] * tile[1]),
         )

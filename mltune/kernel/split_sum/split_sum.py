@@ -16,7 +16,7 @@ from mltune.kernel.arithmetic import Arithmetic
 from mltune.kernel.passes import Area, Pass
 from mltune.kernel.rules import Numbers, Rules, Settings, Words
 from mltune.kernel.signature import Signature
-from mltune.kernel.template import fill
+from mltune.kernel.template import Definition, fill
 
 RULES: Rules = {
     "global_split_u": Numbers(default=1),
@@ -27,8 +27,6 @@ RULES: Rules = {
 
 _FOLDER = Path(__file__).parent
 _OTHER_GROUP = (32, 4, 1)  # one element of C each
-
-Definition = tuple[str, int | str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,20 +7,19 @@ from pathlib import Path
 
 from mltune.errors import UnsupportedError
 from mltune.kernel.arithmetic import Arithmetic, edge_unroll, largest_width
+from mltune.kernel.build_options import build_options
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.name import kernel_name
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.split_sum import SplitSum
-from mltune.kernel.template import fill
+from mltune.kernel.template import Definition, fill, kernel_source
 from mltune.kernel.tiled.parameters import read_settings
 from mltune.problem import Contraction
 from mltune.space.config import Config
 
 _FOLDER = Path(__file__).parent
 _ASYNC_BYTES = (4, 8, 16)  # what one cp.async can move
-
-Definition = tuple[str, int | str]
 
 
 class TiledFamily:
@@ -62,23 +61,18 @@ class TiledFamily:
             *operands[0],
             *operands[1],
         )
-        registers = settings.number("max_registers")
-        limit = (f"-cl-nv-maxrregcount={registers}",) if registers else ()
         return Kernel(
             name=name,
             family=self.name,
             contraction=canonical,
             config=config,
-            source=arithmetic.pragmas
-            + "\n".join(
-                (
-                    f"/* {name} */",
-                    *(f"#define {key} {value}" for key, value in definitions),
-                    "",
-                    *_templates(settings, arithmetic, signature, operands, split),
-                )
+            source=kernel_source(
+                name,
+                arithmetic.pragmas,
+                definitions,
+                _templates(settings, arithmetic, signature, operands, split),
             ),
-            build_options=("-cl-std=CL1.2", *limit),
+            build_options=build_options(settings.number("max_registers")),
             work_group=(*group, settings.number("local_split_u")),
             macro_tile=macro_tile,
             split=split.slices,
