@@ -22,7 +22,6 @@ FIXED: dict[str, tuple[str, str]] = {
     "AssertFree1ElementMultiple": ("1", "every kernel takes every size"),
     "AssertSummationElementMultiple": ("1", "every kernel takes every size"),
     "PersistentKernel": ("0", "a work-group computes one tile"),
-    "StaggerU": ("0", "all work-groups begin with the first terms"),
     "InnerUnroll": ("1", "LoopUnroll says how many terms a step has"),
 }
 """Tensile's parameters that have one value here, and why."""
@@ -41,7 +40,7 @@ ABSENT = frozenset(
         "PerformanceSyncLocation", "PerformanceWaitCount", "PerformanceWaitLocation",
         "PersistentKernelAlongBatch", "PrefetchAcrossPersistent", "ReplacementKernel",
         "ScheduleGlobalRead", "ScheduleIterAlg", "ScheduleLocalWrite", "SourceSwap",
-        "StaggerUMapping", "StaggerUStride", "StoreCInUnroll", "StoreRemapVectorWidth",
+        "StoreCInUnroll", "StoreRemapVectorWidth",
         "StoreSyncOpt", "StoreVectorWidth", "SuppressNoLoadLoop", "ThreadSeparateGlobalReadA",
         "ThreadSeparateGlobalReadB", "TransposeLDS", "UnrollIncIsDepthU", "UnrollMemFence",
         "Use64bShadowLimit", "UseInstOffsetForGRO", "UseSgprForGRO", "VectorAtomicWidth",

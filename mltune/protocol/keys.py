@@ -157,6 +157,9 @@ KEYS: dict[str, Key] = {
     "NonTemporalA": _switch("non_temporal_a", 0, 1),
     "NonTemporalB": _switch("non_temporal_b", 0, 1),
     "NonTemporalC": _switch("non_temporal_c", 0, 1),
+    "StaggerU": _whole("stagger_u", least=0),
+    "StaggerUMapping": _whole("stagger_u_mapping", least=0),
+    "StaggerUStride": _whole("stagger_u_stride"),
     "MACInstruction": _word("multiply_add", {"FMA": "fma", "MAD": "mad"}),
     "DirectToLds": _switch("global_to_local", "registers", "async"),
 }

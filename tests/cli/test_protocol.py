@@ -114,14 +114,14 @@ def test_its_runs_are_what_later_stages_read(
 
 
 def test_a_key_that_is_not_supported_is_one_line(mltune: Command, file: Path) -> None:
-    file.write_text(PROTOCOL.replace("- VectorWidth: [1, 2]", "- StaggerU: [0, 4]"))
+    file.write_text(PROTOCOL.replace("- VectorWidth: [1, 2]", "- InnerUnroll: [1, 4]"))
 
     refused = mltune("protocol", file)
 
     assert refused.code == 2
     assert refused.err == (
-        f"mltune: {file}:14: StaggerU: 4 is not supported: all work-groups begin with the first "
-        "terms (supported: 0)\n"
+        f"mltune: {file}:14: InnerUnroll: 4 is not supported: LoopUnroll says how many terms a "
+        "step has (supported: 1)\n"
     )
 
 

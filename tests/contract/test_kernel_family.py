@@ -59,6 +59,17 @@ def _split(rng: random.Random, precision: Precision) -> dict[str, int | str]:
     return values | {name: value for name, value in optional.items() if rng.random() < 0.7}
 
 
+def _stagger(rng: random.Random) -> dict[str, int | str]:
+    """Where work-groups begin with their sums: in two of five configs not all at the start."""
+    if rng.random() < 0.6:
+        return {}
+    return {
+        "stagger_u": rng.choice((2, 3, 8, 32)),
+        "stagger_u_mapping": rng.choice((0, 1, 2, 3)),
+        "stagger_u_stride": rng.choice((1, 64, 256)),
+    }
+
+
 def _tiled_config(rng: random.Random, precision: Precision) -> Config:
     """Any config that `tiled` accepts and the device can hold, odd tiles included."""
     bytes_each = max(precision.bytes, 4)  # in registers
@@ -89,6 +100,7 @@ def _tiled_config(rng: random.Random, precision: Precision) -> Config:
             "wave_lanes_1": rng.choice((0, 1, 2)),
         }
         values |= {name: value for name, value in optional.items() if rng.random() < 0.5}
+        values |= _stagger(rng)
         values |= _split(rng, precision)
         widest = max(int(values.get(name, 0)) for name in _WIDTHS)
         builtins = values["multiply_add"] != "expr" or values["vector_access"] == "vload"

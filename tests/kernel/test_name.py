@@ -85,5 +85,5 @@ def test_what_is_no_name_is_refused(name: str, words: str) -> None:
 
 
 def test_a_parameter_without_abbreviation_is_refused() -> None:
-    with pytest.raises(UsageError, match="'stagger_u' has no abbreviation"):
-        kernel_name(gemm(Precision.SINGLE), _with(stagger_u=32))
+    with pytest.raises(UsageError, match="'no_such' has no abbreviation"):
+        kernel_name(gemm(Precision.SINGLE), _with(no_such=32))

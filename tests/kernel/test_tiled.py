@@ -137,7 +137,8 @@ def test_a_general_contraction_is_launched_with_all_extents_and_strides() -> Non
         ({"local_split_u": 3}, "local_split_u must be a divisor of depth_u, got 3"),
         ({"non_temporal_a": 1, "vector_access": "vload"}, "non_temporal_a must be 0 but with"),
         ({"depth_u": "deep"}, "'depth_u' must be a whole number, got 'deep'"),
-        ({"stagger_u": 32}, "unknown parameter 'stagger_u'"),
+        ({"stagger_u": -1}, "stagger_u must be at least 0, got -1"),
+        ({"swizzle": 1}, "unknown parameter 'swizzle'"),
     ],
 )
 def test_a_value_it_cannot_write_is_refused(changes: dict[str, int | str], words: str) -> None:

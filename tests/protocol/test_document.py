@@ -107,7 +107,7 @@ def test_settings_that_change_nothing_are_told_and_samples_are_taken() -> None:
         ("OperationType: GEMM", "OperationType: GEMV", "t.yaml:4: OperationType: unknown 'GEMV'"),
         ("  - LdsPadB: [0, 4]", "  - LdsPadB: 4", "t.yaml:9: LdsPadB: the values must be a list"),
         ("LdsPadB: [0, 4]", "LdsPadB: []", "t.yaml:9: LdsPadB: needs at least one value"),
-        ("LdsPadB: [0, 4]", "StaggerU: [0, 4]", "t.yaml:9: StaggerU: 4 is not supported"),
+        ("LdsPadB: [0, 4]", "InnerUnroll: [1, 4]", "t.yaml:9: InnerUnroll: 4 is not supported"),
         ("ForkParameters", "ForkParameter", "unknown step 'ForkParameter' (did you mean"),
         ("ForkParameters", "JoinParameters", "a joined parameter must be text, got a mapping"),
         ("BenchmarkProblems", "Problems", "t.yaml:2: unknown key 'Problems'"),

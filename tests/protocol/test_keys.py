@@ -33,6 +33,8 @@ def settings(name: str, value: str) -> dict[str, Value]:
             "True",
             {"global_split_u_work_group_mapping_round_robin": 1},
         ),
+        ("StaggerU", "32", {"stagger_u": 32}),
+        ("StaggerUMapping", "3", {"stagger_u_mapping": 3}),
         ("EdgeType", "Branch", {}),
         ("multiply_add", "expr", {"multiply_add": "expr"}),
     ],
@@ -46,7 +48,12 @@ def test_tensiles_keys_set_our_parameters(
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("StaggerU", "4", "t.yaml:1: StaggerU: 4 is not supported: all work-groups begin with"),
+        (
+            "InnerUnroll",
+            "4",
+            "t.yaml:1: InnerUnroll: 4 is not supported: LoopUnroll says",
+        ),
+        ("StaggerU", "-1", "StaggerU: -1 is not supported: whole numbers of at least 0"),
         ("GlobalSplitU", "0", "GlobalSplitU: 0 is not supported: whole numbers of at least 1"),
         ("EdgeType", "ShiftPtr", "EdgeType: ShiftPtr is not supported: the rim of C is always"),
         ("MatrixInstruction", "[]", "MatrixInstruction is not supported: it has no counterpart"),

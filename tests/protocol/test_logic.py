@@ -19,7 +19,7 @@ TEXT = """\
 - {OperationType: GEMM, DataType: 0, TransposeA: false, TransposeB: true, UseBeta: true}
 - - {SolutionIndex: 0, WorkGroup: [16, 16, 1], ThreadTile: [4, 8], DepthU: 8, VectorWidth: 4,
      KernelLanguage: Source, ISA: [9, 0, 0], PrefetchGlobalRead: true}
-  - {SolutionIndex: 1, WorkGroup: [16, 8, 2], ThreadTile: [4, 4], DepthU: 16, StaggerU: 4,
+  - {SolutionIndex: 1, WorkGroup: [16, 8, 2], ThreadTile: [4, 4], DepthU: 16, InnerUnroll: 4,
      KernelLanguage: Assembly}
   - {SolutionIndex: 2, MacroTile: 64}
 - [2, 3, 0, 1]
@@ -43,7 +43,7 @@ def test_sizes_and_solutions_are_read() -> None:
 
 def test_what_has_no_counterpart_is_named() -> None:
     assert parse_logic(TEXT, "logic.yaml").notes == (
-        "logic.yaml: not carried over: StaggerU: 4 (1 of 3 solutions)",
+        "logic.yaml: not carried over: InnerUnroll: 4 (1 of 3 solutions)",
         "logic.yaml: not carried over: KernelLanguage: 'Assembly' (1 of 3 solutions)",
         "logic.yaml: not carried over: a solution without WorkGroup and ThreadTile "
         "(1 of 3 solutions)",
@@ -70,6 +70,7 @@ MORE: list[dict[str, int | str]] = [
     {"vector_access": "cast", "non_temporal_a": 1, "non_temporal_c": 1},
     {"global_split_u": 4, "global_split_u_algorithm": "single"},
     {"global_split_u": 3, "global_split_u_summation_assignment_round_robin": 1},
+    {"stagger_u": 32, "stagger_u_mapping": 3, "stagger_u_stride": 64},
     {"prefetch_global_read": 0, "max_registers": 64, "global_read_vector_width": 2},
 ]
 

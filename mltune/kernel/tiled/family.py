@@ -15,6 +15,7 @@ from mltune.kernel.signature import Signature
 from mltune.kernel.split_sum import SplitSum
 from mltune.kernel.template import Definition, fill, kernel_source
 from mltune.kernel.tiled.parameters import read_settings
+from mltune.kernel.tiled.stagger import Stagger
 from mltune.problem import Contraction
 from mltune.space.config import Config
 
@@ -54,9 +55,11 @@ class TiledFamily:
         group, tile = settings.pair("work_group"), settings.pair("thread_tile")
         macro_tile = (group[0] * tile[0], group[1] * tile[1])
         split = SplitSum.of(settings, arithmetic)
+        stagger = Stagger.of(settings, signature)
         before, after = split.passes(name)
         definitions = (
             *_definitions(name, settings, arithmetic),
+            *stagger.definitions,
             *split.definitions(name, macro_tile),
             *operands[0],
             *operands[1],
@@ -70,7 +73,7 @@ class TiledFamily:
                 name,
                 arithmetic.pragmas,
                 definitions,
-                _templates(settings, arithmetic, signature, operands, split),
+                _templates(settings, arithmetic, signature, operands, split, stagger),
             ),
             build_options=build_options(settings.number("max_registers")),
             work_group=(*group, settings.number("local_split_u")),
@@ -88,6 +91,7 @@ def _templates(
     signature: Signature,
     operands: tuple[tuple[Definition, ...], ...],
     split: SplitSum,
+    stagger: Stagger,
 ) -> tuple[str, ...]:
     """The source after the macros."""
     is_async = settings.word("global_to_local") == "async"
@@ -116,7 +120,8 @@ def _templates(
             arguments=signature.arguments + split.argument,
             group=split.group,
             terms=split.terms,
-            stride=split.stride,
+            advance=stagger.advance(split.stride),
+            stagger=stagger.begin(split.stride),
             store=_text("add_to_c.cl" if split.is_atomic else store).rstrip("\n"),
             position=signature.position,
             outer_loop=signature.outer_loop,

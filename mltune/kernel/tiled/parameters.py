@@ -5,6 +5,7 @@ from __future__ import annotations
 from mltune.kernel import split_sum
 from mltune.kernel.arithmetic import MULTIPLY_ADD, VECTOR_WIDTHS
 from mltune.kernel.rules import Numbers, Rules, Settings, Words
+from mltune.kernel.tiled import stagger
 from mltune.space.config import Config
 
 RULES: Rules = {
@@ -34,6 +35,7 @@ RULES: Rules = {
     "non_temporal_a": Numbers(choices=(0, 1), default=0),
     "non_temporal_b": Numbers(choices=(0, 1), default=0),
     "non_temporal_c": Numbers(choices=(0, 1), default=0),
+    **stagger.RULES,
     **split_sum.RULES,
 }
 

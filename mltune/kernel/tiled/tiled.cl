@@ -78,9 +78,7 @@
 /* To the tiles of the next DU terms. */
 #define ADVANCE()                                                                                \
     do {                                                                                         \
-        next_a += ${stride} * (A_FREE_IS_CONTIGUOUS ? ld_a : step_a);                                   \
-        next_b += ${stride} * (B_FREE_IS_CONTIGUOUS ? ld_b : step_b);                                   \
-        left -= DU;                                                                              \
+${advance}
     } while (0)
 
 /* From the local tiles to registers: this work-item's rows of A and columns of B for term l. */
@@ -143,7 +141,7 @@ ${position}
 ${terms}
 ${outer_loop}
         uint left = terms;
-${pipeline}
+${stagger}${pipeline}
     }
 ${reduction}
 

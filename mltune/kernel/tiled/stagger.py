@@ -1,0 +1,68 @@
+"""Lets work-groups begin at different steps of the sum: Tensile's StaggerU.
+
+Where rows or columns of A and B lie a power of two apart, work-groups that walk through the sum in
+step ask for addresses of the same memory channels, all at once. Staggered ones do not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from mltune.kernel.rules import Numbers, Rules, Settings
+from mltune.kernel.signature import Signature
+from mltune.kernel.template import Definition, fill
+
+RULES: Rules = {
+    "stagger_u": Numbers(lowest=0, default=0),
+    "stagger_u_mapping": Numbers(choices=(0, 1, 2, 3), default=0),
+    "stagger_u_stride": Numbers(default=256),
+}
+
+_FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Stagger:
+    """Where in the sum a work-group begins.
+
+    Attributes:
+        places: as many different ones; up to 1 where all begin with the first terms.
+        number: the expression for the number that chooses a work-group's place.
+        steps: of `depth_u` terms, from one place to the next.
+    """
+
+    places: int
+    number: str
+    steps: int
+
+    @classmethod
+    def of(cls, settings: Settings, signature: Signature) -> Stagger:
+        """Read a config; a stride shorter than a step is one step."""
+        step_bytes = settings.number("depth_u") * signature.contraction.precision.bytes
+        numbers = ("tile_i / MT0", "tile_j / MT1", f"(uint){signature.number}", "group")
+        return cls(
+            settings.number("stagger_u"),
+            numbers[settings.number("stagger_u_mapping")],
+            max(1, settings.number("stagger_u_stride") // step_bytes),
+        )
+
+    @property
+    def definitions(self) -> tuple[Definition, ...]:
+        """The macros that the texts use."""
+        return (("SU", self.places), ("SUS", self.steps)) if self.places > 1 else ()
+
+    def begin(self, stride: str) -> str:
+        """Statements: where this work-group's first step is.
+
+        Args:
+            stride: the expression for the terms from one step to the next.
+        """
+        if self.places <= 1:
+            return ""
+        return fill(_FOLDER / "stagger.cl", number=self.number, stride=stride)
+
+    def advance(self, stride: str) -> str:
+        """Lines of a macro: to the next step; see `begin`."""
+        file = "advance.cl" if self.places <= 1 else "advance_around.cl"
+        return fill(_FOLDER / file, stride=stride).rstrip("\n")
