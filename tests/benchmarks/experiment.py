@@ -3,13 +3,14 @@
     python tests/benchmarks/experiment.py spaces/protocols/experiment-1.yaml -o out --seconds 180
 
 `mltune protocol` checks every result in full on the host and commits every measurement, which
-takes 25 to 60 ms each; the 73,000 measurements of experiment 1 would take an hour. Here a kernel
-is checked in full on an awkward problem and on some sizes of the map, and then only timed: by
-device events, one warm-up, then the median of five launches, or the one launch that showed it to
-be slower than 1.25 times the fastest kernel of that size so far; with --rounds, the median of as
-many passes over all sizes. Above 10^10 operations a kernel that was never within twice the
-fastest time on the first 40 such sizes is not tried any more. Sizes are taken in an order by
-chance, so that a time limit thins the map out evenly. The kernels are built by several processes
+takes 25 to 60 ms each; the 200,000 measurements of experiment 1 would take hours. Here a kernel is
+checked in full on an awkward problem and on some sizes of the map, and then only timed: by device
+events, one warm-up, then the median of five launches (of three, without a warm-up, if they take
+over 0.2 ms), or the one launch that showed it to be slower than 1.25 (1.1) times the fastest
+kernel of that size so far; with --rounds, the median of as many passes over all sizes. Above 3e9
+operations only those kernels are tried that were within 1.25 times the fastest on one of the four
+nearest sizes measured so far, once 40 sizes are known. Sizes are taken in an order by chance, so
+that a time limit thins the map out evenly. The kernels of each step are built by several processes
 through the driver's disk cache first (--builders).
 
 For each problem type a table is written: NAME-TYPE.csv.gz, a row per size, a column of seconds per
@@ -42,21 +43,21 @@ from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
 from mltune.problem import Problem, Size, problem_of_size
 from mltune.problem.gemm import problem_type_name
-from mltune.protocol import Group, Problems, parse_protocol, run_steps
+from mltune.protocol import Group, Problems, Protocol, parse_protocol, run_steps
 from mltune.protocol.complete import complete
-from mltune.protocol.plan import plan
 from mltune.protocol.space_text import space_text
 from mltune.runner.probe import probe_problem
+from mltune.runner.scratch import Scratch
 from mltune.runner.workspace import Workspace
 from mltune.space.config import Config
 from mltune.space.load import parse_space
 from mltune.space.names import outside_names
 
-SAMPLES = 5
-GIVE_UP = 1.25
-LONG_SECONDS = 2e-4  # a kernel that takes this long needs no warm-up to be told from the fastest
-LARGE_FLOPS, SCOUTS, HOPELESS = 1e10, 40, 2.0
-BUILD_WORK = 30  # what building takes, in sizes: for sharing out the time among problem types
+SAMPLES, GIVE_UP = 5, 1.25
+LONG_SECONDS, LONG_SAMPLES, LONG_GIVE_UP = 2e-4, 3, 1.1  # such launches need no warm-up
+LARGE_FLOPS, SCOUTS, NEIGHBOURS, HOPELESS = 3e9, 40, 4, 1.25
+NUMBERS = 1 << 22  # drawn for the operands, over and over
+BUILD_WORK = 60  # what building takes, in sizes: for sharing out the time among problem types
 CHECKED_SIZES = 3
 CHECKED_ELEMENTS = 2e7
 SINGLE = complete(
@@ -76,9 +77,16 @@ def main() -> None:
     """Measure every problem type of the file, and write its table."""
     options = _options()
     protocol = parse_protocol(options.file.read_text(), str(options.file))
-    device = OpenCLDevice.open(options.device)
     end = time.monotonic() + options.seconds
     options.out.mkdir(parents=True, exist_ok=True)
+    with Builders(options.device, options.builders) as builders:
+        _measure_all(protocol, options, builders, end)
+
+
+def _measure_all(
+    protocol: Protocol, options: argparse.Namespace, builders: Builders, end: float
+) -> None:
+    device = OpenCLDevice.open(options.device)
     works = [
         BUILD_WORK + sum(len(group.final_sizes) for group in problems.groups)
         for problems in protocol.problems
@@ -86,7 +94,7 @@ def main() -> None:
     for position, problems in enumerate(protocol.problems):
         left = end - time.monotonic()
         share = left * works[position] / sum(works[position:])  # the later ones get theirs
-        run = Experiment(device, problems, options, time.monotonic() + share)
+        run = Experiment(device, builders, problems, options, time.monotonic() + share)
         run.go()
         name = f"{options.file.stem}-{problem_type_name(problems.contraction)}.csv.gz"
         run.write(options.out / name, str(options.file))
@@ -104,6 +112,26 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
+class Builders:
+    """Processes that build kernels for the driver's disk cache; none is a number of them, too."""
+
+    def __init__(self, device: str, count: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pool = context.Pool(count, _open, (device,)) if count else None
+
+    def __enter__(self) -> Builders:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool:
+            self._pool.terminate()
+
+    def build(self, kernels: Sequence[Kernel]) -> None:
+        """Return when all of them are built, at once where there are no processes."""
+        if self._pool:
+            self._pool.map(_build, kernels, chunksize=2)
+
+
 @dataclass(frozen=True, slots=True)
 class Operands:
     """Buffers large enough for every size; each problem uses their beginnings."""
@@ -113,13 +141,50 @@ class Operands:
     c: Any
 
 
+class Nearby:
+    """Which kernels are worth a try on a size: what was fast on the sizes around it."""
+
+    def __init__(self) -> None:
+        self._places: list[tuple[float, ...]] = []
+        self._distances: list[dict[Config, float]] = []
+
+    def note(self, problem: Problem, distances: dict[Config, float]) -> None:
+        """Keep how many times slower than the fastest each kernel was."""
+        self._places.append(_place(problem))
+        self._distances.append(distances)
+
+    def order(self, problem: Problem, configs: Sequence[Config]) -> list[Config]:
+        """The kernels worth a try, the most promising first, so that others are given up soon."""
+        if not self._places:
+            return list(configs)
+        away = np.linalg.norm(np.array(self._places) - _place(problem), axis=1)
+        nearest = [self._distances[row] for row in np.argsort(away)[:NEIGHBOURS]]
+        worth = {
+            config: min(distances.get(config, math.inf) for distances in nearest)
+            for config in configs
+        }
+        knows_enough = problem.flops > LARGE_FLOPS and len(self._places) >= SCOUTS
+        bound = HOPELESS if knows_enough else math.inf
+        return sorted((one for one in configs if worth[one] <= bound), key=lambda one: worth[one])
+
+
+def _place(problem: Problem) -> tuple[float, ...]:
+    return tuple(math.log(extent) for extent in (problem.m, problem.n, problem.k))
+
+
 class Experiment:
     """The steps of one problem type on one device, with the times in memory."""
 
     def __init__(
-        self, device: OpenCLDevice, problems: Problems, options: argparse.Namespace, end: float
+        self,
+        device: OpenCLDevice,
+        builders: Builders,
+        problems: Problems,
+        options: argparse.Namespace,
+        end: float,
     ) -> None:
         self._device = device
+        self._builders = builders
         self._problems = problems
         self._options = options
         self._end = end
@@ -135,15 +200,15 @@ class Experiment:
         self._rounds: dict[tuple[Config, Problem], list[float | None]] = {}
         self._fastest: dict[Problem, float] = {}
         self._finalists: dict[Config, None] = {}
-        self._distances: dict[Config, list[float]] = {}
         self._launches = 0
         self._operands = self._allocate()
+        self._scratch: tuple[int, Any] = (0, None)
+        self._checked_scratch = Scratch(device)
         self._checks = self._checked_problems()
 
     def go(self) -> None:
-        """Build ahead, then all steps of every group, until the time is up."""
+        """Take all steps of every group, until the time is up."""
         started = time.monotonic()
-        self._build_ahead()
         try:
             for number, group in enumerate(self._problems.groups, start=1):
                 steps = run_steps(group, self._judge, self._accepts)
@@ -168,7 +233,9 @@ class Experiment:
             f"date: {datetime.now(UTC).strftime('%Y-%m-%d')}",
             f"protocol: {source}",
             f"time: kernel time by device events, one warm-up, median of {SAMPLES}, or one launch "
-            f"if slower than {GIVE_UP} of the fastest; median of {self._options.rounds} rounds",
+            f"if slower than {GIVE_UP} of the fastest; over {LONG_SECONDS} s median of "
+            f"{LONG_SAMPLES}, or one launch if slower than {LONG_GIVE_UP} of the fastest; median "
+            f"of {self._options.rounds} rounds",
         ):
             text.write(f"# {line}\n")
         writer = csv.writer(text, lineterminator="\n")
@@ -187,6 +254,7 @@ class Experiment:
         self, step: int, configs: Sequence[Config], sizes: Sequence[Size]
     ) -> list[float | None]:
         problems = [self._problem(size) for size in sizes]
+        self._build_ahead(configs)
         for problem in problems:
             for config in configs:
                 self._measure(config, problem)
@@ -200,28 +268,26 @@ class Experiment:
     def _finish(self, group: Group, kernels: Sequence[Config]) -> None:
         problems = [self._problem(size) for size in group.final_sizes]
         random.Random(0).shuffle(problems)
+        self._build_ahead(kernels)
         right = [config for config in dict.fromkeys(kernels) if self._is_right(config)]
         self._finalists |= dict.fromkeys(right)
+        nearby = Nearby()
         for number, problem in product(range(self._options.rounds), problems):
-            for config in right:
-                if self._may_win(config, problem):
-                    self._measure(config, problem, number)
-            self._note_distances(problem)
-            # The next size has its fastest kernel early, so that the others are given up soon.
-            right.sort(key=lambda config: self._seconds.get((config, problem)) or math.inf)
+            tried = nearby.order(problem, right)
+            if self._options.single and SINGLE in right:
+                tried = list(dict.fromkeys((*tried, SINGLE)))
+            for config in tried:
+                self._measure(config, problem, number)
+            nearby.note(problem, self._distances(problem, tried))
 
-    def _may_win(self, config: Config, problem: Problem) -> bool:
-        """Whether a large size is worth a kernel's while: not if it never came near before."""
-        scouts = self._distances.get(config, [])
-        is_large = problem.flops > LARGE_FLOPS
-        return not is_large or len(scouts) < SCOUTS or min(scouts) < HOPELESS
-
-    def _note_distances(self, problem: Problem) -> None:
-        """Note how far each kernel is from the fastest of a large size."""
-        for config in self._finalists if problem.flops > LARGE_FLOPS else ():
-            seconds = self._seconds.get((config, problem))
-            if seconds is not None:
-                self._distances.setdefault(config, []).append(seconds / self._fastest[problem])
+    def _distances(self, problem: Problem, configs: Sequence[Config]) -> dict[Config, float]:
+        """How many times slower than the fastest each kernel is that has a time."""
+        known = {config: self._seconds[config, problem] for config in configs}
+        return {
+            config: seconds / self._fastest[problem]
+            for config, seconds in known.items()
+            if seconds is not None
+        }
 
     def _measure(self, config: Config, problem: Problem, number: int = 0) -> None:
         """Time a kernel, once a round; the median of the rounds is its time."""
@@ -239,14 +305,15 @@ class Experiment:
             self._fastest[problem] = min(seconds, self._fastest.get(problem, seconds))
 
     def _time(self, program: Program, problem: Problem) -> float | None:
+        fastest = self._fastest.get(problem, math.inf)
         try:
-            first = self._launch(program, problem)  # the warm-up
-            limit = GIVE_UP * self._fastest.get(problem, math.inf)
-            if first > limit and first > LONG_SECONDS:
-                return first
-            times = [self._launch(program, problem)]
-            if times[0] <= limit:
-                times += [self._launch(program, problem) for _ in range(SAMPLES - 1)]
+            first = self._launch(program, problem)
+            if first > LONG_SECONDS:
+                more = 0 if first > LONG_GIVE_UP * fastest else LONG_SAMPLES - 1
+            else:
+                first = self._launch(program, problem)  # that before was the warm-up
+                more = 0 if first > GIVE_UP * fastest else SAMPLES - 1
+            times = [first, *(self._launch(program, problem) for _ in range(more))]
         except (LaunchError, LimitError):
             return None
         return statistics.median(times)
@@ -255,10 +322,22 @@ class Experiment:
         self._launches += 1
         buffers = self._operands
         execution = self._device.launch(
-            program, problem.canonical(), a=buffers.a, b=buffers.b, c=buffers.c
+            program,
+            problem,
+            a=buffers.a,
+            b=buffers.b,
+            c=buffers.c,
+            scratch=self._scratch_of(program.kernel.scratch_bytes(problem)),
         )
         execution.wait()
         return execution.seconds
+
+    def _scratch_of(self, nbytes: int) -> Any:
+        """Memory for the passes of a kernel: one buffer for all, as large as any needed it."""
+        if nbytes > self._scratch[0]:
+            self._scratch = (0, None)  # freed before more is asked for
+            self._scratch = (nbytes, self._device.allocate(nbytes))
+        return self._scratch[1] if nbytes else None
 
     def _built(self, config: Config) -> Program | None:
         """Build a kernel and check it on the awkward problem; None if it is not right."""
@@ -266,7 +345,8 @@ class Experiment:
             self._programs[config] = None
             try:
                 program = self._device.build(self._kernel(config))
-                probe = Workspace.make(self._device, probe_problem(program.kernel), 0)
+                problem = probe_problem(program.kernel)
+                probe = Workspace.make(self._device, problem, 0, self._checked_scratch)
                 if self._agrees(program, probe):
                     self._programs[config] = program
             except (BuildError, LaunchError, LimitError) as error:
@@ -288,20 +368,11 @@ class Experiment:
             print(f"{program.kernel.name}: {fault}", flush=True)
         return not fault
 
-    def _build_ahead(self) -> None:
-        if not self._options.builders:
-            return
-        configs = dict.fromkeys(
-            config
-            for group in self._problems.groups
-            for config in (*plan(group, self._accepts).configs, SINGLE)
-        )
-        kernels = [self._kernel(config) for config in configs]
-        started = time.monotonic()
-        context = multiprocessing.get_context("spawn")
-        with context.Pool(self._options.builders, _open, (self._options.device,)) as pool:
-            pool.map(_build, kernels, chunksize=4)
-        self._say(f"{len(kernels)} kernels built ahead", started)
+    def _build_ahead(self, configs: Sequence[Config]) -> None:
+        if time.monotonic() > self._end:
+            raise TimeIsUpError
+        new = [config for config in dict.fromkeys(configs) if config not in self._programs]
+        self._builders.build([self._kernel(config) for config in new])
 
     def _accepts(self, config: Config) -> bool:
         if config not in self._space:
@@ -316,31 +387,31 @@ class Experiment:
         return FAMILY.generate(self._problems.contraction, config)
 
     def _problem(self, size: Size) -> Problem:
-        return problem_of_size(self._problems.contraction, size.extents)
+        return problem_of_size(self._problems.contraction, size.extents).canonical()
 
     def _allocate(self) -> Operands:
-        problems = [self._problem(size).canonical() for size in self._sizes]
-        rng = np.random.default_rng(0)
+        problems = [self._problem(size) for size in self._sizes]
+        drawn = 2 * np.random.default_rng(0).random(NUMBERS, np.float32) - 1
         buffers = {}
         for tensor in "abc":
             count = max(problem.span(tensor) for problem in problems)
-            buffers[tensor] = self._device.allocate(count * 4)
-            drawn = 2 * rng.random(count, np.float32) - 1
-            self._device.write(buffers[tensor], drawn)
+            buffers[tensor] = self._device.allocate(count * drawn.itemsize)
+            self._device.write(buffers[tensor], np.resize(drawn, count))
         return Operands(**buffers)
 
     def _checked_problems(self) -> list[Workspace]:
         """A few sizes across the map on which every kernel's result is compared in full."""
-        problems = sorted(
-            (self._problem(size).canonical() for size in self._sizes), key=lambda p: p.m * p.n
-        )
+        problems = sorted(map(self._problem, self._sizes), key=lambda p: p.m * p.n)
         small = [
             one
             for one in problems
             if one.span("a") + one.span("b") + one.span("c") <= CHECKED_ELEMENTS
         ]
         step = max(1, (len(small) - 1) // max(1, CHECKED_SIZES - 1))
-        return [Workspace.make(self._device, one, 0) for one in small[::step][:CHECKED_SIZES]]
+        return [
+            Workspace.make(self._device, one, 0, self._checked_scratch)
+            for one in small[::step][:CHECKED_SIZES]
+        ]
 
     def _say(self, what: str, started: float) -> None:
         kind = problem_type_name(self._problems.contraction)

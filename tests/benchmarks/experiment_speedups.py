@@ -113,7 +113,8 @@ def _speedups(tables: dict[str, Table]) -> Iterator[Speedup]:
 
 def _is_single(name: str) -> bool:
     config = parse_kernel_name(name)[1]
-    return (*tile(config), config["depth_u"]) == SINGLE_TILE and config["local_split_u"] == 1
+    splits = (config["local_split_u"], config.get("global_split_u", 1))
+    return (*tile(config), config["depth_u"]) == SINGLE_TILE and splits == (1, 1)
 
 
 def _speedup_page(rows: Sequence[Speedup], title: str) -> str:
