@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import pyopencl as cl
 
 from mltune.device.errors import BuildError
 from mltune.kernel import Kernel
+from mltune.kernel.held_back import MARK, holds_back, released
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,8 +20,8 @@ class Program:
 
     Attributes:
         functions: the driver's handles of the kernel's passes.
-        log: what the compiler said, warnings for example.
-        build_seconds: time of the build; PoCL compiles the rest at the first launch.
+        log: what the compiler said, warnings for example; of the last build, where there are two.
+        build_seconds: time of the build, or of both; PoCL compiles the rest at the first launch.
         local_mem_bytes: local memory of one work-group, by the driver's count; of the
             pass with the most.
         private_mem_bytes: private memory of one work-item that does not fit in registers,
@@ -36,21 +37,20 @@ class Program:
 
 
 def build(context: cl.Context, device: cl.Device, kernel: Kernel) -> Program:
-    """Build a kernel for a device.
+    """Build a kernel for a device, in two steps where its source holds instructions back.
 
     Raises:
-        BuildError: with the first error line of the log.
+        BuildError: with the first error line of the log, or because the driver's binaries are
+            not such that the second step could be made of them.
     """
     begin = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cl.CompilerWarning)  # kept in the log instead
         try:
-            # cache_dir=False: pyopencl's own cache would make build times meaningless.
-            program = cl.Program(context, kernel.source).build(
-                list(kernel.build_options),
-                devices=[device],
-                cache_dir=False,  # type: ignore[arg-type]  # its annotation forgets False
-            )
+            program = _built(cl.Program(context, kernel.source), device, kernel)
+            if holds_back(kernel.source):
+                text = _released_text(program, device, kernel)
+                program = _built(cl.Program(context, [device], [text]), device, kernel)
             functions = tuple(cl.Kernel(program, each.entry) for each in kernel.passes)
         except cl.Error as error:
             raise BuildError(first_error_line(str(error)), str(error)) from error
@@ -67,6 +67,26 @@ def build(context: cl.Context, device: cl.Device, kernel: Kernel) -> Program:
         local_mem_bytes=limit(cl.kernel_work_group_info.LOCAL_MEM_SIZE),
         private_mem_bytes=limit(cl.kernel_work_group_info.PRIVATE_MEM_SIZE),
     )
+
+
+def _built(program: cl.Program, device: cl.Device, kernel: Kernel) -> Any:
+    # cache_dir=False: pyopencl's own cache would make build times meaningless.
+    return program.build(
+        list(kernel.build_options),
+        devices=[device],
+        cache_dir=False,  # type: ignore[arg-type]  # its annotation forgets False
+    )
+
+
+def _released_text(program: Any, device: cl.Device, kernel: Kernel) -> bytes:
+    # Of the devices of the context, it was built for one; a driver may have no binary at all.
+    text = released(next(filter(None, program.get_info(cl.program_info.BINARIES)), b""))
+    if text is None:
+        raise BuildError(
+            f"{kernel.name} holds instructions back ('{MARK}'), which needs a driver that gives "
+            f"binaries as PTX text with its comments; {device.platform.name} does not"
+        )
+    return text
 
 
 def first_error_line(log: str) -> str:

@@ -81,6 +81,24 @@ def test_a_source_without_the_named_function_does_not_build(
         device.build(replace(naive_kernel(), name="absent"))
 
 
+def test_instructions_cannot_be_held_back_from_a_driver_without_ptx(
+    device: OpenCLDevice, naive_kernel: MakeKernel
+) -> None:
+    kernel = naive_kernel()
+    held_back = kernel.source.replace("{\n", '{\n    __asm__ volatile("//@ wgmma;");\n', 1)
+
+    with pytest.raises(BuildError, match=r"needs a driver that gives binaries as PTX text"):
+        device.build(replace(kernel, source=held_back))
+
+
+def test_the_mark_in_an_ordinary_comment_holds_nothing_back(
+    device: OpenCLDevice, naive_kernel: MakeKernel
+) -> None:
+    kernel = naive_kernel()
+
+    assert device.build(replace(kernel, source="//@ a comment\n" + kernel.source)).functions
+
+
 @pytest.mark.parametrize(
     ("fault", "group", "message"),
     [
