@@ -1,20 +1,41 @@
-"""Write the suite `spread`: sizes by design, of which a decision tree can learn.
+"""Write the suites `spread` and `spread-cpu`: sizes by design, of which a decision tree can learn.
 
     python tests/benchmarks/spread_sizes.py > spaces/sizes/spread.csv
+    python tests/benchmarks/spread_sizes.py --cpu > spaces/sizes/spread-cpu.csv
 
-Six families, each drawn with its own share of the seed's numbers: log-uniform sides, squares,
-skinny shapes, long sums, remainders, and multiples of 64 with their neighbours.
+Those for a CPU are smaller, and more. Six families, each drawn with its own share of the seed's
+numbers: log-uniform sides, squares, skinny shapes, long sums, remainders, and multiples of 64 with
+their neighbours.
 """
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 SEED = 2026
-MOST_FLOPS = 1.4e11  # 4096 cubed
-MOST_ELEMENTS = 5e7  # of the three matrices together
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What sizes fit.
+
+    Attributes:
+        most_elements: of the three matrices together.
+        share: of the families' counts that is drawn.
+    """
+
+    most_flops: float
+    most_elements: float
+    share: float
+
+
+GPU = Bounds(most_flops=1.4e11, most_elements=5e7, share=1.0)  # 4096 cubed
+CPU = Bounds(most_flops=2.7e8, most_elements=2e6, share=1.3)  # 512 cubed
+
 
 Size = tuple[int, int, int]
 
@@ -69,15 +90,16 @@ FAMILIES = (
 )
 
 
-def suite() -> Iterator[tuple[str, list[Size]]]:
+def suite(bounds: Bounds) -> Iterator[tuple[str, list[Size]]]:
     """Give each family's name and its sizes; none stands twice."""
     seen: set[Size] = set()
     for number, (family, count) in enumerate(FAMILIES):
         rng = np.random.default_rng([SEED, number])
         drawn: list[Size] = []
-        while len(drawn) < count:
+        while len(drawn) < round(count * bounds.share):
             m, n, k = size = family(rng)
-            fits = 2.0 * m * n * k <= MOST_FLOPS and m * n + m * k + n * k <= MOST_ELEMENTS
+            elements = m * n + m * k + n * k
+            fits = 2.0 * m * n * k <= bounds.most_flops and elements <= bounds.most_elements
             if fits and size not in seen:
                 seen.add(size)
                 drawn.append(size)
@@ -86,9 +108,15 @@ def suite() -> Iterator[tuple[str, list[Size]]]:
 
 def main() -> None:
     """Print the file."""
-    print("# 320 sizes by design, written by tests/benchmarks/spread_sizes.py.")
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--cpu", action="store_true", help="the sizes for a CPU")
+    is_cpu = parser.parse_args().cpu
+    families = list(suite(CPU if is_cpu else GPU))
+    count = sum(len(sizes) for _, sizes in families)
+    command = "tests/benchmarks/spread_sizes.py" + " --cpu" * is_cpu
+    print(f"# {count} sizes by design, written by {command}.")
     print("m,n,k")
-    for name, sizes in suite():
+    for name, sizes in families:
         print(f"# {name}")
         for size in sizes:
             print(",".join(map(str, size)))

@@ -140,6 +140,7 @@ def test_the_suites_have_the_sizes_that_their_readme_states() -> None:
         "remainders": 16,
         "skinny": 16,
         "spread": 320,
+        "spread-cpu": 416,
         "square": 13,
         "tiny": 8,
     }
