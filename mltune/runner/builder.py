@@ -21,9 +21,10 @@ from mltune.runner.workspace import Workspace
 def main(spec: str) -> int:
     """Open the device, say so, and build until the input ends."""
     channel = Channel()
-    device = channel.open_device(spec)
-    if device is None:
+    entry = channel.choose_device(spec)
+    if entry is None:
         return 1
+    device = OpenCLDevice(entry)
     channel.say({"device": device.info.to_json()})
     while True:
         request = Request.from_json(channel.listen())

@@ -12,7 +12,7 @@ import sys
 import threading
 from typing import Any, TextIO
 
-from mltune.device import OpenCLDevice
+from mltune.device.catalogue import DeviceEntry, choose
 from mltune.errors import MltuneError, NoDeviceError
 from mltune.runner.messages import Stage
 
@@ -45,10 +45,10 @@ class Channel:
         """Say that the work enters another stage."""
         self.say({"stage": stage.value})
 
-    def open_device(self, spec: str) -> OpenCLDevice | None:
-        """Open a device; None when there is none, which is said."""
+    def choose_device(self, spec: str) -> DeviceEntry | None:
+        """Choose a device; None when there is none, which is said."""
         try:
-            return OpenCLDevice.open(spec)
+            return choose(spec)
         except MltuneError as error:
             kind = "no_device" if isinstance(error, NoDeviceError) else "usage"
             self.say({"error": kind, "message": str(error)})

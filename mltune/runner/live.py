@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from types import TracebackType
+from typing import Any
 
 from mltune.device_info import DeviceInfo
 from mltune.errors import DeviceGoneError, MltuneError, NoDeviceError, UsageError
@@ -103,16 +104,21 @@ class WorkerRunner:
         self._spans: list[Span] = []
         self._worker: WorkerProcess | None = None
         self._pool: BuilderPool | None = None
-        self._start_once()
+        first = self._spawn()
         count = default_builders(self._device) if builders is None else builders
         self._ahead = count
-        if count:
+        if count:  # they start while the worker proves itself
             self._pool = BuilderPool(
                 device_spec,
                 count,
                 build_timeout_seconds,
                 shares_cores=self._device.kind == "cpu",
             )
+        try:
+            self._hear_ready(first)
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> WorkerRunner:
         return self
@@ -159,6 +165,18 @@ class WorkerRunner:
         except UsageError:
             return  # `run` will say so
         self._pool.begin(kernel, self._seed)
+
+    def soonest(self, problem: Problem, configs: Sequence[Config]) -> int:
+        """Return the place of a config whose build has ended, or that cannot be written."""
+        if self._pool is None:
+            return 0
+        kernels = []
+        for place, config in enumerate(configs):
+            try:
+                kernels.append(self._write(problem.contraction, config))
+            except UsageError:
+                return place
+        return self._pool.soonest(kernels)
 
     def run(
         self,
@@ -311,7 +329,25 @@ class WorkerRunner:
         raise DeviceGoneError(f"the device is gone: {reason}")
 
     def _start_once(self) -> WorkerProcess:
+        worker = self._spawn()
+        self._hear_ready(worker)
+        return worker
+
+    def _spawn(self) -> WorkerProcess:
+        """Start a worker, and hear which device it has."""
         worker = WorkerProcess(self._command)
+        message = self._hear(worker)
+        self._device = DeviceInfo.from_json(message["device"])
+        self._device_number = str(message["number"])
+        return worker
+
+    def _hear_ready(self, worker: WorkerProcess) -> None:
+        """Wait until a worker has proved its device sound, and take it into service."""
+        self._hear(worker)
+        self._worker = worker
+
+    def _hear(self, worker: WorkerProcess) -> dict[str, Any]:
+        """Return what a worker says while it starts; it is killed if that is an error."""
         try:
             message = worker.receive(self._limits[Stage.STARTING])
         except TimeoutError as error:
@@ -332,10 +368,7 @@ class WorkerRunner:
             if message["error"] == "sick":
                 raise NoDeviceError(f"device '{self._device_spec}' is not usable: {text}")
             raise NoDeviceError(text)
-        self._device = DeviceInfo.from_json(message["device"])
-        self._device_number = str(message["number"])
-        self._worker = worker
-        return worker
+        return message
 
     def _measurement(
         self, problem: Problem, config: Config, kernel: Kernel | None, outcome: Outcome

@@ -1,9 +1,9 @@
 """What the runner and its worker process say to each other, as JSON lines.
 
-The worker says `{"device": ..., "number": "P:D"}` once it is ready, or `{"error": kind,
-"message": text}` where kind is `no_device`, `usage` or `sick` (the canary failed). To each
-request it says one `{"stage": ...}` whenever the work enters another stage, then one
-`{"answer": ...}`.
+The worker says `{"device": ..., "number": "P:D"}` once it knows which device is meant, and
+`{"ready": true}` once it has proved it sound; or `{"error": kind, "message": text}` in the place
+of either, where kind is `no_device`, `usage` or `sick` (the canary failed). To each request it
+says one `{"stage": ...}` whenever the work enters another stage, then one `{"answer": ...}`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Builder processes beside the worker: the next kernels are built while this one is measured.
 
-On a device of its own (a GPU) builds begin at once. Where the device *is* the processor that
-builds, a build would spoil the times of what runs meanwhile: there the builds wait until the
-first of them is needed, and then all of them run together while nothing is measured.
+On a device of its own (a GPU) builders start before there is work, and builds begin at once.
+Where the device *is* the processor that builds, a build would spoil the times of what runs
+meanwhile: there the builds wait until the first of them is needed, and then all of them run
+together while nothing is measured.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import queue
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 
 from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel
@@ -124,6 +125,21 @@ class BuilderPool:
         del self._futures[kernel.source_hash]
         return outcome
 
+    def soonest(self, kernels: Sequence[Kernel]) -> int:
+        """Return the place of the first kernel whose build has ended, or was never begun.
+
+        It waits for one. Where the device shares its cores with the builders it is the first of
+        all: `take` waits for all that build anyway.
+        """
+        if self._shares_cores:
+            return 0
+        futures = [self._futures.get(kernel.source_hash) for kernel in kernels]
+        if None not in futures:
+            wait([future for future in futures if future], return_when=FIRST_COMPLETED)
+        return next(
+            place for place, future in enumerate(futures) if future is None or future.done()
+        )
+
     def close(self) -> None:
         """End all builders, at once."""
         self._closing = True
@@ -143,6 +159,8 @@ class BuilderPool:
 
     def _serve(self, number: int) -> None:
         """Work through the tasks with one builder process; runs in a thread of its own."""
+        if not self._shares_cores:
+            self._open(number)
         while (task := self._tasks.get()) is not None and not self._closing:
             kernel, seed, future = task
             begin = time.monotonic()
@@ -189,11 +207,19 @@ class BuilderPool:
         text = f"twice: a builder, while building, {deaths[-1]}" if deaths else "closing"
         return Outcome(status=Status.CRASHED, message=text)
 
+    def _open(self, number: int) -> None:
+        """Start a builder before there is work; if that fails, the first task will tell."""
+        try:
+            self._start(number)
+        except (TimeoutError, WorkerDiedError) as error:
+            self._retire(number)
+            _log.info("a builder did not start: %s", error)
+
     def _start(self, number: int) -> WorkerProcess:
         builder = WorkerProcess(self._command)
         self._builders[number] = builder
         if self._closing:
-            builder.kill()
+            raise WorkerDiedError("closing")
         message = builder.receive(self._limits[Stage.STARTING])
         if "device" not in message:
             self._retire(number)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from mltune.device_info import DeviceInfo
@@ -31,6 +31,10 @@ class ReplayRunner:
 
     def prepare(self, problem: Problem, config: Config) -> None:
         """Do nothing: all answers are there."""
+
+    def soonest(self, problem: Problem, configs: Sequence[Config]) -> int:
+        """Return the first."""
+        return 0
 
     def run(
         self,

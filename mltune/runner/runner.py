@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from mltune.device_info import DeviceInfo
@@ -25,6 +26,13 @@ class Runner(Protocol):
 
     def prepare(self, problem: Problem, config: Config) -> None:
         """Hear which config will be asked for soon; it changes no answer."""
+        ...
+
+    def soonest(self, problem: Problem, configs: Sequence[Config]) -> int:
+        """Return the place of the config that `run` would not have to wait for.
+
+        It waits until there is one, and is the first of them. There must be a config.
+        """
         ...
 
     def run(

@@ -21,12 +21,14 @@ _MEMORY_SHARE = 4  # a quarter of the memory may hold the numbers of problems
 
 
 def main(spec: str, observers: Sequence[str] = ()) -> int:
-    """Open the device, prove it sound, say so, and answer requests until the input ends."""
+    """Name the device, prove it sound, and answer requests until the input ends."""
     channel = Channel()
-    device = channel.open_device(spec)
-    if device is None:
+    entry = channel.choose_device(spec)
+    if entry is None:
         return 1
+    channel.say({"device": entry.info.to_json(), "number": entry.number})
     try:
+        device = OpenCLDevice(entry)
         observer = make_observer(observers, device.info)
         bench = Bench(device, channel.enter, _memory_bytes(device), observer)
         bench.prove()
@@ -36,7 +38,7 @@ def main(spec: str, observers: Sequence[str] = ()) -> int:
     except MltuneError as error:
         channel.say({"error": "sick", "message": str(error)})
         return 1
-    channel.say({"device": device.info.to_json(), "number": device.number})
+    channel.say({"ready": True})
     while True:
         request = Request.from_json(channel.listen())
         channel.say({"answer": bench.measure(request).to_json()})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
@@ -62,7 +62,7 @@ class Session:
         self._gauge = Gauge(runner, run.info.objective, before)
         self._trials = list(group_trials(m for m in before if m.phase == "search"))
         self._failures: Counter[str] = Counter()
-        self._ahead: deque[Config] = deque()
+        self._ahead: list[Config] = []
         self._started = time.monotonic()
         self._new = 0
 
@@ -111,9 +111,10 @@ class Session:
                 return
 
     def _measure_next(self, thinker: Executor) -> Trial:
-        """Measure the config that is next, and may think of a later one meanwhile."""
+        """Measure the config that is ready first, and may think of a later one meanwhile."""
         number = self._trials[-1].number + 1 if self._trials else 0
-        config = self._ahead.popleft()
+        place = self._runner.soonest(self._problems[0], tuple(self._ahead))
+        config = self._ahead.pop(place)
         sizes = self._searcher.sizes(config)
         proposal = thinker.submit(self._searcher.ask) if self._may_think else None
         trial = self._measure(Trial(number, config, ()), sizes)

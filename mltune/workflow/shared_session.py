@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
@@ -66,7 +66,7 @@ class SharedSession:
         self._note = note
         self._problems = info.problems
         self._gauge = Gauge(runner, info.objective)
-        self._ahead: deque[Trial] = deque()
+        self._ahead: list[Trial] = []
         self._thought: Config | None = None
         self._counts = board.counts()
         self._used_up = False  # the space, as far as this process can see
@@ -167,7 +167,10 @@ class SharedSession:
         self._claim()
         if not self._ahead:
             self._take_up()
-        return self._ahead.popleft() if self._ahead else None
+        if not self._ahead:
+            return None
+        configs = tuple(trial.config for trial in self._ahead)
+        return self._ahead.pop(self._runner.soonest(self._problems[0], configs))
 
     def _take_up(self) -> None:
         taken = self._board.take_up()

@@ -16,6 +16,7 @@ class _Stopped:
     def __init__(self, execution: Any) -> None:
         self.wait = execution.wait
         self.wait_until_running = execution.wait_until_running
+        self.passes = execution.passes
 
 
 _launch = OpenCLDevice.launch

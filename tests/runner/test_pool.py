@@ -26,6 +26,13 @@ def fresh(kernel: Kernel, line: str = "") -> Kernel:
     return replace(kernel, source=f"{line}\n{source}")
 
 
+def endless_to_build(kernel: Kernel) -> Kernel:
+    """A kernel that takes minutes to compile."""
+    long = "float x = alpha;\n" + "x = sin(x) + cos(x * 3) * tan(x);\n" * 20000 + "c[0] = x;"
+    source = kernel.source.replace("{", f"{{ /* {time.time_ns()} */ {long}", 1)
+    return replace(kernel, source=source)
+
+
 def test_a_build_is_told_once(pool: BuilderPool, naive_kernel: Make) -> None:
     good, bad = naive_kernel(), naive_kernel("syntax")
     for kernel in (good, bad, good):
@@ -92,13 +99,43 @@ def test_a_builder_killed_from_outside_is_nobodys_fault(
     assert outcome.status is Status.OK
 
 
+def test_the_kernel_that_is_built_first_is_ready_first(
+    device_spec: str, naive_kernel: Make
+) -> None:
+    slow = endless_to_build(naive_kernel())
+    quick, unknown = naive_kernel(), naive_kernel("syntax")
+    pool = BuilderPool(device_spec, 2, 60.0, shares_cores=False)
+    try:
+        pool.begin(slow, 0)
+        pool.begin(quick, 0)
+        first = pool.soonest((slow, quick))
+        at_once = pool.soonest((slow, unknown))
+    finally:
+        pool.close()
+
+    assert (first, at_once) == (1, 1)
+
+
+def test_on_the_cores_that_build_the_order_stays_as_it_is(
+    pool: BuilderPool, naive_kernel: Make
+) -> None:
+    pool.begin(naive_kernel(), 0)
+
+    assert pool.soonest((naive_kernel(), naive_kernel("syntax"))) == 0
+
+
+def test_builders_that_start_are_ended_with_the_pool(device_spec: str) -> None:
+    pool = BuilderPool(device_spec, 2, 60.0, shares_cores=False)
+    pool.close()
+
+    assert not pool._builders
+
+
 def test_a_build_over_its_limit_is_stopped(device_spec: str, naive_kernel: Make) -> None:
-    unroll = "float x = alpha;\n" + "x = sin(x) + cos(x * 3);\n" * 3000 + "c[0] = x;"
-    kernel = naive_kernel()
-    source = kernel.source.replace("{", f"{{ /* {time.time_ns()} */ {unroll}", 1)
+    slow = endless_to_build(naive_kernel())
     pool = BuilderPool(device_spec, 1, 0.3, shares_cores=False)
     try:
-        pool.begin(slow := replace(kernel, source=source), 0)
+        pool.begin(slow, 0)
         outcome = pool.take(slow)
     finally:
         pool.close()

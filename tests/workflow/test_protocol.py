@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -119,6 +120,9 @@ class Cut:
 
     def prepare(self, problem: Problem, config: Config) -> None:
         self._recorded.prepare(problem, config)
+
+    def soonest(self, problem: Problem, configs: Sequence[Config]) -> int:
+        return self._recorded.soonest(problem, configs)
 
     def close(self) -> None:
         pass
