@@ -1,7 +1,7 @@
 """Holds a run of `mltune protocol` against one of `mltune search`: best speed, and selection.
 
     mltune protocol spaces/protocols/against-search.yaml --run runs/protocol
-    mltune search --problem sgemm_nn --sizes gpu --budget 100 --run runs/search
+    mltune search --problem sgemm_nn --sizes gpu --budget 77 --run runs/search
     python tests/benchmarks/protocol_against_search.py runs/protocol runs/search
 
 Both runs must be of one problem type on one device. On every size that both know, the kernels
@@ -21,8 +21,9 @@ from pathlib import Path
 import numpy as np
 
 from mltune.distil import TimeTable, distil
+from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
-from mltune.problem import Problem, problem_of_size, random_sizes
+from mltune.problem import Contraction, Problem, problem_of_size, random_sizes
 from mltune.runner.live import WorkerRunner
 from mltune.selector import Selector
 from mltune.space.config import Config
@@ -43,9 +44,8 @@ def main() -> None:
     options = parser.parse_args()
     runs = [read_runs([folder]) for folder in (options.protocol, options.search)]
     device = runs[0].device
-    with WorkerRunner(
-        options.device or device.uuid or device.name, FAMILIES["tiled"], builders=None
-    ) as runner:
+    spec = options.device or device.uuid or device.name
+    with WorkerRunner(spec, FAMILIES["tiled"]) as runner:
         print(f"{device.name}, {device.platform} {device.driver_version}\n")
         _best(runner, runs)
         _selection(runner, runs, options.unseen, options.largest)
@@ -57,8 +57,9 @@ def _best(runner: WorkerRunner, runs: Sequence[Recorded]) -> None:
     print("| size | protocol GFLOP/s | search GFLOP/s | search / protocol |\n|---|---|---|---|")
     logs = []
     for problem in shared:
-        configs = [one[problem].best.config for one in chosen]
-        slow, fast = _in_turns(runner, problem, configs)
+        rows = [one[problem].best for one in chosen]
+        kernels = [_kernel(problem.contraction, row.family, row.config) for row in rows]
+        slow, fast = _in_turns(runner, problem, kernels)
         logs.append(math.log(slow / fast))
         speeds = [problem.flops / seconds / 1e9 for seconds in (slow, fast)]
         print(f"| {problem.label} | {speeds[0]:,.1f} | {speeds[1]:,.1f} | {slow / fast:.3f} |")
@@ -69,18 +70,26 @@ def _best(runner: WorkerRunner, runs: Sequence[Recorded]) -> None:
 
 def _selection(runner: WorkerRunner, runs: Sequence[Recorded], unseen: int, largest: int) -> None:
     selectors = [_selector(run) for run in runs]
-    pool = list(dict.fromkeys(kernel.config for one in selectors for kernel in one.portfolio))
+    contraction = runs[0].contraction
+    pool = list(
+        dict.fromkeys(
+            _kernel(contraction, kernel.family, kernel.config)
+            for one in selectors
+            for kernel in one.portfolio
+        )
+    )
     known = {row.problem.size for run in runs for row in run.measurements}
     sizes = random_sizes(unseen, seed=7, low=8, high=largest)
     efficiency: list[list[float]] = [[], []]
     for size in sizes:
         if size.extents in known:
             continue
-        problem = problem_of_size(runs[0].contraction, size.extents)
+        problem = problem_of_size(contraction, size.extents)
         times = dict(zip(pool, _in_turns(runner, problem, pool), strict=True))
         best = min(times.values())
         for selector, found in zip(selectors, efficiency, strict=True):
-            found.append(best / times[selector.choose(*size.extents).kernel.config])
+            choice = selector.choose(*size.extents).kernel
+            found.append(best / times[_kernel(contraction, choice.family, choice.config)])
     print("| chosen by the tree of | geomean | 10th pct | worst | unseen sizes |")
     print("|---|---|---|---|---|")
     for name, found in zip(("protocol", "search"), efficiency, strict=True):
@@ -93,13 +102,14 @@ def _selector(run: Recorded) -> Selector:
     return distil(TimeTable.from_measurements(run.measurements), run.contraction).selector
 
 
-def _in_turns(runner: WorkerRunner, problem: Problem, configs: Sequence[Config]) -> list[float]:
+def _kernel(contraction: Contraction, family: str, config: Config) -> Kernel:
+    return FAMILIES[family].generate(contraction, config)
+
+
+def _in_turns(runner: WorkerRunner, problem: Problem, kernels: Sequence[Kernel]) -> list[float]:
     """The median time of each kernel over a few rounds; a failure takes for ever."""
-    for config in configs:
-        runner.prepare(problem, config)
     rounds = [
-        [runner.run(problem, config, checked=number > 0).median for config in configs]
-        for number in range(ROUNDS)
+        [runner.run_kernel(problem, kernel).median for kernel in kernels] for _ in range(ROUNDS)
     ]
     return [
         statistics.median(math.inf if one is None else one for one in column)
