@@ -5,8 +5,9 @@
 Every search is a run of `mltune search` below FOLDER. After the searches of a seed, the configs
 that they chose are measured in turns by one process, so that whatever changes with time meets
 all of them alike. What is there already is not done again: the same command goes on where it was
-cut off, and more seeds add to it. Prints, for each seed, the summed time over the
-sizes of each searcher's choices, and how often the first searcher has the least.
+cut off, and more seeds add to it. Prints after every seed, for this and those before it, the
+summed time over the sizes of each searcher's choices, and how often the first searcher has the
+least. Most of the time is building, which two builders do side by side while nothing is measured.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from pathlib import Path
 
 import numpy as np
 
-from mltune.kernel.families import FAMILIES
 from mltune.problem import Problem
 from mltune.record.run import Run
-from mltune.runner import WorkerRunner
+from mltune.record.run_info import RunInfo
 from mltune.space.config import Config
+from mltune.workflow.equipment import open_runner
 from mltune.workflow.finale import choose
 
 SIZES = (
@@ -45,7 +46,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--budget", type=int, default=200)
     parser.add_argument("--sizes", default=SIZES)
+    parser.add_argument("--space", help="in place of the device's default space")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--builders", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=9, help="in which the answers are measured")
     parser.add_argument(
         "--quantile",
@@ -64,7 +67,10 @@ def main() -> None:
             for name, folder in folders.items():
                 _search(folder, name, seed, options)
             choices = {name: _chosen(folder) for name, folder in folders.items()}
-            _write(answers, seed, _measure(choices, seed, options))
+            with Run.open(folders[samplers[0]]) as run:
+                info = run.info
+            _write(answers, seed, _measure(info, choices, options))
+            _print(_read(answers), samplers)
     _print(_read(answers), samplers)
 
 
@@ -77,8 +83,10 @@ def _search(folder: Path, sampler: str, seed: int, options: argparse.Namespace) 
             *("--run", str(folder), "--sampler", sampler, "--seed", str(seed)),
             *("--sizes", options.sizes, "--problem", "sgemm_nn", "--device", options.device),
             *("--budget", str(options.budget)),
+            *(("--space", options.space) if options.space else ()),
         ]
     command = [sys.executable, "-m", "mltune", "search", "-q", *arguments]
+    command += ["--builders", str(options.builders)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     print(f"{folder} is searched", flush=True)
 
@@ -90,12 +98,12 @@ def _chosen(folder: Path) -> dict[Problem, Config]:
 
 
 def _measure(
-    choices: Choices, seed: int, options: argparse.Namespace
+    info: RunInfo, choices: Choices, options: argparse.Namespace
 ) -> dict[str, dict[Problem, float]]:
     """Return the seconds of each searcher's choice on each size."""
     found: dict[str, dict[Problem, float]] = {name: {} for name in choices}
     problems = next(iter(choices.values()))
-    with WorkerRunner(options.device, FAMILIES["tiled"], seed=seed) as runner:
+    with open_runner(info, options.device, "this run", builders=0) as runner:
         for problem in problems:
             configs = list(dict.fromkeys(chosen[problem] for chosen in choices.values()))
             samples: dict[Config, list[float]] = defaultdict(list)
