@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import random
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mltune.search.crossing import child_of
 from mltune.search.encoding import Encoding, Ranks
 from mltune.space.config import Config
 from mltune.space.config_space import ConfigSpace
@@ -14,6 +18,8 @@ from mltune.space.config_space import ConfigSpace
 _MOST_LISTED = 30_000
 _SAMPLED = 6_000
 _LEADERS = 20
+_INNER_LEADERS = 5
+_CHILDREN = 3_000
 
 
 class Candidates:
@@ -21,11 +27,12 @@ class Candidates:
 
     Args:
         configs: distinct.
+        ranks: of the configs.
     """
 
-    def __init__(self, encoding: Encoding, configs: Iterable[Config]) -> None:
+    def __init__(self, configs: Iterable[Config], ranks: Ranks) -> None:
         self.configs = tuple(configs)
-        self.ranks: Ranks = encoding.ranks(self.configs)
+        self.ranks = ranks
         self._numbers = {config: number for number, config in enumerate(self.configs)}
 
     def __len__(self) -> int:
@@ -49,31 +56,63 @@ class Candidates:
 class CandidateSource:
     """Makes the candidates of a space.
 
-    A space of up to 30,000 configs is listed. Of a larger one it takes a uniform sample and the
-    surroundings of the best configs so far: everything within two steps of them.
+    A space of up to 30,000 configs is listed. Of a larger one it takes a uniform sample, the
+    surroundings of the best configs so far (within one step of twenty, within two of five),
+    and children of these twenty: what is good in one may go with what is good in another.
 
     Args:
-        seed: decides the sample.
+        seed: decides the sample and the children.
     """
 
     def __init__(self, space: ConfigSpace, encoding: Encoding, seed: int) -> None:
         self._space = space
         self._encoding = encoding
-        self._listed = space.size <= _MOST_LISTED
-        self._base = (
-            tuple(space) if self._listed else space.sample(np.random.default_rng(seed), _SAMPLED)
-        )
-        self._all = Candidates(encoding, self._base)
+        self._seed = seed
+        # Several models ask for the same candidates, one after the other.
+        self._latest: tuple[tuple[Config, ...], Candidates] | None = None
 
     def around(self, leaders: Iterable[Config]) -> Candidates:
         """Return the candidates, given the best configs so far, the best first."""
-        if self._listed:
-            return self._all
-        found = dict.fromkeys(self._base)
-        for number, leader in zip(range(_LEADERS), leaders, strict=False):
+        first = tuple(islice(leaders, _LEADERS))
+        if self._is_listed or not first:
+            return self._base
+        if self._latest is None or self._latest[0] != first:
+            self._latest = first, self._extended(first)
+        return self._latest[1]
+
+    @property
+    def _is_listed(self) -> bool:
+        return self._space.size <= _MOST_LISTED
+
+    @cached_property
+    def _base(self) -> Candidates:
+        configs = (
+            tuple(self._space)
+            if self._is_listed
+            else self._space.sample(np.random.default_rng(self._seed), _SAMPLED)
+        )
+        return Candidates(configs, self._encoding.ranks(configs))
+
+    def _extended(self, leaders: Sequence[Config]) -> Candidates:
+        found: dict[Config, None] = {}
+        for number, leader in enumerate(leaders):
             near = self._space.neighbours(leader)
             found |= dict.fromkeys(near)
-            if number < _LEADERS // 4:
+            if number < _INNER_LEADERS:
                 for other in near:
                     found |= dict.fromkeys(self._space.neighbours(other))
-        return Candidates(self._encoding, found)
+        found |= dict.fromkeys(self._children(leaders))
+        more = [config for config in found if self._base.number(config) is None]
+        ranks = np.concatenate((self._base.ranks, self._encoding.ranks(more)))
+        return Candidates((*self._base.configs, *more), ranks)
+
+    def _children(self, leaders: Sequence[Config]) -> list[Config]:
+        """Children that satisfy the rules of the space."""
+        # Made anew from what is known, so that a resumed search has the same ones.
+        chance = random.Random(f"{self._seed} {leaders[0].id}")
+        parameters = self._space.parameters
+        children = (
+            child_of(chance.choice(leaders), chance.choice(leaders), parameters, chance)
+            for _ in range(_CHILDREN)
+        )
+        return [child for child in children if child in self._space]

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mltune.space.config import Config
+from mltune.space.config_space import ConfigSpace
 from mltune.space.parameter import Parameter
 
 Ranks = NDArray[np.int64]
 Matrix = NDArray[np.float64]
 Matrix32 = NDArray[np.float32]
+
+_LOOKED_AT = 500
+"""Configs, for the range of derived values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +26,7 @@ class DistanceTable:
     """One way in which the values of a parameter are apart.
 
     Attributes:
-        column: of the parameter, in rows of ranks.
+        column: of the parameter or derived value, in rows of ranks.
         squares: squared distances by rank and rank.
     """
 
@@ -35,32 +40,48 @@ class Encoding:
     A number has two tables: steps along its values, from 0 to 1, and whether it differs at all.
     The second lets a model see that one block size is special though its neighbours are not. A
     word has only the second.
+
+    What a space derives from its parameters, such as the size of a tile, is what its author takes
+    for important, and stands beside the parameters: half octaves, as steps from 0 to 1.
     """
 
-    def __init__(self, parameters: Sequence[Parameter]) -> None:
-        self._open = [parameter for parameter in parameters if len(parameter.values) > 1]
+    def __init__(self, space: ConfigSpace) -> None:
+        self._space = space
+        self._open = [one for one in space.parameters if len(one.values) > 1]
         self._ranks = [
             {value: rank for rank, value in enumerate(parameter.values)}
             for parameter in self._open
         ]
-        self.counts = tuple(len(parameter.values) for parameter in self._open)
+        self._levels = _levels(space)
+        spans = [highest - lowest for lowest, highest in self._levels.values()]
+        self.counts = (*(len(one.values) for one in self._open), *(1 + span for span in spans))
         self._starts = np.concatenate(([0], np.cumsum(self.counts)[:-1])).astype(np.int64)
-        self.tables = tuple(
-            table for column, one in enumerate(self._open) for table in _tables(column, one)
+        self.tables = (
+            *(table for column, one in enumerate(self._open) for table in _tables(column, one)),
+            *(_along(len(self._open) + number, 1 + span) for number, span in enumerate(spans)),
         )
 
     @property
     def width(self) -> int:
-        """How many parameters are not fixed."""
+        """How many parameters are not fixed, and derived values."""
         return len(self.counts)
 
     def ranks(self, configs: Iterable[Config]) -> Ranks:
         """Return a row for each config."""
-        rows = [
-            [rank[config[one.name]] for one, rank in zip(self._open, self._ranks, strict=True)]
-            for config in configs
-        ]
+        rows = [[*self._own(config), *self._derived(config)] for config in configs]
         return np.array(rows, dtype=np.int64).reshape(-1, self.width)
+
+    def _own(self, config: Config) -> Iterable[int]:
+        return [rank[config[one.name]] for one, rank in zip(self._open, self._ranks, strict=True)]
+
+    def _derived(self, config: Config) -> Iterable[int]:
+        if not self._levels:
+            return ()
+        values = self._space.derived(config)
+        return [
+            min(max(_level(values[name]), lowest), highest) - lowest
+            for name, (lowest, highest) in self._levels.items()
+        ]
 
     def indicators(self, ranks: Ranks) -> Matrix32:
         """Return, for each row, a 1 for each value that it has among all values."""
@@ -70,11 +91,29 @@ class Encoding:
         return hot
 
 
+def _levels(space: ConfigSpace) -> dict[str, tuple[int, int]]:
+    """The lowest and highest level of each derived value that varies, by a sample."""
+    rows = [space.derived(one) for one in space.sample(np.random.default_rng(0), _LOOKED_AT)]
+    columns = {name: [_level(row[name]) for row in rows] for name in rows[0]}
+    ends = {name: (min(levels), max(levels)) for name, levels in columns.items()}
+    return {
+        name: (lowest, highest) for name, (lowest, highest) in ends.items() if lowest < highest
+    }
+
+
+def _level(value: int) -> int:
+    return round(2 * math.log2(max(value, 1)))
+
+
 def _tables(column: int, parameter: Parameter) -> list[DistanceTable]:
     count = len(parameter.values)
     differs = DistanceTable(column, 1.0 - np.eye(count))
     if not parameter.is_number:
         return [differs]
-    steps = np.arange(count) / (count - 1)
-    along = DistanceTable(column, (steps[:, None] - steps) ** 2)
+    along = _along(column, count)
     return [along, differs] if count > 2 else [along]
+
+
+def _along(column: int, count: int) -> DistanceTable:
+    steps = np.arange(count) / (count - 1)
+    return DistanceTable(column, (steps[:, None] - steps) ** 2)

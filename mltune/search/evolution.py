@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 from mltune.record.measurement import Status
+from mltune.search.crossing import child_of
 from mltune.search.searcher import check_answer
 from mltune.search.unseen import UnseenConfigs
 from mltune.space.config import Config
@@ -66,11 +67,7 @@ class EvolutionSearcher:
         best = sorted(self._values, key=self._values.__getitem__)[:_PARENTS]
         # The better of two, twice.
         mother, father = (best[min(chance.choices(range(_PARENTS), k=2))] for _ in range(2))
-        values = {name: chance.choice((mother[name], father[name])) for name in mother}
-        for parameter in self._space.parameters:
-            if chance.random() < 1 / len(self._space.parameters):
-                values[parameter.name] = chance.choice(parameter.values)
-        child = Config.of(values)
+        child = child_of(mother, father, self._space.parameters, chance)
         if child in self._unseen:
             return child
         near = self._space.near(child, _NEAREST)

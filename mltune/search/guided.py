@@ -64,7 +64,7 @@ class GuidedLibrary:
         """The best values of configs outside the space, such as hand-written kernels."""
         self._worked = 0
         self._knows = knowledge is not None
-        encoding = Encoding(space.parameters)
+        encoding = Encoding(space)
         self._surrogates: tuple[Surrogate, ...] = ()
         if encoding.width:
             source = CandidateSource(space, encoding, seed)

@@ -48,3 +48,7 @@ class ConfigSpace(Protocol):
     def near(self, values: Mapping[str, Value], count: int) -> tuple[Config, ...]:
         """Find up to `count` configs close to any combination of values, the closest first."""
         ...
+
+    def derived(self, config: Mapping[str, Value]) -> dict[str, int]:
+        """Compute the derived values of a config; there may be none."""
+        ...

@@ -92,6 +92,10 @@ class RecordedSpace:
             total += np.array(parameter.distances(values[parameter.name]))[ranks]
         return tuple(self._configs[i] for i in np.argsort(total, kind="stable")[:count])
 
+    def derived(self, config: Mapping[str, Value]) -> dict[str, int]:
+        """Return nothing: a list has no rules."""
+        return {}
+
 
 def _values(config: Config) -> tuple[Value, ...]:
     return tuple(value for _, value in config.items_)

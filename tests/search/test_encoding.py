@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from mltune.search.encoding import Encoding
+from mltune.space.config import Config
+from mltune.space.constraint import Derived
+from mltune.space.parameter import Parameter
+from mltune.space.recorded import RecordedSpace
+from mltune.space.space import Space
+
+SPACE = Space(
+    name="tiles",
+    family="none",
+    parameters=[
+        Parameter("rows", (1, 2, 4, 8)),
+        Parameter("columns", (1, 2, 4, 8)),
+        Parameter("way", ("a", "b", "c")),
+        Parameter("fixed", (5,)),
+    ],
+    derived=[Derived("tile", "rows * columns"), Derived("constant", "fixed + 1")],
+    limits={},
+)
+
+
+def config(rows: int, columns: int, way: str = "a") -> Config:
+    return Config.of({"rows": rows, "columns": columns, "way": way, "fixed": 5})
+
+
+def test_what_is_derived_stands_beside_the_parameters_in_half_octaves() -> None:
+    encoding = Encoding(SPACE)
+
+    assert encoding.width == 4
+    assert encoding.ranks([config(1, 8), config(8, 1, "c"), config(8, 8)]).tolist() == [
+        [0, 3, 0, 6],
+        [3, 0, 2, 6],
+        [3, 3, 0, 12],
+    ]
+
+
+def test_the_ends_of_what_is_derived_are_one_apart() -> None:
+    tile = Encoding(SPACE).tables[-1]
+
+    assert tile.column == 3
+    assert tile.squares.shape == (13, 13)
+    assert tile.squares[0, 12] == 1
+    assert tile.squares[3, 6] == 1 / 16
+
+
+def test_a_list_of_configs_derives_nothing() -> None:
+    space = RecordedSpace("list", SPACE)
+
+    assert Encoding(space).width == 3
+    assert space.derived(config(1, 1)) == {}
