@@ -6,9 +6,9 @@
 takes 25 to 60 ms each; the 200,000 measurements of experiment 1 would take hours. Here a kernel is
 checked in full on an awkward problem and on some sizes of the map, and then only timed: by device
 events, one warm-up, then the median of five launches (of three, without a warm-up, if they take
-over 0.2 ms), or the one launch that showed it to be slower than 1.25 (1.1) times the fastest
+over 0.2 ms), or the one launch that showed it to be slower than 1.25 (1.05) times the fastest
 kernel of that size so far; with --rounds, the median of as many passes over all sizes. Above 3e9
-operations only those kernels are tried that were within 1.25 times the fastest on one of the four
+operations only those kernels are tried that were within 1.15 times the fastest on one of the four
 nearest sizes measured so far, once 40 sizes are known. Sizes are taken in an order by chance, so
 that a time limit thins the map out evenly. The kernels of each step are built by several processes
 through the driver's disk cache first (--builders).
@@ -54,8 +54,8 @@ from mltune.space.load import parse_space
 from mltune.space.names import outside_names
 
 SAMPLES, GIVE_UP = 5, 1.25
-LONG_SECONDS, LONG_SAMPLES, LONG_GIVE_UP = 2e-4, 3, 1.1  # such launches need no warm-up
-LARGE_FLOPS, SCOUTS, NEIGHBOURS, HOPELESS = 3e9, 40, 4, 1.25
+LONG_SECONDS, LONG_SAMPLES, LONG_GIVE_UP = 2e-4, 3, 1.05  # such launches need no warm-up
+LARGE_FLOPS, SCOUTS, NEIGHBOURS, HOPELESS = 3e9, 40, 4, 1.15
 NUMBERS = 1 << 22  # drawn for the operands, over and over
 BUILD_WORK = 60  # what building takes, in sizes: for sharing out the time among problem types
 CHECKED_SIZES = 3
