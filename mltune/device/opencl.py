@@ -174,6 +174,7 @@ class OpenCLDevice:
                     self._queue, function, grid.global_size, grid.local_size
                 )
                 for function, grid in zip(program.functions, launch.grids, strict=True)
+                if not grid.is_empty
             ]
             self._queue.flush()
         except (cl.Error, OverflowError, TypeError) as error:

@@ -36,7 +36,7 @@ from typing import Protocol
 from mltune.errors import UsageError
 from mltune.kernel.build_options import check_build_options
 from mltune.kernel.limits import NO_LIMITS, Limits
-from mltune.kernel.passes import Area, Pass, extents
+from mltune.kernel.passes import Area, Part, Pass, extents
 from mltune.problem import Contraction, Problem
 from mltune.space.config import Config
 
@@ -52,13 +52,18 @@ class Grid:
     global_size: tuple[int, int, int]
     local_size: tuple[int, int, int]
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to start; drivers refuse to."""
+        return 0 in self.global_size
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
     """How to start a kernel for one problem.
 
     Attributes:
-        grids: of the kernel's passes, in order.
+        grids: of the kernel's passes, in order; those that are empty are not started.
         sizes: the kernel's arguments after alpha and beta, of 32 bits.
         layout: the arguments after those, of 64 bits.
     """
@@ -84,6 +89,7 @@ class Kernel:
         macro_tile: rows and columns of C that one work-group computes.
         limits: the problems that it takes.
         split: work-groups that share the sums of one macro tile.
+        part: which macro tiles the multiplying pass takes along i and j; others take the rest.
         before: passes that precede the multiplying one.
         after: passes that follow it.
         scratch: memory that the passes hand numbers over in, area after area.
@@ -102,6 +108,7 @@ class Kernel:
     macro_tile: tuple[int, int]
     limits: Limits = NO_LIMITS
     split: int = 1
+    part: tuple[Part, Part] = ("all", "all")
     before: tuple[Pass, ...] = ()
     after: tuple[Pass, ...] = ()
     scratch: tuple[Area, ...] = ()
@@ -123,6 +130,7 @@ class Kernel:
             work_group=self.work_group,
             tile=self.macro_tile,
             split=self.split,
+            part=self.part,
         )
         return (*self.before, multiplying, *self.after)
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from mltune.problem import Problem
 
 Extents = Mapping[str, int]
 """How far a problem reaches along i and j of C, the summed l, and z: all else that C has."""
+
+Part = Literal["all", "whole", "rim"]
+"""Which tiles along an index: those that cover it, those inside of it, or the one at its end."""
 
 
 def extents(problem: Problem) -> Extents:
@@ -25,8 +29,9 @@ def extents(problem: Problem) -> Extents:
     return found
 
 
-def _tiles(extent: int, tile: int) -> int:
-    return -(-extent // tile)
+def _tiles(extent: int, tile: int, part: Part = "all") -> int:
+    covering, whole = -(-extent // tile), extent // tile
+    return {"all": covering, "whole": whole, "rim": covering - whole}[part]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +46,7 @@ class Pass:
         tile: what one work-group takes of the two indices.
         over: the two indices, such as `ij` for the tiles of C, or `il` for those of A.
         split: work-groups that share a tile, in the grid's first dimension.
+        part: which of the tiles along each of the two indices.
     """
 
     entry: str
@@ -48,11 +54,13 @@ class Pass:
     tile: tuple[int, int]
     over: str = "ij"
     split: int = 1
+    part: tuple[Part, Part] = ("all", "all")
 
     def global_size(self, reach: Extents) -> tuple[int, int, int]:
-        """Return the work-items along the three dimensions."""
+        """Return the work-items along the three dimensions; 0 where there is no such tile."""
         first, second = (
-            _tiles(reach[index], tile) for index, tile in zip(self.over, self.tile, strict=True)
+            _tiles(reach[index], tile, part)
+            for index, tile, part in zip(self.over, self.tile, self.part, strict=True)
         )
         return (
             first * self.split * self.work_group[0],

@@ -86,6 +86,14 @@ class Signature:
             names += [self._stride(tensor, index) for index in self._outer]
         return " | ".join(names)
 
+    def extent(self, index: str) -> str:
+        """The argument that says how far `i`, `j` or `l` reaches; 1 if there is no such index."""
+        if self.contraction.is_gemm:
+            return f"size_{index}"
+        contraction = self.contraction
+        number = {"i": contraction.d0, "j": contraction.d1, "l": contraction.du}[index]
+        return "1" if number is None else f"extent_{_letter(number)}"
+
     def free_is_contiguous(self, tensor: str) -> bool:
         """Whether the free index of A's or B's tile has the shorter stride of its two."""
         return self._fast(tensor) != self.contraction.du or self.contraction.du is None
@@ -125,9 +133,7 @@ class Signature:
     def _general_position(self) -> list[str]:
         contraction = self.contraction
         lines = []
-        for name, index in (("i", contraction.d0), ("j", contraction.d1), ("l", contraction.du)):
-            extent = "1" if index is None else f"extent_{_letter(index)}"
-            lines.append(f"const uint size_{name} = {extent};")
+        lines += [f"const uint size_{name} = {self.extent(name)};" for name in "ijl"]
         for tensor in "ab":
             fast, slow = (*self._tiled(tensor), None, None)[:2]
             lines.append(f"const ulong step_{tensor} = {self._stride(tensor, fast, '1')};")

@@ -63,6 +63,7 @@ class Request:
                 "macro_tile": kernel.macro_tile,
                 "limits": asdict(kernel.limits),
                 "split": kernel.split,
+                "part": kernel.part,
                 "before": [asdict(each) for each in kernel.before],
                 "after": [asdict(each) for each in kernel.after],
                 "scratch": [asdict(area) for area in kernel.scratch],
@@ -79,7 +80,7 @@ class Request:
         kernel = dict(data["kernel"])
         kernel["contraction"] = Contraction.from_json(kernel["contraction"])
         kernel["config"] = Config.from_json(kernel["config"])
-        for name in ("build_options", "work_group", "macro_tile"):
+        for name in ("build_options", "work_group", "macro_tile", "part"):
             kernel[name] = tuple(kernel[name])
         for name in ("before", "after"):
             kernel[name] = tuple(_pass_from_json(each) for each in kernel[name])
@@ -99,7 +100,7 @@ class Request:
 
 
 def _pass_from_json(data: Any) -> Pass:
-    return Pass(**data | {"work_group": tuple(data["work_group"]), "tile": tuple(data["tile"])})
+    return Pass(**data | {name: tuple(data[name]) for name in ("work_group", "tile", "part")})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,8 +16,9 @@ def probe_problem(kernel: Kernel) -> Problem:
     """Return a problem with remainders on every side, gaps, offsets, alpha and beta.
 
     One more than a macro tile along d0 and one less along d1: whole tiles, a tile with a single
-    row and one with a missing column. Other indices have extent 2. A kernel with limits, which
-    always is a GEMM, gets a problem that keeps them.
+    row and one with a missing column. Where C's whole tiles and its rim are computed apart, it is
+    one more along d1, too, so that every pass has work. Other indices have extent 2. A kernel with
+    limits, which always is a GEMM, gets a problem that keeps them.
     """
     if not kernel.limits.takes_every_problem:
         return _limited(kernel)
@@ -26,7 +27,8 @@ def probe_problem(kernel: Kernel) -> Problem:
     if contraction.d0 is not None:
         extents[contraction.d0] = kernel.macro_tile[0] + 1
     if contraction.d1 is not None:
-        extents[contraction.d1] = max(kernel.macro_tile[1] - 1, 1)
+        missing = -1 if "whole" in kernel.part else 1
+        extents[contraction.d1] = max(kernel.macro_tile[1] - missing, 1)
     if contraction.du is not None:
         extents[contraction.du] = _SUM_LENGTH
     is_complex = contraction.precision.is_complex

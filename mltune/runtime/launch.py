@@ -39,6 +39,8 @@ class GemmPass:
         over: which indices the first two dimensions walk over: i counts the rows of a
             column-major C, j its columns, l the terms of a sum.
         split: work-groups that share a tile, in the first dimension.
+        part: which tiles along each of the two indices: `all` that cover it, the `whole` ones
+            inside of it, or the one at its `rim`.
     """
 
     entry: str
@@ -46,6 +48,7 @@ class GemmPass:
     tile: tuple[int, int]
     over: str = "ij"
     split: int = 1
+    part: tuple[str, str] = ("all", "all")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +131,7 @@ class _Plan:
         swaps: whether B comes before A among the kernel's arguments.
         reach: the extent of each index of C's transpose or C, and the batch.
         integers: the arguments after alpha and beta, but scratch memory.
-        global_sizes: one for each of the kernel's passes.
+        global_sizes: one for each of the kernel's passes; 0 where there is nothing to start.
     """
 
     number: int
@@ -345,6 +348,8 @@ class Launcher:
                 events = [*events, *([scratch.last] if scratch.last else [])]
             launches = zip(functions, plan.global_sizes, kernel.passes, strict=True)
             for function, global_size, each in launches:
+                if 0 in global_size:
+                    continue
                 event = function(queue, global_size, each.work_group, *arguments, wait_for=events)
                 launched.append(event)
                 events = [event]
@@ -393,8 +398,16 @@ def _tiles(extent: int, tile: int) -> int:
     return max(1, -(-extent // tile))
 
 
+def _pass_tiles(extent: int, tile: int, part: str) -> int:
+    whole = extent // tile
+    return {"all": _tiles(extent, tile), "whole": whole, "rim": _tiles(extent, tile) - whole}[part]
+
+
 def _global_size(each: GemmPass, reach: Mapping[str, int]) -> tuple[int, int, int]:
-    first, second = (_tiles(reach[x], tile) for x, tile in zip(each.over, each.tile, strict=True))
+    first, second = (
+        _pass_tiles(reach[x], tile, part)
+        for x, tile, part in zip(each.over, each.tile, each.part, strict=True)
+    )
     group = each.work_group
     return first * each.split * group[0], second * group[1], reach["z"] * group[2]
 

@@ -98,6 +98,7 @@ def _tiled_config(rng: random.Random, precision: Precision) -> Config:
             "prefetch_local_read": rng.choice((0, 1)),
             "wave_lanes_0": rng.choice((0, 1, 2, 4)),
             "wave_lanes_1": rng.choice((0, 1, 2)),
+            "edge_type": rng.choice(("branch", "remainder")),
         }
         values |= {name: value for name, value in optional.items() if rng.random() < 0.5}
         values |= _stagger(rng)
@@ -108,7 +109,8 @@ def _tiled_config(rng: random.Random, precision: Precision) -> Config:
             continue  # broken in pip's PoCL without AVX-512: see spaces/tiled-cpu.yaml
         vectors = int(values["thread_tile_0"]) // width * int(values["thread_tile_1"])
         parts = 2 if precision.is_complex else 1
-        if vectors * int(values["loop_unroll"]) * parts > 32:
+        functions = 4 if values.get("edge_type") == "remainder" else 1
+        if vectors * int(values["loop_unroll"]) * parts * functions > 32:
             continue  # PoCL compiles longer bodies for a minute
         try:
             FAMILIES["tiled"].generate(gemm(precision), Config.of(values))

@@ -59,13 +59,16 @@ def _library(
 
 @pytest.fixture(scope="session")
 def tiled() -> Make:
-    """A library of two real kernels for a problem type, one of them with two passes."""
+    """A library of two real kernels for a problem type: of one to four passes, and of two."""
 
     def make(problem_type: str) -> Library:
         contraction = parse_problem_type(problem_type)
         kernels = [
             FAMILIES["tiled"].generate(contraction, Config.of({**SMALL, **changed}))
-            for changed in ({}, {"thread_tile_0": 4, "vector_width": 2, "global_split_u": 3})
+            for changed in (
+                {"edge_type": "remainder"},
+                {"thread_tile_0": 4, "vector_width": 2, "global_split_u": 3},
+            )
         ]
         return _library(
             contraction,

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from mltune.kernel import Area, Kernel, Pass
-from mltune.kernel.passes import extents
+from mltune.kernel.passes import Part, extents
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
 from mltune.space import Config
 
@@ -43,6 +43,19 @@ def test_passes_around_the_multiplying_one_walk_over_the_tiles_they_name() -> No
     assert [grid.local_size for grid in launch.grids] == [(16, 2, 1), (8, 4, 1), (32, 4, 1)]
     assert launch.grids[0].global_size == (1 * 16, 10 * 2, 3)
     assert launch.grids[2].global_size == (2 * 32, 4 * 4, 3)
+
+
+def test_a_pass_may_take_the_whole_tiles_or_the_rim_only() -> None:
+    def groups(m: int, n: int) -> list[tuple[int, int]]:
+        parts: tuple[Part, ...] = ("whole", "rim")
+        rest = Pass(entry="rest", work_group=(1, 1, 1), tile=(32, 16))
+        passes = [replace(rest, part=(along_i, along_j)) for along_i in parts for along_j in parts]
+        reach = extents(gemm_problem(KERNEL.contraction, m, n, 1))
+        return [each.global_size(reach)[:2] for each in passes]
+
+    assert groups(70, 50) == [(2, 3), (2, 1), (1, 3), (1, 1)]
+    assert groups(64, 48) == [(2, 3), (2, 0), (0, 3), (0, 0)]
+    assert groups(31, 16) == [(0, 1), (0, 0), (1, 1), (1, 0)]
 
 
 def test_scratch_memory_holds_whole_tiles_of_every_area() -> None:

@@ -36,6 +36,7 @@ def settings(name: str, value: str) -> dict[str, Value]:
         ("StaggerU", "32", {"stagger_u": 32}),
         ("StaggerUMapping", "3", {"stagger_u_mapping": 3}),
         ("EdgeType", "Branch", {}),
+        ("edge_type", "remainder", {"edge_type": "remainder"}),
         ("multiply_add", "expr", {"multiply_add": "expr"}),
     ],
 )
@@ -55,7 +56,7 @@ def test_tensiles_keys_set_our_parameters(
         ),
         ("StaggerU", "-1", "StaggerU: -1 is not supported: whole numbers of at least 0"),
         ("GlobalSplitU", "0", "GlobalSplitU: 0 is not supported: whole numbers of at least 1"),
-        ("EdgeType", "ShiftPtr", "EdgeType: ShiftPtr is not supported: the rim of C is always"),
+        ("EdgeType", "ShiftPtr", "EdgeType: ShiftPtr is not supported: the rim of C is handled"),
         ("MatrixInstruction", "[]", "MatrixInstruction is not supported: it has no counterpart"),
         ("ThreadTyle", "[4, 4]", "unknown parameter 'ThreadTyle' (did you mean 'ThreadTile'?"),
         ("ThreadTile", "[4]", "ThreadTile: 2 numbers of at least 1, got [4]"),

@@ -23,7 +23,8 @@ SMALL: dict[str, int | str] = {
     "work_group_mapping": 1, "multiply_add": "expr", "vector_access": "cast",
 }  # fmt: skip
 SPLIT = {**SMALL, "thread_tile_0": 4, "vector_width": 2, "global_split_u": 3}
-CONFIGS = (Config.of(SMALL), Config.of(SPLIT))
+REMAINDER = {**SMALL, "edge_type": "remainder"}
+CONFIGS = (Config.of(SMALL), Config.of(SPLIT), Config.of(REMAINDER))
 
 
 def selector_for(contraction: Contraction) -> Selector:
@@ -131,7 +132,7 @@ def test_a_kernel_that_does_not_build_is_one_line(
         for config in CONFIGS
     ]
     a = cl_array.zeros(queue, (3, 3), "float32")
-    with pytest.raises(MltuneError, match="TunedGemm sgemm_nn, 2 kernels> failed on") as caught:
+    with pytest.raises(MltuneError, match="TunedGemm sgemm_nn, 3 kernels> failed on") as caught:
         TunedGemm(selector, kernels).gemm(queue, a, a)
     assert "\n" not in str(caught.value)
 

@@ -127,7 +127,8 @@ def geometry(library: Library, sources: Sequence[str]) -> str:
         passes = [
             f"    {{{literal(each.entry)},\n"
             f"     {_braced(each.work_group)}, {_braced(each.tile)}, "
-            f"{_braced(over[index] for index in each.over)}, {each.split}}},"
+            f"{_braced(over[index] for index in each.over)}, {each.split},\n"
+            f"     {_braced(f'{name}_{part}' for part in each.part)}}},"
             for each in kernel.passes
         ]
         parts += [f"static const {name}_pass passes_{number}[] = {{", *passes, "};"]

@@ -129,10 +129,13 @@ def _arguments(value: Pass | Area) -> str:
         for field in fields(value)
         if getattr(value, field.name) != field.default
     )
-    return ", ".join(
-        f"{name}={_quoted(number) if isinstance(number, str) else number}"
-        for name, number in given
-    )
+    return ", ".join(f"{name}={_literal(item)}" for name, item in given)
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_literal, value))})"
+    return _quoted(value) if isinstance(value, str) else str(value)
 
 
 def _quoted(text: str) -> str:

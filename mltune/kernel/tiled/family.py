@@ -15,6 +15,7 @@ from mltune.kernel.signature import Signature
 from mltune.kernel.split_sum import SplitSum
 from mltune.kernel.template import Definition, fill, kernel_source
 from mltune.kernel.tiled.parameters import read_settings
+from mltune.kernel.tiled.pieces import PIECES
 from mltune.kernel.tiled.stagger import Stagger
 from mltune.problem import Contraction
 from mltune.space.config import Config
@@ -57,8 +58,12 @@ class TiledFamily:
         split = SplitSum.of(settings, arithmetic)
         stagger = Stagger.of(settings, signature)
         before, after = split.passes(name)
+        work_group = (*group, settings.number("local_split_u"))
+        body, *rest = PIECES[settings.word("edge_type")]
         definitions = (
-            *_definitions(name, settings, arithmetic),
+            ("KERNEL_NAME", name),
+            *((piece.macro, name + piece.suffix) for piece in rest),
+            *_definitions(settings, arithmetic),
             *stagger.definitions,
             *split.definitions(name, macro_tile),
             *operands[0],
@@ -76,11 +81,12 @@ class TiledFamily:
                 _templates(settings, arithmetic, signature, operands, split, stagger),
             ),
             build_options=build_options(settings.number("max_registers")),
-            work_group=(*group, settings.number("local_split_u")),
+            work_group=work_group,
             macro_tile=macro_tile,
             split=split.slices,
+            part=body.part,
             before=before,
-            after=after,
+            after=(*(piece.launched(name, work_group, macro_tile) for piece in rest), *after),
             scratch=split.scratch(arithmetic, macro_tile),
         )
 
@@ -114,13 +120,14 @@ def _templates(
     pipeline = "pipeline_async.cl" if is_async else "pipeline_registers.cl"
     store = "store_scratch.cl" if split.has_scratch else "store.cl"
     parts += split.before(arithmetic)
-    parts.append(
+    parts.append(_text("tiled.cl", advance=stagger.advance(split.stride)))
+    parts += [
         _text(
-            "tiled.cl",
+            "function.cl",
+            **piece.texts(signature),
             arguments=signature.arguments + split.argument,
             group=split.group,
             terms=split.terms,
-            advance=stagger.advance(split.stride),
             stagger=stagger.begin(split.stride),
             store=_text("add_to_c.cl" if split.is_atomic else store).rstrip("\n"),
             position=signature.position,
@@ -133,7 +140,8 @@ def _templates(
             if settings.number("local_split_u") > 1
             else "",
         )
-    )
+        for piece in PIECES[settings.word("edge_type")]
+    ]
     return (*parts, *split.after(arithmetic, signature))
 
 
@@ -141,7 +149,7 @@ def _text(file: str, **names: str | int) -> str:
     return fill(_FOLDER / file, **names)
 
 
-def _definitions(name: str, settings: Settings, arithmetic: Arithmetic) -> tuple[Definition, ...]:
+def _definitions(settings: Settings, arithmetic: Arithmetic) -> tuple[Definition, ...]:
     """The macros that do not belong to one operand, in the order of their dependence."""
     group, tile = settings.pair("work_group"), settings.pair("thread_tile")
     lanes = settings.pair("wave_lanes")
@@ -150,7 +158,6 @@ def _definitions(name: str, settings: Settings, arithmetic: Arithmetic) -> tuple
     split, buffers = settings.number("local_split_u"), settings.number("local_buffers")
     access = settings.word("vector_access")
     definitions: list[Definition] = [
-        ("KERNEL_NAME", name),
         *arithmetic.definitions(settings.word("multiply_add"), width),
         ("WG0", group[0]),
         ("WG1", group[1]),

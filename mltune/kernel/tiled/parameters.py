@@ -6,6 +6,7 @@ from mltune.kernel import split_sum
 from mltune.kernel.arithmetic import MULTIPLY_ADD, VECTOR_WIDTHS
 from mltune.kernel.rules import Numbers, Rules, Settings, Words
 from mltune.kernel.tiled import stagger
+from mltune.kernel.tiled.pieces import PIECES
 from mltune.space.config import Config
 
 RULES: Rules = {
@@ -31,6 +32,7 @@ RULES: Rules = {
     "wave_lanes_0": Numbers(lowest=0, default=0),
     "wave_lanes_1": Numbers(lowest=0, default=0),
     "global_to_local": Words(("registers", "async"), default="registers"),
+    "edge_type": Words(tuple(PIECES), default="branch"),
     "max_registers": Numbers(lowest=0, default=0),
     "non_temporal_a": Numbers(choices=(0, 1), default=0),
     "non_temporal_b": Numbers(choices=(0, 1), default=0),
@@ -80,6 +82,8 @@ def read_settings(config: Config) -> Settings:
         settings.require(
             fits, f"non_temporal_{tensor}", "0 but with vector_access cast, through registers"
         )
+    fits = len(PIECES[settings.word("edge_type")]) == 1 or settings.number("global_split_u") == 1
+    settings.require(fits, "edge_type", "branch where work-groups share a sum")
     if settings.number("prefetch_local_read"):
         unroll = settings.number("loop_unroll")
         settings.require(unroll % 2 == 0, "loop_unroll", "even with prefetch_local_read")

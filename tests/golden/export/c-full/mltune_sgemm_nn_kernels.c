@@ -14,11 +14,13 @@
 
 static const mltune_sgemm_nn_pass passes_0[] = {
     {"one_element",
-     {8, 8, 1}, {8, 8}, {mltune_sgemm_nn_rows, mltune_sgemm_nn_columns}, 1},
+     {8, 8, 1}, {8, 8}, {mltune_sgemm_nn_rows, mltune_sgemm_nn_columns}, 1,
+     {mltune_sgemm_nn_all, mltune_sgemm_nn_all}},
 };
 static const mltune_sgemm_nn_pass passes_1[] = {
     {"four_rows",
-     {8, 8, 1}, {32, 8}, {mltune_sgemm_nn_rows, mltune_sgemm_nn_columns}, 1},
+     {8, 8, 1}, {32, 8}, {mltune_sgemm_nn_rows, mltune_sgemm_nn_columns}, 1,
+     {mltune_sgemm_nn_all, mltune_sgemm_nn_all}},
 };
 
 const mltune_sgemm_nn_kernel mltune_sgemm_nn_kernels[] = {

@@ -155,6 +155,16 @@ static size_t tiles(size_t extent, size_t tile)
     return extent == 0 ? 1 : (extent - 1) / tile + 1;
 }
 
+/* How many tiles of an index a pass takes. */
+static size_t part_tiles(size_t extent, size_t tile, int part)
+{
+    const size_t whole = extent / tile;
+
+    if (part == mltune_sgemm_nn_whole)
+        return whole;
+    return tiles(extent, tile) - (part == mltune_sgemm_nn_rim ? whole : 0);
+}
+
 static uint64_t scratch_bytes(const mltune_sgemm_nn_kernel *written, const size_t *extents, size_t batch)
 {
     uint64_t bytes = 0;
@@ -208,34 +218,46 @@ static cl_int scratch_for(cl_command_queue queue, uint64_t bytes, const cl_mem *
     return CL_SUCCESS;
 }
 
-/* Start the passes one after the other, whatever the queue's order. */
+/* Start the passes that have work one after the other, whatever the queue's order. */
 static cl_int enqueue(cl_command_queue queue, const mltune_sgemm_nn_kernel *written,
                       const cl_kernel *kernels, const size_t *extents, size_t batch,
                       cl_uint num_events, const cl_event *wait_list, cl_event *event)
 {
-    const int last = written->num_passes - 1;
+    size_t groups[MLTUNE_SGEMM_NN_MOST_PASSES][2];
     cl_command_queue_properties properties = 0;
     cl_int status = CL_SUCCESS;
-    int i;
+    int first = -1, last = -1, i, j;
 
-    if (last > 0)
+    for (i = 0; i < written->num_passes; ++i) {
+        const mltune_sgemm_nn_pass *const pass = &written->passes[i];
+
+        for (j = 0; j < 2; ++j)
+            groups[i][j] = part_tiles(extents[pass->over[j]], pass->tile[j], pass->part[j]);
+        if (groups[i][0] > 0 && groups[i][1] > 0) {
+            first = first < 0 ? i : first;
+            last = i;
+        }
+    }
+    if (last > first)
         status = clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
                                        NULL);
-    for (i = 0; i <= last && status == CL_SUCCESS; ++i) {
+    for (i = first; i <= last && status == CL_SUCCESS; ++i) {
         const mltune_sgemm_nn_pass *const pass = &written->passes[i];
         const size_t *const local = pass->work_group;
         const size_t global[3] = {
-            tiles(extents[pass->over[0]], pass->tile[0]) * pass->split * local[0],
-            tiles(extents[pass->over[1]], pass->tile[1]) * local[1],
+            groups[i][0] * pass->split * local[0],
+            groups[i][1] * local[1],
             batch * local[2],
         };
 
+        if (groups[i][0] == 0 || groups[i][1] == 0)
+            continue;
         if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
             status = clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL);
         if (status == CL_SUCCESS)
             status = clEnqueueNDRangeKernel(
-                queue, kernels[i], 3, NULL, global, local, i == 0 ? num_events : 0,
-                i == 0 ? wait_list : NULL, i == last ? event : NULL);
+                queue, kernels[i], 3, NULL, global, local, i == first ? num_events : 0,
+                i == first ? wait_list : NULL, i == last ? event : NULL);
     }
     return status;
 }

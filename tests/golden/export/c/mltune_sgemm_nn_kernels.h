@@ -8,6 +8,9 @@
 /* What a grid's first two dimensions walk over; the third is the batch. */
 enum { mltune_sgemm_nn_rows, mltune_sgemm_nn_columns, mltune_sgemm_nn_terms };
 
+/* Which tiles along an index: those that cover it, those inside of it, the one at its end. */
+enum { mltune_sgemm_nn_all, mltune_sgemm_nn_whole, mltune_sgemm_nn_rim };
+
 /* A __kernel function with its launch geometry. */
 typedef struct mltune_sgemm_nn_pass {
     const char *entry;
@@ -15,6 +18,7 @@ typedef struct mltune_sgemm_nn_pass {
     size_t tile[2];       /* what a work-group takes of the two indices; of a column-major C */
     int over[2];          /* which indices */
     size_t split;         /* work-groups that share a tile, in the first dimension */
+    int part[2];          /* which tiles; a pass that finds none is not launched */
 } mltune_sgemm_nn_pass;
 
 /* Scratch memory: so many matrices of whole tiles of two indices for each of a batch. */

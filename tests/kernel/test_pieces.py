@@ -1,0 +1,126 @@
+"""Whole macro tiles and the rim of C in kernels of their own, on the embedded device."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mltune.errors import UsageError
+from mltune.kernel import Kernel
+from mltune.kernel.families import FAMILIES
+from mltune.kernel.name import parse_kernel_name
+from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
+from mltune.record import Status
+from mltune.runner import WorkerRunner
+from mltune.runner.probe import probe_problem
+from mltune.space import Config
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "tiled_sgemm_nn_remainder.cl"
+VALUES: dict[str, int | str] = {
+    "work_group_0": 4, "work_group_1": 4, "thread_tile_0": 4, "thread_tile_1": 2, "depth_u": 4,
+    "vector_width": 2, "prefetch_global_read": 0, "local_pad": 0, "loop_unroll": 1,
+    "work_group_mapping": 2, "multiply_add": "expr", "vector_access": "cast",
+    "edge_type": "remainder",
+}  # fmt: skip
+
+
+def _kernel(contraction: Contraction, **changes: int | str) -> Kernel:
+    return FAMILIES["tiled"].generate(contraction, Config.of({**VALUES, **changes}))
+
+
+@pytest.fixture(scope="module")
+def runner(device_spec: str) -> Iterator[WorkerRunner]:
+    with WorkerRunner(device_spec, FAMILIES["tiled"], samples=1) as made:
+        yield made
+
+
+def _launched(kernel: Kernel, m: int, n: int) -> list[str]:
+    grids = kernel.launch(gemm_problem(kernel.contraction, m, n, 5)).grids
+    launches = zip(kernel.passes, grids, strict=True)
+    return [each.entry.removeprefix(kernel.name) for each, grid in launches if not grid.is_empty]
+
+
+def test_as_many_kernels_are_launched_as_there_are_pieces_of_c() -> None:
+    kernel = _kernel(gemm(Precision.SINGLE))
+    assert kernel.macro_tile == (16, 8)
+
+    assert _launched(kernel, 32, 24) == [""]
+    assert _launched(kernel, 33, 24) == ["", "_rows"]
+    assert _launched(kernel, 32, 25) == ["", "_columns"]
+    assert _launched(kernel, 33, 25) == ["", "_rows", "_columns", "_corner"]
+    assert _launched(kernel, 15, 24) == ["_rows"]
+    assert _launched(kernel, 32, 7) == ["_columns"]
+    assert _launched(kernel, 15, 7) == ["_corner"]
+
+
+@pytest.mark.parametrize("batched", [False, True])
+@pytest.mark.parametrize("gap", [0, 1])
+def test_every_number_of_pieces_is_right(runner: WorkerRunner, batched: bool, gap: int) -> None:
+    contraction = gemm(Precision.SINGLE, "n", "t", batched=batched)
+    kernel = _kernel(contraction)
+
+    for m, n in ((32, 24), (33, 24), (32, 25), (47, 23), (15, 24), (32, 7), (1, 1)):
+        problem = gemm_problem(
+            contraction, m, n, 9, 3 if batched else 1, lda=m + gap, ldc=m + 2 * gap, beta=0.5
+        )
+        measured = runner.run_kernel(problem, kernel)
+
+        assert measured.status is Status.OK, f"{problem}: {measured.message}"
+
+
+@pytest.mark.parametrize("einsum", ["bmkl,bkln->bmn", "mk,k->m", "km,kn->nm"])
+def test_contractions_are_right_in_pieces(runner: WorkerRunner, einsum: str) -> None:
+    contraction = Contraction.from_einsum(Precision.DOUBLE, einsum).canonical()
+    sizes = tuple({0: 19, 1: 37}.get(index, 6) for index in range(contraction.num_indices))
+
+    measured = runner.run_kernel(
+        Problem(contraction=contraction, sizes=sizes, beta=-1.0), _kernel(contraction)
+    )
+
+    assert measured.status is Status.OK, measured.message
+
+
+def test_the_probe_gives_every_piece_something_to_do() -> None:
+    kernel = _kernel(gemm(Precision.SINGLE, "t", "n"))
+
+    assert not any(grid.is_empty for grid in kernel.launch(probe_problem(kernel)).grids)
+
+
+def test_only_the_body_has_no_guard_along_rows_and_columns() -> None:
+    body, *rest = _kernel(gemm(Precision.SINGLE)).source.split("__kernel")[1:]
+
+    assert "inside_i = true" in body
+    assert "inside_j = true" in body
+    assert all("= false;" in piece for piece in rest)
+    assert len(rest) == 3
+
+
+def test_a_name_reads_back() -> None:
+    kernel = _kernel(gemm(Precision.SINGLE))
+
+    assert "_ETremainder_" in kernel.name
+    assert parse_kernel_name(kernel.name) == (kernel.contraction, kernel.config)
+
+
+def test_in_one_piece_is_what_the_family_writes_without_the_word() -> None:
+    contraction = gemm(Precision.SINGLE)
+    named = _kernel(contraction, edge_type="branch")
+    values = {name: value for name, value in VALUES.items() if name != "edge_type"}
+    plain = FAMILIES["tiled"].generate(contraction, Config.of(values))
+
+    assert named.source.replace(named.name, plain.name) == plain.source
+    assert [each.part for each in named.passes] == [("all", "all")]
+
+
+def test_shared_sums_have_no_pieces() -> None:
+    with pytest.raises(UsageError, match="edge_type must be branch where work-groups share a sum"):
+        _kernel(gemm(Precision.SINGLE), global_split_u=2)
+
+
+def test_the_written_source_matches_the_golden_file() -> None:
+    source = _kernel(gemm(Precision.SINGLE)).source
+    if os.environ.get("MLTUNE_UPDATE_GOLDEN") == "1":
+        GOLDEN.write_text(source, encoding="utf-8")
+
+    assert source == GOLDEN.read_text(encoding="utf-8")
