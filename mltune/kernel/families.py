@@ -6,6 +6,7 @@ from mltune.kernel.mma import MmaFamily
 from mltune.kernel.packed import PackedFamily
 from mltune.kernel.small import SmallFamily
 from mltune.kernel.tiled import TiledFamily
+from mltune.kernel.wgmma import WgmmaFamily
 
 FAMILIES: dict[str, KernelFamily] = {
     family.name: family
@@ -14,6 +15,7 @@ FAMILIES: dict[str, KernelFamily] = {
         DirectFamily(),
         SmallFamily(),
         MmaFamily(),
+        WgmmaFamily(),
         PackedFamily(),
     )
 }

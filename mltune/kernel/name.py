@@ -50,6 +50,8 @@ ABBREVIATIONS: dict[str, str] = {
 PAIRS: dict[str, str] = {
     "panels": "PN",
     "thread_tile": "TT",
+    "warp_group_tile": "WPT",
+    "warp_groups": "WPG",
     "wave_lanes": "WL",
     "wave_tile": "WT",
     "waves": "WV",
@@ -59,7 +61,12 @@ PAIRS: dict[str, str] = {
 
 _DEPTH = "depth_u"
 _DIGITS = "[0-9]{1,18}"
-_MACRO_TILES = (("work_group", "thread_tile"), ("waves", "wave_tile"), ("panels", "thread_tile"))
+_MACRO_TILES = (
+    ("work_group", "thread_tile"),
+    ("waves", "wave_tile"),
+    ("warp_groups", "warp_group_tile"),
+    ("panels", "thread_tile"),
+)
 """Pairs of parameters whose products are a macro tile's sides."""
 
 

@@ -19,6 +19,7 @@ from mltune.record import Status
 from mltune.runner import WorkerRunner
 from mltune.space import Config
 from tests.plain_mma import PlainMmaFamily
+from tests.plain_wgmma import PlainWgmmaFamily
 from tests.random_configs import direct_config, small_config
 from tests.random_problems import (
     random_contraction,
@@ -30,16 +31,21 @@ from tests.random_problems import (
 CONFIGS = int(os.environ.get("MLTUNE_BATTERY_CONFIGS", "12"))
 PROBLEMS_PER_CONFIG = 10
 CONTRACTIONS = int(os.environ.get("MLTUNE_BATTERY_CONTRACTIONS", "12"))
-FAMILIES: dict[str, KernelFamily] = {**SHIPPED, "mma": PlainMmaFamily()}
+FAMILIES: dict[str, KernelFamily] = {
+    **SHIPPED,
+    "mma": PlainMmaFamily(),
+    "wgmma": PlainWgmmaFamily(),
+}
 PRECISIONS = {
     "tiled": tuple(Precision),
     "direct": tuple(Precision),
     "small": tuple(Precision),
     "mma": (Precision.HALF, Precision.SINGLE, Precision.DOUBLE),
+    "wgmma": (Precision.HALF,),
     "packed": tuple(Precision),
 }
-EXTENT = {"tiled": 300, "direct": 300, "small": 100, "mma": 100, "packed": 300}
-PRODUCTS = {"tiled": 20_000, "direct": 20_000, "small": 10_000, "mma": 1_000, "packed": 20_000}
+EXTENT = dict.fromkeys(FAMILIES, 300) | {"small": 100, "mma": 100, "wgmma": 130}
+PRODUCTS = dict.fromkeys(FAMILIES, 20_000) | {"small": 10_000, "mma": 1_000, "wgmma": 30}
 """What PoCL computes in a moment."""
 _WIDTHS = ("vector_width", "vector_width_b", "global_read_vector_width")
 
@@ -151,6 +157,20 @@ def _mma_config(rng: random.Random, precision: Precision) -> Config:
         return Config.of(values)
 
 
+def _wgmma_config(rng: random.Random, precision: Precision) -> Config:
+    """Any config that `wgmma` accepts in a precision, small enough for PoCL."""
+    values: dict[str, int | str] = {
+        "warp_groups_0": rng.choice((1, 1, 2)),
+        "warp_groups_1": rng.choice((1, 1, 3)),
+        "warp_group_tile_0": rng.choice((64, 64, 128)),
+        "warp_group_tile_1": rng.choice((64, 64, 128)),
+        "depth_u": rng.choice((64, 64, 128)),
+        "local_buffers": rng.choice((3, 4)),
+        "work_group_mapping": rng.choice((1, 2, 7)),
+    }
+    return Config.of(values | _split(rng, precision))
+
+
 def _packed_config(rng: random.Random, precision: Precision) -> Config:
     """Any config that `packed` accepts, odd tiles included, short enough to compile soon."""
     widest = 32 // max(precision.bytes, 4)  # what pip's PoCL computes right with any builtin
@@ -178,6 +198,7 @@ RANDOM_CONFIGS = {
     "direct": direct_config,
     "small": small_config,
     "mma": _mma_config,
+    "wgmma": _wgmma_config,
     "packed": _packed_config,
 }
 """How to draw a config of each family."""

@@ -1,0 +1,49 @@
+"""The family `wgmma`: which writer serves which precision."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mltune.errors import UnsupportedError
+from mltune.kernel.kernel import Kernel
+from mltune.kernel.wgmma import half
+from mltune.problem import Contraction, Precision
+from mltune.space.config import Config
+
+_FOLDER = Path(__file__).parent
+_COPIES = _FOLDER.parent / "mma" / "ptx" / "copy.cl"
+_WRITERS = {Precision.HALF: half.generate}
+
+
+class WgmmaFamily:
+    """Tensor cores of compute capability 9.0, for any contraction.
+
+    Their instructions are held back from the driver's compiler, which does not know them; see
+    `mltune.device.held_back`.
+    """
+
+    def __init__(self, copies: Path = _COPIES, instructions: Path = _FOLDER / "ptx") -> None:
+        """Take the instructions from templates.
+
+        Args:
+            copies: the instructions that copy to local memory.
+            instructions: a folder with those that multiply, a file for each precision.
+        """
+        self._copies = copies
+        self._instructions = instructions
+
+    @property
+    def name(self) -> str:
+        """The family's name in spaces and records."""
+        return "wgmma"
+
+    def generate(self, contraction: Contraction, config: Config) -> Kernel:
+        """Write the kernel of one config; see `KernelFamily.generate`."""
+        canonical = contraction.canonical()
+        writer = _WRITERS.get(canonical.precision)
+        if writer is None:
+            known = ", ".join(precision.name.lower() for precision in _WRITERS)
+            raise UnsupportedError(
+                f"kernel family wgmma: writes {known}, not {canonical.precision.name.lower()}"
+            )
+        return writer(canonical, config, self._copies, self._instructions)

@@ -1,0 +1,130 @@
+/*
+ * ---- The kernel: C = alpha * A * B + beta * C, one macro tile of C per work-group ----
+ *
+ * Index i runs along C's shortest stride (down a column of a column-major matrix), j along the
+ * other tiled one, and l is summed. GROUPS_A x GROUPS_B warpgroups of 128 lanes each compute A_GROUP
+ * x B_GROUP elements of C, by instructions that read both operands from local memory and multiply
+ * A_GROUP columns of i with 64 rows of j. The sum runs in steps of DU terms, in UNITS instructions
+ * each. BUFFERS tiles of A and of B are in local memory: one is multiplied, the one before may still
+ * be, and the others are on their way.
+ *
+ * At the rim of C and in the last step of the sum, what lies outside counts as zero and is neither
+ * read nor written. All work-items take the same way. Sizes are below 2^31; addresses have 64
+ * bits.
+ */
+#define COLUMN(x, e) (group_a * A_GROUP + (x) * 8 + 2 * t + (e))
+#define ROW(y) (group_b * B_GROUP + (y) / 2 * 64 + warp * 16 + (y) % 2 * 8 + g)
+
+/* Begin to copy the next tiles, if there are more. */
+#define COPY_NEXT()                                                                              \
+    do {                                                                                         \
+        if (copied < whole_tiles) {                                                              \
+            COPY_WHOLE_A();                                                                      \
+            COPY_WHOLE_B();                                                                      \
+        } else if (copied < tiles) {                                                             \
+            const uint left = terms - min(terms, copied * DU);                                   \
+            copy_a(tile_a + filling * A_TILE, (const __global LOCAL *)next_a, step_a, ld_a,      \
+                   item, size_i - tile_i, left, chunks_a);                                       \
+            copy_b(tile_b + filling * B_TILE, (const __global LOCAL *)next_b, step_b, ld_b,      \
+                   item, size_j - tile_j, left, chunks_b);                                       \
+        }                                                                                        \
+        COMMIT();                                                                                \
+        next_a += ${stride} * term_step_a;                                                       \
+        next_b += ${stride} * term_step_b;                                                       \
+        copied += 1;                                                                             \
+        filling = filling + 1 == BUFFERS ? 0 : filling + 1;                                      \
+    } while (0)
+
+__kernel __attribute__((reqd_work_group_size(THREADS, 1, 1)))
+void KERNEL_NAME(__global STORED *restrict c,
+        const __global STORED *restrict a, const __global STORED *restrict b,
+        const FACTOR alpha_argument, const FACTOR beta_argument,
+        ${arguments})
+{
+    __local LOCAL tile_a[BUFFERS * A_TILE] __attribute__((aligned(1024)));
+    __local LOCAL tile_b[BUFFERS * B_TILE] __attribute__((aligned(1024)));
+    const TYPE alpha = FACTOR_VALUE(alpha_argument), beta = FACTOR_VALUE(beta_argument);
+
+    const uint item = get_local_id(0);
+    const uint lane = item % 32, g = lane / 4, t = lane % 4, warp = item / 32 % 4;
+    const uint group_a = item / 128 % GROUPS_A, group_b = item / 128 / GROUPS_A;
+
+    /* Work-groups walk over C in strips of WGM columns of tiles: those that run at the same time
+       then share more of A and B in the cache. */
+${group}
+    const uint strip = group / (groups_0 * WGM);
+    const uint strip_width = min((uint)WGM, groups_1 - strip * WGM);
+    const uint in_strip = group - strip * groups_0 * WGM;
+    const uint tile_i = in_strip / strip_width * A_FREE;
+    const uint tile_j = (strip * WGM + in_strip % strip_width) * B_FREE;
+
+${position}
+
+    /* A chunk is 16 bytes at a multiple of 16, a vector of C likewise. */
+    const bool chunks_a = step_a == 1 && (${places_a}) % CHUNK == 0;
+    const bool chunks_b = step_b == 1 && (${places_b}) % CHUNK == 0;
+    const bool whole_chunks =
+        chunks_a && chunks_b && size_i - tile_i >= A_FREE && size_j - tile_j >= B_FREE;
+    const bool vectors_c = step_c == 1 && (${places_c}) % VW == 0;
+
+    const ulong free_step_a = A_FREE_IS_CONTIGUOUS ? step_a : ld_a;
+    const ulong free_step_b = B_FREE_IS_CONTIGUOUS ? step_b : ld_b;
+    const ulong term_step_a = A_FREE_IS_CONTIGUOUS ? ld_a : step_a;
+    const ulong term_step_b = B_FREE_IS_CONTIGUOUS ? ld_b : step_b;
+    a += start_a + tile_i * free_step_a;
+    b += start_b + tile_j * free_step_b;
+
+    float sums[BLOCKS][SUMS];
+#pragma unroll
+    for (int y = 0; y < BLOCKS; ++y)
+#pragma unroll
+        for (int x = 0; x < SUMS; ++x)
+            sums[y][x] = 0;
+
+${terms}
+${outer_loop}
+        /* Of an empty sum there is one tile, of zeros. */
+        const uint tiles = max(1u, terms / DU + (terms % DU > 0));
+        const uint whole_tiles = whole_chunks ? terms / DU : 0;
+        uint copied = 0, filling = 0, buffer = 0, done = 0;
+#pragma unroll
+        for (int ahead = 0; ahead < BUFFERS - 2; ++ahead)
+            COPY_NEXT();
+        do {
+            AWAIT(BUFFERS - 3);
+            SHOW_COPIES();
+            barrier(CLK_LOCAL_MEM_FENCE);
+            const __local LOCAL *now_a = tile_a + buffer * A_TILE;
+            const __local LOCAL *now_b = tile_b + buffer * B_TILE;
+            BEGIN_PRODUCTS();
+#pragma unroll
+            for (int unit = 0; unit < UNITS; ++unit)
+#pragma unroll
+                for (int y = 0; y < BLOCKS; ++y)
+                    MULTIPLY(sums[y], now_b, B_FIRST(group_b * B_GROUP + y * 64, unit * 16),
+                             now_a, A_FIRST(group_a * A_GROUP, unit * 16));
+            END_PRODUCTS();
+            /* The buffer that is filled now was multiplied two tiles ago: all have waited for that
+               before the barrier. */
+            COPY_NEXT();
+            buffer = buffer + 1 == BUFFERS ? 0 : buffer + 1;
+            AWAIT_PRODUCTS(1);
+            done += 1;
+        } while (done < tiles);
+        /* Before the tiles are filled anew. */
+        AWAIT_PRODUCTS(0);
+        AWAIT(0);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+
+    /* A lane has of every 8 columns two neighbours, in rows 8 apart. */
+    SUM sum[B_TILES / 2][A_TILES];
+#pragma unroll
+    for (int y = 0; y < BLOCKS; ++y)
+#pragma unroll
+        for (int x = 0; x < A_TILES; ++x)
+            sum[y][x] = (SUM)(sums[y][4 * x], sums[y][4 * x + 1], sums[y][4 * x + 2],
+                              sums[y][4 * x + 3]);
+
+${store}
+}

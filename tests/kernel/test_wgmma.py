@@ -1,0 +1,97 @@
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from mltune.errors import UnsupportedError, UsageError
+from mltune.kernel.families import FAMILIES
+from mltune.kernel.name import parse_kernel_name
+from mltune.problem import Precision, gemm, gemm_problem, parse_problem_type
+from mltune.space import Config
+
+WGMMA = FAMILIES["wgmma"]
+VALUES: dict[str, int | str] = {
+    "warp_groups_0": 1,
+    "warp_groups_1": 2,
+    "warp_group_tile_0": 256,
+    "warp_group_tile_1": 64,
+    "depth_u": 64,
+    "local_buffers": 4,
+    "work_group_mapping": 8,
+}
+
+
+def _config(**changes: int | str) -> Config:
+    return Config.of({**VALUES, **changes})
+
+
+def test_a_kernel_carries_its_geometry() -> None:
+    kernel = WGMMA.generate(gemm(Precision.HALF), _config())
+
+    assert kernel.work_group == (256, 1, 1)
+    assert kernel.macro_tile == (256, 128)
+    launch = kernel.launch(gemm_problem(kernel.contraction, 257, 128, 7))
+    assert launch.grids[0].global_size == (512, 1, 1)
+
+
+def test_a_name_tells_the_config() -> None:
+    kernel = WGMMA.generate(gemm(Precision.HALF), _config())
+
+    assert "_MT256x128x64_" in kernel.name
+    assert parse_kernel_name(kernel.name) == (kernel.contraction, kernel.config)
+
+
+@pytest.mark.parametrize(
+    ("problem_type", "turned"),
+    [("hgemm_nn", "0, 1"), ("hgemm_nt", "1, 1"), ("hgemm_tn", "0, 0"), ("hgemm_tt", "1, 0")],
+)
+def test_an_operand_that_is_contiguous_along_its_free_index_is_turned(
+    problem_type: str, turned: str
+) -> None:
+    kernel = WGMMA.generate(parse_problem_type(problem_type), _config())
+
+    assert f", 1, 1, 1, {turned};" in kernel.source  # of B, which gives the instruction's rows; A
+
+
+def test_every_instruction_of_hopper_is_held_back() -> None:
+    source = WGMMA.generate(gemm(Precision.HALF), _config()).source
+    instructions = re.findall(r'asm volatile\("(.*?)(?:wgmma|fence)', source)
+
+    assert instructions
+    assert set(instructions) == {"//@ "}
+
+
+@pytest.mark.parametrize("columns", [64, 128, 192, 256])
+def test_the_sums_of_an_instruction_are_all_tied(columns: int) -> None:
+    source = WGMMA.generate(gemm(Precision.HALF), _config(warp_group_tile_0=columns)).source
+
+    assert f"m64n{columns}k16" in source
+    assert len(re.findall(r'"\+f"\(\(sum\)\[\d+\]\)', source)) == columns // 2
+
+
+@pytest.mark.parametrize("precision", [Precision.DOUBLE, Precision.COMPLEX_SINGLE])
+def test_what_the_tensor_cores_have_not_is_unsupported(precision: Precision) -> None:
+    with pytest.raises(UnsupportedError, match=f"not {precision.name.lower()}"):
+        WGMMA.generate(gemm(precision), _config())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"warp_group_tile_0": 96}, "warp_group_tile_0 must be 64, 128, 192 or 256, got 96"),
+        ({"local_buffers": 2}, "local_buffers must be at least 3, got 2"),
+        ({"depth_u": 32}, "depth_u must be 64 or 128, got 32"),
+    ],
+)
+def test_a_refused_value_is_named(changes: dict[str, int | str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        WGMMA.generate(gemm(Precision.HALF), _config(**changes))
+
+
+def test_the_written_source_matches_the_golden_file() -> None:
+    golden = Path(__file__).parents[1] / "golden" / "wgmma_hgemm_nn.cl"
+    kernel = WGMMA.generate(gemm(Precision.HALF), _config())
+    if os.environ.get("MLTUNE_UPDATE_GOLDEN") == "1":
+        golden.write_text(kernel.source, encoding="utf-8")
+    assert kernel.source == golden.read_text(encoding="utf-8")

@@ -1,0 +1,32 @@
+/* ---- The products in plain OpenCL C: a lane computes its sums from local memory ---- */
+#define BEGIN_PRODUCTS()
+#define END_PRODUCTS()
+#define AWAIT_PRODUCTS(n)
+#define SHOW_COPIES()
+
+/* An element of a tile: bits 4 to 6 of its address are changed by bits 7 to 9. */
+static inline float element(const __local LOCAL *tile, const uint place)
+{
+    const ushort bits = tile[place ^ place / 64 % 8 * 8];
+    return vload_half(0, (const __private half *)&bits);
+}
+
+static inline uint place_of(const uint first, const uint free, const uint term, const bool turned,
+                            const uint panel)
+{
+    return turned ? first + free / 64 * panel + term * 64 + free % 64 : first + free * 64 + term;
+}
+
+static inline void multiply(float *sum, const __local LOCAL *tile_b, const uint first_b,
+                            const __local LOCAL *tile_a, const uint first_a)
+{
+    const uint item = get_local_id(0), lane = item % 32, warp = item / 32 % 4;
+    for (uint n = 0; n < SUMS; ++n) {
+        const uint row = warp * 16 + lane / 4 + n % 4 / 2 * 8, column = n / 4 * 8 + lane % 4 * 2 + n % 2;
+        for (uint l = 0; l < 16; ++l)
+            sum[n] += element(tile_b, place_of(first_b, row, l, $turned_b, B_PANEL))
+                      * element(tile_a, place_of(first_a, column, l, $turned_a, A_PANEL));
+    }
+}
+
+#define MULTIPLY multiply

@@ -1,0 +1,27 @@
+"""The family `wgmma` without tensor cores: its instructions in plain OpenCL C, for any device."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from mltune.kernel import Kernel
+from mltune.kernel.wgmma import WgmmaFamily
+from mltune.problem import Contraction
+from mltune.space import Config
+
+_PLAIN = Path(__file__).parent / "kernel"
+
+
+class PlainWgmmaFamily(WgmmaFamily):
+    """All but the instructions is what NVIDIA's GPUs get."""
+
+    def __init__(self) -> None:
+        """Take the instructions beside the families' tests."""
+        super().__init__(_PLAIN / "mma_plain" / "copy.cl", _PLAIN / "wgmma_plain")
+
+    def generate(self, contraction: Contraction, config: Config) -> Kernel:
+        """Write the kernel as pip's PoCL can build it, which copies barriers that it unrolls."""
+        kernel = super().generate(contraction, config)
+        source = kernel.source.replace("#pragma unroll\n", "#pragma unroll 1\n")
+        return replace(kernel, source=source.replace('("unroll")', '("unroll 1")'))
