@@ -45,7 +45,7 @@ PRECISIONS = {
     "packed": tuple(Precision),
 }
 EXTENT = dict.fromkeys(FAMILIES, 300) | {"small": 100, "mma": 100, "wgmma": 130}
-PRODUCTS = dict.fromkeys(FAMILIES, 20_000) | {"small": 10_000, "mma": 1_000, "wgmma": 30}
+PRODUCTS = dict.fromkeys(FAMILIES, 20_000) | {"small": 10_000, "mma": 1_000, "wgmma": 300}
 """What PoCL computes in a moment."""
 _WIDTHS = ("vector_width", "vector_width_b", "global_read_vector_width")
 
@@ -268,23 +268,25 @@ def test_kernels_without_edges_are_right_on_multiples(
 
 @pytest.mark.parametrize("family", list(FAMILIES))
 def test_the_name_is_the_same_for_equal_configs_only(family: str) -> None:
-    configs = {RANDOM_CONFIGS[family](random.Random(seed), Precision.SINGLE) for seed in range(50)}
-    names = {FAMILIES[family].generate(gemm(Precision.SINGLE), config).name for config in configs}
+    precision = PRECISIONS[family][0]
+    configs = {RANDOM_CONFIGS[family](random.Random(seed), precision) for seed in range(50)}
+    names = {FAMILIES[family].generate(gemm(precision), config).name for config in configs}
 
     assert len(names) == len(configs)
 
 
 @pytest.mark.parametrize("family", list(FAMILIES))
 def test_an_unknown_parameter_is_refused(family: str) -> None:
-    config = RANDOM_CONFIGS[family](random.Random(0), Precision.SINGLE)
+    precision = PRECISIONS[family][0]
+    config = RANDOM_CONFIGS[family](random.Random(0), precision)
 
     with pytest.raises(UsageError, match="unknown parameter 'no_such'"):
-        FAMILIES[family].generate(gemm(Precision.SINGLE), Config.of({**config, "no_such": 1}))
+        FAMILIES[family].generate(gemm(precision), Config.of({**config, "no_such": 1}))
 
 
 @pytest.mark.parametrize("family", list(FAMILIES))
 def test_what_a_family_cannot_write_is_unsupported_and_not_a_crash(family: str) -> None:
-    config = RANDOM_CONFIGS[family](random.Random(0), Precision.SINGLE)
+    config = RANDOM_CONFIGS[family](random.Random(0), PRECISIONS[family][0])
 
     for precision in Precision:
         try:

@@ -19,7 +19,7 @@ class WgmmaFamily:
     """Tensor cores of compute capability 9.0, for any contraction.
 
     Their instructions are held back from the driver's compiler, which does not know them; see
-    `mltune.device.held_back`.
+    `mltune.kernel.held_back`.
     """
 
     def __init__(self, copies: Path = _COPIES, instructions: Path = _FOLDER / "ptx") -> None:

@@ -29,9 +29,7 @@ _PER_LINE = 4  # registers on a line of the generated source
 _NEW_LINE = " \\\n        "  # in a macro
 
 
-def generate(
-    contraction: Contraction, config: Config, copies: Path, instructions: Path
-) -> Kernel:
+def generate(contraction: Contraction, config: Config, copies: Path, instructions: Path) -> Kernel:
     """Write the kernel of one config.
 
     Args:

@@ -21,11 +21,22 @@ static inline void multiply(float *sum, const __local LOCAL *tile_b, const uint 
                             const __local LOCAL *tile_a, const uint first_a)
 {
     const uint item = get_local_id(0), lane = item % 32, warp = item / 32 % 4;
-    for (uint n = 0; n < SUMS; ++n) {
-        const uint row = warp * 16 + lane / 4 + n % 4 / 2 * 8, column = n / 4 * 8 + lane % 4 * 2 + n % 2;
-        for (uint l = 0; l < 16; ++l)
-            sum[n] += element(tile_b, place_of(first_b, row, l, $turned_b, B_PANEL))
-                      * element(tile_a, place_of(first_a, column, l, $turned_a, A_PANEL));
+    for (uint half_of = 0; half_of < 2; ++half_of) {
+        const uint row = warp * 16 + lane / 4 + half_of * 8;
+        float in_row[16];
+        bool is_empty = true; /* as most are beyond the rim, where many products would take long */
+        for (uint l = 0; l < 16; ++l) {
+            in_row[l] = element(tile_b, place_of(first_b, row, l, $turned_b, B_PANEL));
+            is_empty = is_empty && in_row[l] == 0;
+        }
+        if (is_empty)
+            continue;
+        for (uint pair = 0; pair < SUMS / 2; ++pair) {
+            const uint column = pair / 2 * 8 + lane % 4 * 2 + pair % 2;
+            for (uint l = 0; l < 16; ++l)
+                sum[pair / 2 * 4 + half_of * 2 + pair % 2] +=
+                    in_row[l] * element(tile_a, place_of(first_a, column, l, $turned_a, A_PANEL));
+        }
     }
 }
 
