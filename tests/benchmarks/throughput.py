@@ -1,12 +1,13 @@
 """Trials per minute: with builders ahead, with one process, and Kernel Tuner's, same kernels.
 
-    python -m tests.benchmarks.throughput --device gpu --configs 120 --size 1024
+    python -m tests.benchmarks.throughput --device gpu --configs 120 --size 1024 --builders 8 15
 
 Each contestant is a process of its own with empty caches of the driver, and measures the same
 configs on one size, in the same order, 7 samples or more each, every result checked in full.
 Kernel Tuner gets the same sources and launch geometry for its OpenCL backend, 7 iterations, and
 the right result as its `answer`; without the package (pip install kernel_tuner) it is left out.
-The rates count from the first trial on, without the opening of the device.
+mltune's seconds begin when its worker is ready; Kernel Tuner opens the device within its own. Of
+several numbers of builders the first is the one that the others are held against.
 """
 
 from __future__ import annotations
@@ -31,11 +32,12 @@ from mltune.kernel.families import FAMILIES
 from mltune.problem import Precision, Problem, Size, gemm, problem_of_size
 from mltune.runner import WorkerRunner
 from mltune.runner.data import Layout, operands
+from mltune.runner.pool import MOST_BUILDERS
 from mltune.runner.validation import reference
 from mltune.space import Config
 from tests.benchmarks.hostile import healthy_configs, search
 
-CONTESTANTS = ("builders ahead", "one process", "Kernel Tuner")
+AHEAD, ALONE, PEER = "builders ahead", "one process", "Kernel Tuner"
 _CACHES = ("CUDA_CACHE_PATH", "POCL_CACHE_DIR", "XDG_CACHE_HOME")
 _NAME = "tuned"
 
@@ -47,37 +49,42 @@ def main() -> int:
     parser.add_argument("--configs", type=int, default=120)
     parser.add_argument("--size", type=int, default=1024)
     parser.add_argument("--seed", type=int, default=3)
-    parser.add_argument("--builders", type=int, default=None)
-    parser.add_argument("--contestant", choices=CONTESTANTS, help=argparse.SUPPRESS)
+    parser.add_argument("--builders", type=int, nargs="+", default=[MOST_BUILDERS])
+    parser.add_argument("--without", choices=(ALONE, PEER), nargs="+", default=())
+    parser.add_argument("--contestant", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.contestant:
         print(json.dumps(_compete(options)))
         return 0
+    ahead = [f"{count} {AHEAD}" for count in options.builders]
     answers: dict[str, dict[str, Any]] = {}
-    for contestant in CONTESTANTS:
+    for contestant in (*ahead, *(one for one in (ALONE, PEER) if one not in options.without)):
         answer = _run_apart(contestant)
         if answer is None:
             print(f"{contestant}: left out", file=sys.stderr)
         else:
             answers[contestant] = answer
-    first = answers[CONTESTANTS[0]]
+    first = answers[ahead[0]]
     print(
         f"{options.configs} configs of sgemm_nn {'x'.join([str(options.size)] * 3)} on "
         f"{first['device']}, caches empty\n\n"
-        "| contestant | trials | failed | seconds | trials/min | builders ahead / this |\n"
-        "|---|---|---|---|---|---|"
+        f"| contestant | trials | failed | seconds | trials/min | {ahead[0]} / this | measured |\n"
+        "|---|---|---|---|---|---|---|"
     )
     for contestant, answer in answers.items():
         rate = 60 * answer["trials"] / answer["seconds"]
         ratio = 60 * first["trials"] / first["seconds"] / rate
         print(
             f"| {contestant} | {answer['trials']} | {answer['failed']} | "
-            f"{answer['seconds']:.1f} | {rate:.0f} | {ratio:.2f} |"
+            f"{answer['seconds']:.1f} | {rate:.0f} | {ratio:.2f} | {_percent(answer)} |"
         )
-    share = first["measured_while_building"]
-    if share is not None:
-        print(f"\nshare of the builders' busy time in which kernels ran: {share:.0%}")
+    print("\nmeasured: the share of the builders' busy time in which kernels ran")
     return 0
+
+
+def _percent(answer: Mapping[str, Any]) -> str:
+    share = answer.get("measured_while_building")
+    return "" if share is None else f"{share:.0%}"
 
 
 def _run_apart(contestant: str) -> dict[str, Any] | None:
@@ -102,14 +109,14 @@ def _compete(options: argparse.Namespace) -> dict[str, Any]:
     info = choose(options.device).info
     configs = healthy_configs(options.configs, info, options.seed)
     size = Size((options.size,) * 3)
-    if options.contestant == "Kernel Tuner":
+    if options.contestant == PEER:
         return _kernel_tuner(options.device, configs, size)
-    builders = 0 if options.contestant == "one process" else options.builders
+    builders = 0 if options.contestant == ALONE else int(options.contestant.split()[0])
     return _mltune(options.device, info, configs, size, builders)
 
 
 def _mltune(
-    device: str, info: DeviceInfo, configs: Sequence[Config], size: Size, builders: int | None
+    device: str, info: DeviceInfo, configs: Sequence[Config], size: Size, builders: int
 ) -> dict[str, Any]:
     with (
         tempfile.TemporaryDirectory() as folder,
