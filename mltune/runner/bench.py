@@ -7,6 +7,7 @@ a right one is timed. Built kernels and the numbers of problems are kept for the
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 import time
 from collections.abc import Callable
@@ -102,6 +103,13 @@ class Bench:
         workspace.launch(program).wait()
         if fault := workspace.check().fault:
             raise DeviceSickError(f"computes a known-good kernel wrong: {fault}")
+
+    def expect(self, problem: Problem, seed: int) -> None:
+        """Draw the numbers of a problem before a kernel for it is built, if they fit."""
+        problem = problem.canonical()
+        if self._workspaces.get((problem, seed)) is None:
+            with contextlib.suppress(LimitError, LaunchError):  # as the request will find out
+                self._prepare(problem, seed)
 
     def measure(self, request: Request) -> Outcome:
         """Build, check and time one kernel on one problem; failing is an answer."""

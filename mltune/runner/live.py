@@ -103,6 +103,7 @@ class WorkerRunner:
         self._quarantine = Quarantine()
         self._spans: list[Span] = []
         self._worker: WorkerProcess | None = None
+        self._expected: set[Problem] = set()  # by this worker
         self._pool: BuilderPool | None = None
         first = self._spawn()
         count = default_builders(self._device) if builders is None else builders
@@ -157,7 +158,10 @@ class WorkerRunner:
         return covered_share(self._pool.spans, self._spans) if self._pool else None
 
     def prepare(self, problem: Problem, config: Config) -> None:
-        """Have the kernel of a config built, if there are builders."""
+        """Have the kernel of a config built, and the problem's numbers drawn meanwhile.
+
+        Without builders there is no meanwhile, and nothing is done.
+        """
         if self._pool is None:
             return
         try:
@@ -165,6 +169,7 @@ class WorkerRunner:
         except UsageError:
             return  # `run` will say so
         self._pool.begin(kernel, self._seed)
+        self._expect(problem)
 
     def soonest(self, problem: Problem, configs: Sequence[Config]) -> int:
         """Return the place of a config whose build has ended, or that cannot be written."""
@@ -271,6 +276,16 @@ class WorkerRunner:
             )
         return outcome
 
+    def _expect(self, problem: Problem) -> None:
+        """Tell the worker, which is idle, of a problem; once, as it has many to remember."""
+        if self._worker is None or problem in self._expected:
+            return
+        self._expected.add(problem)
+        try:
+            self._worker.send({"expect": problem.to_json(), "seed": self._seed})
+        except WorkerDiedError:
+            self._drop_worker()  # another one starts with the next request
+
     def _ask(self, request: Request) -> Outcome:
         """Put one request to a worker, a fresh one if there is none."""
         for _ in _REOPEN_PAUSES:
@@ -317,6 +332,7 @@ class WorkerRunner:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
+            self._expected.clear()
 
     def _start(self) -> WorkerProcess:
         """Start a worker in the place of another, which is worth several tries."""

@@ -4,6 +4,7 @@ The worker says `{"device": ..., "number": "P:D"}` once it knows which device is
 `{"ready": true}` once it has proved it sound; or `{"error": kind, "message": text}` in the place
 of either, where kind is `no_device`, `usage` or `sick` (the canary failed). To each request it
 says one `{"stage": ...}` whenever the work enters another stage, then one `{"answer": ...}`.
+Told `{"expect": problem, "seed": number}`, it makes ready for that problem and answers nothing.
 """
 
 from __future__ import annotations

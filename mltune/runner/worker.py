@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from mltune.device import OpenCLDevice
 from mltune.errors import MltuneError, UsageError
+from mltune.problem import Problem
 from mltune.runner.bench import Bench
 from mltune.runner.channel import Channel
 from mltune.runner.messages import Request
@@ -40,8 +41,11 @@ def main(spec: str, observers: Sequence[str] = ()) -> int:
         return 1
     channel.say({"ready": True})
     while True:
-        request = Request.from_json(channel.listen())
-        channel.say({"answer": bench.measure(request).to_json()})
+        message = channel.listen()
+        if "expect" in message:
+            bench.expect(Problem.from_json(message["expect"]), message["seed"])
+        else:
+            channel.say({"answer": bench.measure(Request.from_json(message)).to_json()})
 
 
 def _memory_bytes(device: OpenCLDevice) -> int:

@@ -210,6 +210,34 @@ def test_a_worker_that_died_while_idle_is_nobodys_fault(
     assert pocl_runner.worker_pid != pid
 
 
+def test_what_is_prepared_is_measured_as_if_it_was_not(
+    device_spec: str, naive_family: KernelFamily, naive_config: MakeConfig
+) -> None:
+    huge = gemm_problem(gemm(Precision.SINGLE), 1 << 20, 1 << 20, 4)
+    with WorkerRunner(device_spec, naive_family, builders=1) as runner:
+        runner.prepare(huge, naive_config())
+        too_large = runner.run(huge, naive_config())
+        runner.prepare(PROBLEM, naive_config("syntax"))
+        refused = runner.run(PROBLEM, naive_config("syntax"))
+        runner.prepare(PROBLEM, naive_config())
+        pid = runner.worker_pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        assert ended(pid)
+        healthy = runner.run(PROBLEM, naive_config())
+
+    assert too_large.status is Status.LAUNCH_ERROR
+    assert "bytes is over the device's limit" in too_large.message
+    assert refused.status is Status.BUILD_ERROR
+    assert healthy.status is Status.OK
+
+
+def test_the_first_of_several_configs_is_ready_without_builders(
+    pocl_runner: WorkerRunner, naive_config: MakeConfig
+) -> None:
+    assert pocl_runner.soonest(PROBLEM, (naive_config(), naive_config("syntax"))) == 0
+
+
 def test_an_interrupt_ends_the_worker_and_is_passed_on(
     device_spec: str, naive_family: KernelFamily, naive_config: MakeConfig
 ) -> None:
