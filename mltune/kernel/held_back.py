@@ -17,7 +17,7 @@ MARK = "//@ "
 
 # A string ends where a comment cannot begin, and the other way round: whichever comes first.
 _STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_TARGET = re.compile(rb"^(\.target\s+sm_\d+)a?\b", re.MULTILINE)
+_TARGET = re.compile(rb"^(\.target sm_\d+)a?\b", re.MULTILINE)
 
 
 def holds_back(source: str) -> bool:
@@ -29,6 +29,6 @@ def holds_back(source: str) -> bool:
 def released(binary: bytes) -> bytes | None:
     """Return the PTX text of the second build; None where the first one's is no marked PTX."""
     mark, text = MARK.encode(), binary.rstrip(b"\0")
-    if mark not in text or _TARGET.search(text) is None:
+    if mark not in text or b"\0" in text or _TARGET.search(text) is None:
         return None
-    return _TARGET.sub(rb"\1a", text).replace(mark, b"")
+    return _TARGET.sub(rb"\1a", text).replace(mark, b" " * len(mark))

@@ -13,6 +13,7 @@ import pyopencl.array as cl_array
 
 from mltune.errors import MltuneError, UsageError
 from mltune.kernel.families import FAMILIES
+from mltune.kernel.held_back import holds_back
 from mltune.kernel.kernel import Kernel
 from mltune.problem import Contraction, problem_type_name
 from mltune.problem.layout import memory_orders
@@ -167,6 +168,7 @@ def _gemm_kernel(kernel: Kernel) -> GemmKernel:
         build_options=kernel.build_options,
         passes=tuple(GemmPass(**asdict(each)) for each in kernel.passes),
         scratch=tuple(GemmArea(**asdict(area)) for area in kernel.scratch),
+        held_back=holds_back(kernel.source),
     )
 
 

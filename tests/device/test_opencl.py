@@ -10,6 +10,7 @@ from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel
 from mltune.problem import gemm, gemm_problem
 from mltune.problem.precision import Precision
+from tests.ptx_texts import HELD_BACK
 
 MakeKernel = Callable[..., Kernel]
 
@@ -85,18 +86,27 @@ def test_instructions_cannot_be_held_back_from_a_driver_without_ptx(
     device: OpenCLDevice, naive_kernel: MakeKernel
 ) -> None:
     kernel = naive_kernel()
-    held_back = kernel.source.replace("{\n", '{\n    __asm__ volatile("//@ wgmma;");\n', 1)
 
     with pytest.raises(BuildError, match=r"needs a driver that gives binaries as PTX text"):
-        device.build(replace(kernel, source=held_back))
+        device.build(replace(kernel, source=kernel.source + HELD_BACK))
 
 
-def test_the_mark_in_an_ordinary_comment_holds_nothing_back(
-    device: OpenCLDevice, naive_kernel: MakeKernel
+def test_a_source_that_holds_instructions_back_is_built_and_what_comes_out_again(
+    device: OpenCLDevice, naive_kernel: MakeKernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernel = naive_kernel()
+    taken: list[bytes] = []
 
-    assert device.build(replace(kernel, source="//@ a comment\n" + kernel.source)).functions
+    def take(binary: bytes) -> bytes:  # PoCL's is no PTX, but can be built again, too
+        taken.append(binary)
+        return binary
+
+    monkeypatch.setattr("mltune.device.program.released", take)
+
+    built = device.build(replace(kernel, source=kernel.source + HELD_BACK))
+
+    assert [each.function_name for each in built.functions] == [kernel.name]
+    assert [len(binary) > 0 for binary in taken] == [True]
 
 
 @pytest.mark.parametrize(

@@ -146,6 +146,21 @@ def compile_opencl(
     return build
 
 
+@pytest.fixture
+def sanitize(compile_opencl: Build, tmp_path: Path) -> Callable[[str], str]:
+    """Give the compiler's option for a sanitizer, or skip where such programs do not run."""
+
+    def option(sanitizer: str) -> str:
+        (tmp_path / "nothing.c").write_text("int main(void)\n{\n    return 0;\n}\n")
+        option = f"-fsanitize={sanitizer}"
+        nothing = compile_opencl(tmp_path / "nothing", tmp_path / "nothing.c", option)
+        if subprocess.run([nothing], capture_output=True, check=False).returncode != 0:
+            pytest.skip(f"the {sanitizer} sanitizer does not run on this kernel")
+        return option
+
+    return option
+
+
 @pytest.fixture(scope="session")
 def compile_shared(opencl_loader: Path, compile_opencl: Build) -> Build:
     """Compile a shared library that this process loads, so without sanitizers."""

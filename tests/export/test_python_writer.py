@@ -2,13 +2,14 @@ import importlib.util
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from mltune.export import WRITERS
 from mltune.export.library import Library
+from tests.ptx_texts import HELD_BACK
 
 Make = Callable[..., Library]
 
@@ -97,7 +98,9 @@ def test_the_readme_runs(problem_type: str, tiled: Make, tmp_path: Path) -> None
 
 def test_kernel_texts_and_options_come_through(tiled: Make, tmp_path: Path) -> None:
     library = tiled("sgemm_nn")
-    WRITERS["python"].write(library.selector, library.kernels, tmp_path)
+    first, *others = library.kernels
+    kernels = [replace(first, source=first.source + HELD_BACK), *others]
+    WRITERS["python"].write(library.selector, kernels, tmp_path)
     spec = importlib.util.spec_from_file_location(
         library.name,
         tmp_path / library.name / "__init__.py",
@@ -114,7 +117,8 @@ def test_kernel_texts_and_options_come_through(tiled: Make, tmp_path: Path) -> N
         for name in [name for name in sys.modules if name.startswith(library.name)]:
             del sys.modules[name]
 
-    for kernel, found in zip(library.kernels, written, strict=True):
+    assert [found.held_back for found in written] == [True, False]
+    for kernel, found in zip(kernels, written, strict=True):
         for field in ("name", "source", "build_options"):
             assert getattr(found, field) == getattr(kernel, field)
         assert list(map(asdict, found.passes)) == list(map(asdict, kernel.passes))

@@ -1,16 +1,19 @@
 import itertools
 import threading
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 import pytest
 
+from mltune.kernel import held_back
 from mltune.problem import Contraction, Precision, gemm, problem_type_name
 from mltune.problem.layout import memory_orders
-from mltune.runtime.launch import GemmError, GemmKernel, GemmType, Launcher
+from mltune.runtime.launch import GemmError, GemmKernel, GemmType, Launcher, released
+from tests.ptx_texts import BODY, HEAD, HELD_BACK, OTHERS
 
 Write = Callable[[Contraction], GemmKernel]
 REAL = [
@@ -187,6 +190,38 @@ def test_offsets_are_kept(queue: cl.CommandQueue, naive_kernel: Write) -> None:
     c, _ = launcher(gemm(Precision.SINGLE), naive_kernel).gemm(queue, a, b)
 
     np.testing.assert_allclose(get(c), whole[2:6, 3:8] @ whole[5:10, 1:4], rtol=1e-5, atol=1e-5)
+
+
+def test_instructions_are_released_as_where_they_were_measured() -> None:
+    texts = [HEAD + BODY, HEAD.replace(b"sm_90,", b"sm_90a,") + BODY + b"\0"]
+    for binary in [*texts, *OTHERS.values()]:
+        assert released(binary) == held_back.released(binary)
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_what_holds_instructions_back_is_built_twice(
+    devices: int, queue: cl.CommandQueue, naive_kernel: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contraction = gemm(Precision.SINGLE)
+    plain = naive_kernel(contraction)
+    kernel = replace(plain, source=plain.source + HELD_BACK, held_back=True)
+    tuned = Launcher(type_of(contraction), [kernel], lambda m, n, k, batch: 0)
+    if devices == 2:
+        if queue.device.max_compute_units < 2:
+            pytest.skip("needs a device that can be parted")
+        halves = cast(Any, [cl.device_partition_property.EQUALLY, 1])
+        parts = queue.device.create_sub_devices(halves)
+        queue = cl.CommandQueue(cl.Context(parts[:2]), parts[1])
+    a, b = np.ones((6, 4), "float32"), np.ones((4, 5), "float32")
+    arrays = on_device(queue, a, "F"), on_device(queue, b, "F")
+
+    with pytest.raises(GemmError, match="kernel naive needs a driver that gives binaries as PTX"):
+        tuned.gemm(queue, *arrays)
+
+    # PoCL's binaries are no PTX, but can be built again, too.
+    monkeypatch.setattr("mltune.runtime.launch.released", lambda binary: binary)
+    c, _ = tuned.gemm(queue, *arrays)
+    assert get(c).tolist() == (a @ b).tolist()
 
 
 def test_vectors_fit_either_order(queue: cl.CommandQueue, naive_kernel: Write) -> None:

@@ -15,6 +15,7 @@ from mltune.export.library import Library
 from mltune.export.statement import statement, statement_text
 from mltune.export.template import fill
 from mltune.kernel import Kernel
+from mltune.kernel.held_back import holds_back
 from mltune.selector import Selector
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -85,11 +86,13 @@ def _values(library: Library) -> dict[str, str]:
     selector = library.selector
     contraction = selector.contraction
     element = ELEMENTS[contraction.precision]
+    held_back = two_steps([kernel.source for kernel in library.kernels])
+    build = fill(TEMPLATES / "build_source.c.in", {"library": library.name, **held_back})
     return {
         "library": library.name,
         "guard": library.name.upper(),
-        "build": fill(TEMPLATES / "build_source.c.in", {"library": library.name}),
-        "build_headers": "",
+        "build": build.rstrip("\n"),
+        "build_headers": "\n#include <string.h>\n" if held_back["held_back"] else "",
         "find_device": fill(TEMPLATES / "find_device.c.in", {}),
         "formula": library.formula,
         "statement": comment(statement(library)),
@@ -110,6 +113,19 @@ def _values(library: Library) -> dict[str, str]:
         "most_passes": str(max(len(kernel.passes) for kernel in library.kernels)),
         **_launch_values(library, element.opencl),
         **_example_values(library, element),
+    }
+
+
+def two_steps(sources: Sequence[str]) -> dict[str, str]:
+    """What is written for kernels that hold instructions back, empty if none of them does."""
+    flags = [holds_back(source) for source in sources]
+    if not any(flags):
+        return {"held_back": "", "build_again": ""}
+    numbers = {"held_back": ", ".join(str(int(flag)) for flag in flags)}
+    return {
+        "held_back": fill(TEMPLATES / "held_back.c.in", numbers) + "\n",
+        "build_again": "    if (status == CL_SUCCESS && held_back[number])\n"
+        "        status = build_again(context, device, written->build_options, &program);\n",
     }
 
 

@@ -14,6 +14,7 @@ from mltune.export.c.c_writer import (
     geometry,
     launch_file,
     source_array,
+    two_steps,
 )
 from mltune.export.c.text import literal
 from mltune.export.files import write_files
@@ -51,6 +52,8 @@ class FullCWriter:
         library = Library.of(selector, kernels)
         texts = compact_files(library)
         values = _values(library) | self._user_values(library) | self._precompile_values(library)
+        own = dict(self.user_kernels)
+        values |= two_steps([own.get(kernel.name, kernel.source) for kernel in library.kernels])
         name = library.name
         for file, template in {
             f"{name}_kernels.c": "kernels.c.in",

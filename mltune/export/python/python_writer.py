@@ -12,6 +12,7 @@ from mltune.export.python import selection
 from mltune.export.statement import statement_text
 from mltune.export.template import fill
 from mltune.kernel import Area, Kernel, Pass
+from mltune.kernel.held_back import holds_back
 from mltune.selector import Selector
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -107,6 +108,7 @@ def _kernel(kernel: Kernel) -> str:
             f"        build_options=({options}),",
             *_tuple("passes", [f"GemmPass({_arguments(each)})" for each in kernel.passes]),
             *_tuple("scratch", [f"GemmArea({_arguments(area)})" for area in kernel.scratch]),
+            *["        held_back=True,"] * holds_back(kernel.source),
             "    ),",
         )
     )

@@ -88,7 +88,7 @@ static cl_int build_from_source(cl_context context, cl_device_id device, int num
 {
     const mltune_sgemm_nn_kernel *const written = &mltune_sgemm_nn_kernels[number];
     cl_int status;
-    const cl_program program = clCreateProgramWithSource(
+    cl_program program = clCreateProgramWithSource(
         context, written->num_literals, (const char **)written->source, NULL, &status);
 
     if (status != CL_SUCCESS)

@@ -102,7 +102,7 @@ static void precompile(cl_context context, cl_device_id device, int number, cons
     unsigned char *bytes;
     size_t size = 0;
     cl_int status;
-    const cl_program program = clCreateProgramWithSource(
+    cl_program program = clCreateProgramWithSource(
         context, written->num_literals, (const char **)written->source, NULL, &status);
 
     if (status == CL_SUCCESS)

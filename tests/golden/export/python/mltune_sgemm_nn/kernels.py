@@ -12,6 +12,7 @@ def _kernel(
     build_options: tuple[str, ...],
     passes: tuple[GemmPass, ...],
     scratch: tuple[GemmArea, ...] = (),
+    held_back: bool = False,
 ) -> GemmKernel:
     return GemmKernel(
         name=name,
@@ -19,6 +20,7 @@ def _kernel(
         build_options=build_options,
         passes=passes,
         scratch=scratch,
+        held_back=held_back,
     )
 
 

@@ -7,6 +7,7 @@ copy of it into every package that it writes.
 from __future__ import annotations
 
 import math
+import re
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,9 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 
 _KEPT_PLANS = 4096
+
+_HELD_BACK = b"//@ "  # before instructions that the compiler of OpenCL C must not see
+_TARGET = re.compile(rb"^(\.target sm_\d+)a?\b", re.MULTILINE)
 
 SIZE_LIMIT = 2**31
 """Kernels count rows, columns and terms with 32 bits; every size must be below this."""
@@ -68,6 +72,8 @@ class GemmKernel:
     Attributes:
         passes: launched one after the other, all with the same arguments.
         scratch: memory for what the passes hand over, one area after the other.
+        held_back: whether PTX instructions stand in comments that begin with `//@ `, so that
+            what the first build gives must be built again without these marks.
     """
 
     name: str
@@ -75,6 +81,7 @@ class GemmKernel:
     build_options: tuple[str, ...]
     passes: tuple[GemmPass, ...]
     scratch: tuple[GemmArea, ...] = ()
+    held_back: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -372,11 +379,7 @@ class Launcher:
         key = (queue.context.int_ptr, queue.device.int_ptr, number)
         if key not in self._built:
             kernel = self._kernels[number]
-            program = cl.Program(queue.context, kernel.source)
-            with warnings.catch_warnings():
-                # Some drivers write a note for every build that succeeds.
-                warnings.simplefilter("ignore", cl.CompilerWarning)
-                program.build(options=list(kernel.build_options), devices=[queue.device])
+            program = self._program(queue, kernel)
             self._built[key] = tuple(cl.Kernel(program, each.entry) for each in kernel.passes)
             for function in self._built[key]:
                 # Numbers of known types are passed in a tenth of the time.
@@ -389,8 +392,40 @@ class Launcher:
                 )
         return self._built[key]
 
+    def _program(self, queue: cl.CommandQueue, kernel: GemmKernel) -> Any:
+        """Build a kernel's source, in two steps where it holds instructions back."""
+        program = _built(queue, kernel, cl.Program(queue.context, kernel.source))
+        if not kernel.held_back:
+            return program
+        # Of the devices of the context, it was built for one; a driver may have no binary at all.
+        text = released(next(filter(None, program.get_info(cl.program_info.BINARIES)), b""))
+        if text is None:
+            raise self._error(
+                f"kernel {kernel.name} needs a driver that gives binaries as PTX text with its "
+                f"comments; {queue.device.platform.name} does not"
+            )
+        return _built(queue, kernel, cl.Program(queue.context, [queue.device], [text]))
+
     def _error(self, message: str) -> GemmError:
         return GemmError(f"{self._type.name}: {message}")
+
+
+def _built(queue: cl.CommandQueue, kernel: GemmKernel, program: cl.Program) -> Any:
+    with warnings.catch_warnings():
+        # Some drivers write a note for every build that succeeds.
+        warnings.simplefilter("ignore", cl.CompilerWarning)
+        return program.build(options=list(kernel.build_options), devices=[queue.device])
+
+
+def released(binary: bytes) -> bytes | None:
+    """Return PTX text with the instructions that it holds back; None if it is none that does.
+
+    They are those of its very architecture, such as sm_90a, which the text then is for.
+    """
+    text = binary.rstrip(b"\0")
+    if _HELD_BACK not in text or b"\0" in text or _TARGET.search(text) is None:
+        return None
+    return _TARGET.sub(rb"\1a", text).replace(_HELD_BACK, b" " * len(_HELD_BACK))
 
 
 def _tiles(extent: int, tile: int) -> int:

@@ -1,0 +1,155 @@
+"""Exported kernels that hold PTX instructions back from the compiler: both layouts of C."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mltune.export import WRITERS
+from mltune.export.c.full_layout import FullCWriter
+from mltune.export.library import Library
+from mltune.kernel.held_back import released
+from tests.export.conftest import COMPILERS, STRICT
+from tests.export.test_full_layout import spoil_sources
+from tests.ptx_texts import BODY, HEAD, HELD_BACK, OTHERS
+
+Make = Callable[..., Library]
+Build = Callable[..., Path]
+LAYOUTS = {"compact": WRITERS["c"], "full": FullCWriter(precompile=("all",))}
+
+# Reads a binary, and prints the text of the second build; malloc, for the sanitizer to watch.
+PROGRAM = """
+#include "mltune_sgemm_nn.c"
+
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+    FILE *const file = fopen(argv[argc - 1], "rb");
+    long size;
+    char *text;
+
+    fseek(file, 0, SEEK_END);
+    size = ftell(file);
+    rewind(file);
+    text = malloc((size_t)size + 2);
+    size = (long)fread(text, 1, (size_t)size, file);
+    fwrite(text, 1, release_instructions(text, (size_t)size), stdout);
+    free(text);
+    return fclose(file);
+}
+"""
+
+
+def write(library: Library, layout: str, folder: Path) -> list[Path]:
+    """Export a library whose first kernel alone holds instructions back, and give its sources."""
+    first, *others = library.kernels
+    kernels = [replace(first, source=first.source + HELD_BACK), *others]
+    files = LAYOUTS[layout].write(library.selector, kernels, folder)
+    apart = ("example.c", "precompile.c")
+    return [file for file in files if file.parent == folder and file.suffix == ".c"
+            and file.name not in apart]  # fmt: skip
+
+
+def take_any_binary(file: Path) -> None:
+    """Let the second build be of PoCL's binary, which is no PTX but can be built again, too."""
+    code = file.read_text()
+    call = "        sizes[i] = release_instructions((char *)texts[i], sizes[i]);\n"
+    assert call in code
+    file.write_text(code.replace(call, "        (void)release_instructions;\n"))
+
+
+@pytest.fixture
+def run(opencl_environment: dict[str, str]) -> Callable[..., str]:
+    """Run a program, and return what it printed with its exit status in front."""
+
+    def start(*command: object) -> str:
+        done = subprocess.run(
+            [str(word) for word in command],
+            capture_output=True, text=True, check=False, env=opencl_environment,
+        )  # fmt: skip
+        return f"{done.returncode} {done.stdout}{done.stderr}"
+
+    return start
+
+
+def test_instructions_are_released_as_where_they_were_measured(
+    tiled: Make, compile_opencl: Build, sanitize: Callable[[str], str], tmp_path: Path
+) -> None:
+    files = write(tiled("sgemm_nn"), "compact", tmp_path)
+    (tmp_path / "main.c").write_text(PROGRAM)
+    files[files.index(tmp_path / "mltune_sgemm_nn.c")] = tmp_path / "main.c"
+    program = compile_opencl(tmp_path / "main", *files, sanitize("address"))
+    whole = [HEAD + BODY, HEAD.replace(b"sm_90,", b"sm_90a,") + BODY + b"\0"]
+    for binary in [*whole, *OTHERS.values()]:
+        (tmp_path / "binary").write_bytes(binary)
+
+        done = subprocess.run([program, tmp_path / "binary"], capture_output=True, check=False)
+
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert done.stdout == (released(binary) or b"")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_library_builds_twice_or_says_that_the_binary_is_none(
+    layout: str, tiled: Make, compile_opencl: Build, run: Callable[..., str], tmp_path: Path
+) -> None:
+    files = write(tiled("sgemm_nn"), layout, tmp_path)
+    example = compile_opencl(tmp_path / "example", tmp_path / "example.c", *files)
+    assert run(example).endswith("failed (42)\n")  # CL_INVALID_BINARY
+
+    take_any_binary(tmp_path / "mltune_sgemm_nn.c")
+    example = compile_opencl(tmp_path / "example", tmp_path / "example.c", *files)
+    assert run(example).count(" right") == 5
+
+
+def test_the_binary_that_is_kept_is_that_of_the_second_build(
+    tiled: Make, compile_opencl: Build, run: Callable[..., str], tmp_path: Path
+) -> None:
+    files = write(tiled("sgemm_nn"), "full", tmp_path)
+    folder = tmp_path / "kernel_binaries"
+    make = tmp_path / "precompile.c"
+    assert "(42)" in run(compile_opencl(tmp_path / "precompile", make, *files), folder)
+
+    take_any_binary(make)
+    said = run(compile_opencl(tmp_path / "precompile", make, *files), folder)
+    assert said.startswith("0 2 kernels for ")
+    spoil_sources(tmp_path)  # so that only binaries can be right
+    example = compile_opencl(tmp_path / "example", tmp_path / "example.c", *files)
+    assert run(example).count(" right") == 5
+
+
+def test_a_users_kernel_is_looked_at_in_place_of_the_generated_one(
+    tiled: Make, tmp_path: Path
+) -> None:
+    library = tiled("sgemm_nn")
+    _, last = library.kernels
+    writer = FullCWriter(user_kernels=((last.name, last.source + HELD_BACK),))
+
+    writer.write(library.selector, library.kernels, tmp_path)
+
+    assert "held_back[] = {0, 1};" in (tmp_path / "mltune_sgemm_nn.c").read_text()
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.usefixtures("compile_opencl")  # skips where there are no headers
+def test_compilers_find_nothing_to_warn_of(
+    compiler: str, layout: str, tiled: Make, tmp_path: Path
+) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"needs {compiler}")
+    files = write(tiled("sgemm_nn"), layout, tmp_path)
+    made = [tmp_path / "precompile.c"] * (layout == "full")
+
+    done = subprocess.run(
+        [compiler, *STRICT, "-Wshadow", "-Wconversion", "-fsyntax-only", *files, *made],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stderr) == (0, "")
