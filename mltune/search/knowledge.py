@@ -11,7 +11,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.ensemble import ExtraTreesRegressor
 
 from mltune.errors import UsageError
 from mltune.record.recording import Recording
@@ -82,6 +81,8 @@ class _Expert:
     """One record's forest."""
 
     def __init__(self, parameters: Sequence[Parameter], recording: Recording, seed: int) -> None:
+        from sklearn.ensemble import ExtraTreesRegressor  # as slow to load as a device to open
+
         points = recording.points
         known = set(points[0].config) if points else set()
         self._shared = [one for one in parameters if one.name in known and len(one.values) > 1]
