@@ -18,7 +18,7 @@ from mltune.record import Measurement, Status
 from mltune.runner.cache import Cache
 from mltune.runner.messages import Outcome, Request, Stage
 from mltune.runner.overlap import Span, covered_share
-from mltune.runner.pool import BuilderPool, default_builders
+from mltune.runner.pool import BuilderPool, certain_builders, default_builders
 from mltune.runner.process import WorkerDiedError, WorkerProcess, python_module
 from mltune.runner.quarantine import Quarantine
 from mltune.runner.timing import SamplingPlan
@@ -105,19 +105,20 @@ class WorkerRunner:
         self._worker: WorkerProcess | None = None
         self._expected: set[Problem] = set()  # by this worker
         self._pool: BuilderPool | None = None
-        first = self._spawn()
-        count = default_builders(self._device) if builders is None else builders
-        self._ahead = count
-        if count:  # they start while the worker proves itself
-            self._pool = BuilderPool(
-                device_spec,
-                count,
-                build_timeout_seconds,
-                shares_cores=self._device.kind == "cpu",
-            )
+        self._ahead = 0
+        count = certain_builders() if builders is None else builders
+        first = WorkerProcess(self._command)
         try:
+            # Builders start while the worker does, as soon as it is known how many they are.
+            self._start_builders(count or 0)
+            self._name_device(first)
+            if count is None:
+                self._start_builders(default_builders(self._device.kind))
+            if self._pool is not None and self._device.kind == "cpu":
+                self._pool.share_cores()
             self._hear_ready(first)
         except BaseException:
+            first.kill()
             self.close()
             raise
 
@@ -234,6 +235,11 @@ class WorkerRunner:
             self._pool = None
             self._ahead = 0
 
+    def _start_builders(self, count: int) -> None:
+        if count:
+            self._pool = BuilderPool(self._device_spec, count, self._limits[Stage.BUILDING])
+            self._ahead = count
+
     def _write(self, contraction: Contraction, config: Config) -> Kernel:
         """Write a kernel, once for all sizes that it is measured on."""
         kernel = self._written.get((contraction, config))
@@ -345,17 +351,16 @@ class WorkerRunner:
         raise DeviceGoneError(f"the device is gone: {reason}")
 
     def _start_once(self) -> WorkerProcess:
-        worker = self._spawn()
+        worker = WorkerProcess(self._command)
+        self._name_device(worker)
         self._hear_ready(worker)
         return worker
 
-    def _spawn(self) -> WorkerProcess:
-        """Start a worker, and hear which device it has."""
-        worker = WorkerProcess(self._command)
+    def _name_device(self, worker: WorkerProcess) -> None:
+        """Hear which device a worker has."""
         message = self._hear(worker)
         self._device = DeviceInfo.from_json(message["device"])
         self._device_number = str(message["number"])
-        return worker
 
     def _hear_ready(self, worker: WorkerProcess) -> None:
         """Wait until a worker has proved its device sound, and take it into service."""

@@ -1,6 +1,6 @@
 """Builder processes beside the worker: the next kernels are built while this one is measured.
 
-On a device of its own (a GPU) builders start before there is work, and builds begin at once.
+Builders start before there is work. On a device of its own (a GPU) builds begin at once.
 Where the device *is* the processor that builds, a build would spoil the times of what runs
 meanwhile: there the builds wait until the first of them is needed, and then all of them run
 together while nothing is measured.
@@ -16,7 +16,6 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 
-from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel
 from mltune.problem import Problem
 from mltune.record import Status
@@ -35,16 +34,22 @@ _FAREWELL_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 
 
-def default_builders(device: DeviceInfo) -> int:
-    """How many builders suit this machine; 0 means that the worker builds by itself.
+def default_builders(kind: str) -> int:
+    """How many builders suit this machine and a device of this kind; 0 are none at all.
 
     The worker keeps one core. Where device and builders share few cores, builders would only
     cost their start.
     """
     cores = len(os.sched_getaffinity(0))
-    if device.kind == "cpu":
+    if kind == "cpu":
         return min(cores, MOST_BUILDERS) if cores >= _SHARED_CORES else 0
     return min(max(cores - 1, 1), MOST_BUILDERS)
+
+
+def certain_builders() -> int | None:
+    """As many as suit this machine whatever the device is; None where that makes a difference."""
+    counts = {default_builders(kind) for kind in ("cpu", "gpu")}
+    return counts.pop() if len(counts) == 1 else None
 
 
 class BuilderPool:
@@ -58,7 +63,6 @@ class BuilderPool:
         device_spec: as `mltune.device.choose` takes it.
         builders: how many processes.
         build_timeout_seconds: limit for one build.
-        shares_cores: whether the device computes on the cores that build.
         command: starts a builder; the device's name is appended.
     """
 
@@ -68,7 +72,6 @@ class BuilderPool:
         builders: int,
         build_timeout_seconds: float,
         *,
-        shares_cores: bool,
         command: Sequence[str] = python_module("mltune.runner.builder"),
     ) -> None:
         self._command = (*command, device_spec)
@@ -79,7 +82,7 @@ class BuilderPool:
             Stage.LAUNCHING: build_timeout_seconds,
             Stage.RUNNING: _LINGER_SECONDS,
         }
-        self._shares_cores = shares_cores
+        self._shares_cores = False
         self._closing = False
         self._waiting: list[tuple[Kernel, int]] = []
         self._futures: dict[str, Future[Outcome]] = {}
@@ -88,6 +91,7 @@ class BuilderPool:
         )
         self._builders: dict[int, WorkerProcess] = {}
         self._spans: list[tuple[float, float]] = []
+        self._started: list[Future[None]] = [Future() for _ in range(builders)]
         self._threads = [
             threading.Thread(target=self._serve, args=(number,), daemon=True)
             for number in range(builders)
@@ -99,6 +103,10 @@ class BuilderPool:
     def spans(self) -> list[tuple[float, float]]:
         """When each build began and ended, by the monotonic clock."""
         return list(self._spans)
+
+    def share_cores(self) -> None:
+        """Hear, before any work, that the device computes on the cores that build."""
+        self._shares_cores = True
 
     def begin(self, kernel: Kernel, seed: int) -> None:
         """Have a kernel built, unless it has been asked for already."""
@@ -119,7 +127,8 @@ class BuilderPool:
             return None
         if not future.done():
             self._release()
-        if self._shares_cores:  # nothing may build while the device measures
+        if self._shares_cores:  # nothing may start or build while the device measures
+            wait(self._started)
             wait([each for each in self._futures.values() if each.running()])
         outcome = future.result()
         del self._futures[kernel.source_hash]
@@ -159,8 +168,8 @@ class BuilderPool:
 
     def _serve(self, number: int) -> None:
         """Work through the tasks with one builder process; runs in a thread of its own."""
-        if not self._shares_cores:
-            self._open(number)
+        self._open(number)
+        self._started[number].set_result(None)
         while (task := self._tasks.get()) is not None and not self._closing:
             kernel, seed, future = task
             begin = time.monotonic()
@@ -211,7 +220,7 @@ class BuilderPool:
         """Start a builder before there is work; if that fails, the first task will tell."""
         try:
             self._start(number)
-        except (TimeoutError, WorkerDiedError) as error:
+        except (OSError, WorkerDiedError) as error:  # a TimeoutError is an OSError
             self._retire(number)
             _log.info("a builder did not start: %s", error)
 

@@ -15,7 +15,8 @@ Make = Callable[..., Kernel]
 
 @pytest.fixture
 def pool(device_spec: str) -> Iterator[BuilderPool]:
-    made = BuilderPool(device_spec, 1, 10.0, shares_cores=True)
+    made = BuilderPool(device_spec, 1, 10.0)
+    made.share_cores()
     yield made
     made.close()
 
@@ -104,7 +105,7 @@ def test_the_kernel_that_is_built_first_is_ready_first(
 ) -> None:
     slow = endless_to_build(naive_kernel())
     quick, unknown = naive_kernel(), naive_kernel("syntax")
-    pool = BuilderPool(device_spec, 2, 60.0, shares_cores=False)
+    pool = BuilderPool(device_spec, 2, 60.0)
     try:
         pool.begin(slow, 0)
         pool.begin(quick, 0)
@@ -125,7 +126,7 @@ def test_on_the_cores_that_build_the_order_stays_as_it_is(
 
 
 def test_builders_that_start_are_ended_with_the_pool(device_spec: str) -> None:
-    pool = BuilderPool(device_spec, 2, 60.0, shares_cores=False)
+    pool = BuilderPool(device_spec, 2, 60.0)
     pool.close()
 
     assert not pool._builders
@@ -133,7 +134,7 @@ def test_builders_that_start_are_ended_with_the_pool(device_spec: str) -> None:
 
 def test_a_build_over_its_limit_is_stopped(device_spec: str, naive_kernel: Make) -> None:
     slow = endless_to_build(naive_kernel())
-    pool = BuilderPool(device_spec, 1, 0.3, shares_cores=False)
+    pool = BuilderPool(device_spec, 1, 0.3)
     try:
         pool.begin(slow, 0)
         outcome = pool.take(slow)
