@@ -33,12 +33,20 @@ def _register_tile(
         }
         if rng.random() < 0.5:
             values["vector_width_b"] = width_b
+        if rng.random() < 0.4:
+            values["vector_width_u"] = rng.choice((1, 2, 4, 8))
+        width_u = int(values.get("vector_width_u", 1))
+        if int(values["depth_u"]) % width_u:
+            continue
         if rng.random() < 0.7:
             values["edge_type"] = rng.choice(("branch", "shiftptr"))
-        if breaks_pocl(values, max(width, width_b), precision):
+        if breaks_pocl(values, max(width, width_b, width_u), precision):
             continue
         vectors = int(values["thread_tile_0"]) // width * int(values["thread_tile_1"])
         parts = 2 if precision.is_complex else 1
+        if width_u > 1:
+            sums = int(values["thread_tile_0"]) * int(values["thread_tile_1"])
+            vectors = max(vectors, sums // width_u)
         if vectors * int(values["depth_u"]) * parts <= 64:  # PoCL compiles longer bodies for long
             return values
 

@@ -43,6 +43,7 @@ ABBREVIATIONS: dict[str, str] = {
     "vector_access": "VA",
     "vector_width": "VW",
     "vector_width_b": "VWB",
+    "vector_width_u": "VWU",
     "work_group_mapping": "WGM",
 }
 """Parameters whose value stands behind an abbreviation of its own."""

@@ -7,10 +7,14 @@ from mltune.errors import UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.name import kernel_name, parse_kernel_name
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
+from mltune.record import Status
+from mltune.runner import WorkerRunner
 from mltune.space import Config
 
 SMALL = FAMILIES["small"]
 GOLDEN = Path(__file__).parents[1] / "golden" / "small_sgemm_tn_batched.cl"
+GOLDEN_ALONG = Path(__file__).parents[1] / "golden" / "small_sgemm_tn_along_sum.cl"
+OWN = ("local_split_u", "problems")
 VALUES: dict[str, int | str] = {
     "work_group_0": 2,
     "work_group_1": 4,
@@ -64,6 +68,53 @@ def test_a_name_reads_back() -> None:
     assert parse_kernel_name(name) == (gemm(Precision.SINGLE), _config())
 
 
+def test_sums_are_vectors_where_an_operand_runs_along_the_sum() -> None:
+    def source(precision: Precision, trans: str, **changes: int | str) -> str:
+        contraction = gemm(precision, trans[0], trans[1], batched=True)
+        return SMALL.generate(contraction, _config(edge_type="branch", **changes)).source
+
+    along = source(Precision.SINGLE, "tn", vector_width_u=4)
+    if os.environ.get("MLTUNE_UPDATE_GOLDEN") == "1":
+        GOLDEN_ALONG.write_text(along, encoding="utf-8")
+
+    assert along == GOLDEN_ALONG.read_text(encoding="utf-8")
+    assert "along[y][x]" in source(Precision.SINGLE, "nn", vector_width_u=4)
+    for other in (
+        source(Precision.SINGLE, "tn"),
+        source(Precision.SINGLE, "tn", vector_width_u=1),
+        source(Precision.SINGLE, "nt", vector_width_u=4),
+        source(Precision.COMPLEX_SINGLE, "tn", vector_width_u=4),
+    ):
+        assert "along[y][x]" not in other
+
+
+def test_one_element_of_c_is_read_for_in_vectors() -> None:
+    config = _config(thread_tile_0=1, thread_tile_1=1, vector_width=1, vector_width_b=1)
+    wide = Config.of({**config, "depth_u": 8, "vector_width_u": 8})
+    source = SMALL.generate(gemm(Precision.SINGLE, "n", "n"), wide).source
+
+    assert "#define A_READ(p) (*(p))\n" in source  # its rows run along i
+    assert "#define B_READ(p) (*(const __global float8 *)(p))\n" in source
+
+
+@pytest.mark.parametrize("family", ["small", "direct"])
+@pytest.mark.parametrize("trans", ["tn", "nn", "tt"])
+def test_vectors_along_the_sum_are_right(device_spec: str, family: str, trans: str) -> None:
+    values = {**VALUES, "edge_type": "shiftptr", "depth_u": 8, "vector_width_u": 8}
+    if family == "direct":
+        values = {name: values[name] for name in values if name not in OWN}
+        values["work_group_mapping"] = 1
+    contraction = gemm(Precision.SINGLE, trans[0], trans[1])
+    kernel = FAMILIES[family].generate(contraction, Config.of(values))
+
+    with WorkerRunner(device_spec, FAMILIES[family], samples=1) as runner:
+        for m, n, k, offset in ((1, 1, 8, 0), (1, 9, 64, 0), (9, 1, 71, 3), (8, 16, 128, 8)):
+            problem = gemm_problem(contraction, m, n, k, offset_a=offset, beta=0.5)
+            measured = runner.run_kernel(problem, kernel)
+
+            assert measured.status is Status.OK, f"{problem}: {measured.message}"
+
+
 @pytest.mark.parametrize("precision", list(Precision))
 def test_every_precision_and_contraction_is_written(precision: Precision) -> None:
     contraction = Contraction.from_einsum(precision, "bmkl,bkln->bmn")
@@ -80,6 +131,7 @@ def test_every_precision_and_contraction_is_written(precision: Precision) -> Non
     [
         ({"local_split_u": 3}, "local_split_u must be 1, 2, 4, .* or 1024, got 3"),
         ({"problems": 0}, "problems must be at least 1, got 0"),
+        ({"vector_width_u": 8}, r"vector_width_u must be a divisor of depth_u \(4\), got 8"),
         ({"thread_tile_0": 6}, r"thread_tile_0 must be a multiple of vector_width \(4\), got 6"),
         ({"work_group_mapping": 1}, "unknown parameter 'work_group_mapping'"),
     ],

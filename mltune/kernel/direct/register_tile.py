@@ -14,6 +14,8 @@ from mltune.kernel.arithmetic import (
     largest_width,
 )
 from mltune.kernel.build_options import build_options
+from mltune.kernel.direct.along_sum import definitions as along_sum_definitions
+from mltune.kernel.direct.along_sum import sums_run_along, width_along
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.limits import NO_LIMITS, Limits
 from mltune.kernel.name import kernel_name
@@ -44,6 +46,7 @@ RULES: Rules = {
     "edge_type": Words(("branch", "shiftptr", _EXACT), default="branch"),
     # 0, or leaving it out, stands for what follows from the others.
     "vector_width_b": Numbers(choices=(0, *VECTOR_WIDTHS), default=0),
+    "vector_width_u": Numbers(choices=(0, *VECTOR_WIDTHS), default=0),
     "max_registers": Numbers(lowest=0, default=0),
 }
 """The parameters that both families have."""
@@ -68,6 +71,10 @@ def read_settings(family: str, own: Rules, config: Config) -> Settings:
     )
     settings.require(
         width_b == 0 or tile[1] % width_b == 0, "vector_width_b", f"a divisor of {tile[1]}"
+    )
+    width_u, depth = settings.number("vector_width_u"), settings.number("depth_u")
+    settings.require(
+        width_u == 0 or depth % width_u == 0, "vector_width_u", f"a divisor of depth_u ({depth})"
     )
     return settings
 
@@ -110,13 +117,18 @@ def write(contraction: Contraction, settings: Settings, config: Config, work: Wo
             f"kernel family {settings.family}: edge_type {_EXACT} takes GEMMs only, "
             f"not {contraction.name}"
         )
+    along = sums_run_along(settings, arithmetic, signature)
     definitions = (
         ("KERNEL_NAME", name),
         *_definitions(settings, arithmetic),
         *work.definitions,
         *_operand("A", settings, arithmetic, signature),
         *_operand("B", settings, arithmetic, signature),
-        ("ROWS(l, x)", _rows(settings, arithmetic, signature)),
+        *(
+            along_sum_definitions(settings, arithmetic, signature)
+            if along
+            else (("ROWS(l, x)", _rows(settings, arithmetic, signature)),)
+        ),
     )
     return Kernel(
         name=name,
@@ -139,6 +151,9 @@ def write(contraction: Contraction, settings: Settings, config: Config, work: Wo
                     exists=work.exists,
                     leave="" if work.reduction else _LEAVE,
                     outer_loop=signature.outer_loop,
+                    steps=fill(_FOLDER / ("steps_along_sum.cl" if along else "steps.cl")).rstrip(
+                        "\n"
+                    ),
                     places_a=signature.places("a"),
                     places_b=signature.places("b"),
                     places_c=signature.places("c"),
@@ -187,9 +202,10 @@ def _operand(
 ) -> tuple[Definition, ...]:
     """The macros about how A or B gets into registers."""
     free = signature.free_is_contiguous(operand.lower())
-    width = _widths(settings, arithmetic)["AB".index(operand)]
+    width, depth = _widths(settings, arithmetic)["AB".index(operand)], settings.number("depth_u")
     if not free:
-        width = largest_width(width, settings.number("depth_u"))
+        given = settings.number("vector_width_u") > 0
+        width = width_along(settings, arithmetic) if given else largest_width(width, depth)
     access = settings.word("vector_access")
     conjugates = getattr(signature.contraction, f"conjugate_{operand.lower()}")
     return (

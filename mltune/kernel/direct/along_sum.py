@@ -1,0 +1,41 @@
+"""Sums that are vectors along the sum, for C that has few rows or columns to make vectors of."""
+
+from __future__ import annotations
+
+from mltune.kernel.arithmetic import Arithmetic, largest_width
+from mltune.kernel.rules import Settings
+from mltune.kernel.signature import Signature
+from mltune.kernel.template import Definition
+
+
+def width_along(settings: Settings, arithmetic: Arithmetic) -> int:
+    """Terms in a vector along the sum; 1 where `vector_width_u` is left out."""
+    limit = min(settings.number("vector_width_u") or 1, arithmetic.widest)
+    return largest_width(limit, settings.number("depth_u"))
+
+
+def sums_run_along(settings: Settings, arithmetic: Arithmetic, signature: Signature) -> bool:
+    """Whether sums are such vectors: where an operand is read in them, and numbers are real."""
+    reads = not all(signature.free_is_contiguous(tensor) for tensor in "ab")
+    return width_along(settings, arithmetic) > 1 and reads and arithmetic.parts == 1
+
+
+def definitions(
+    settings: Settings, arithmetic: Arithmetic, signature: Signature
+) -> tuple[Definition, ...]:
+    """The macros of `steps_along_sum.cl`: its vectors, and how a work-item's share gives them."""
+    width = width_along(settings, arithmetic)
+    vector = arithmetic.vector(width)
+
+    def terms(operand: str) -> str:
+        if not signature.free_is_contiguous(operand.lower()):
+            return f"part_{operand.lower()}[r][v]"
+        elements = ", ".join(f"{operand}_ELEMENT((v) * {width} + {e}, r)" for e in range(width))
+        return f"(({vector})({elements}))"
+
+    return (
+        ("ALONG_WIDTH", width),
+        ("ALONG_VECTOR", vector),
+        ("TERMS_A(v, r)", terms("A")),
+        ("TERMS_B(v, r)", terms("B")),
+    )
