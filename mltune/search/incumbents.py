@@ -15,8 +15,9 @@ class Incumbents:
 
     A library runs the best kernel of each size. Where the sizes were counted, as in an
     application's log of its calls, a size has a share in the library's time by its calls and its
-    best time. Where all counts are the same nobody has said how often each is called, and a tenth
-    faster counts the same on every size.
+    best time. Where all counts are the same nobody has said how often each is called: one half of
+    the shares goes by the best times, as if each were called equally often, the other is the same
+    for every size, so that a small one is not forgotten.
 
     Args:
         counts: how often each size is called.
@@ -50,7 +51,7 @@ class Incumbents:
         known = np.isfinite(best)
         if not known.any():
             return np.full(len(best), 1 / len(best))
-        parts = np.zeros(len(best))
-        parts[known] = self._counts[known] * np.exp(best[known]) if self._is_counted else 1.0
-        shares: Matrix = parts / parts.sum()
-        return shares
+        times = np.zeros(len(best))
+        times[known] = self._counts[known] * np.exp(best[known] - best[known].max())
+        shares: Matrix = times / times.sum()
+        return shares if self._is_counted else (shares + known / known.sum()) / 2

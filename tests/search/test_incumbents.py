@@ -7,12 +7,20 @@ import pytest
 from mltune.search.incumbents import Incumbents
 
 
-def test_without_counts_a_tenth_faster_counts_the_same_on_every_size() -> None:
+def test_without_counts_half_goes_by_time_and_half_is_the_same_for_every_size() -> None:
     incumbents = Incumbents([1, 1])
     incumbents.add({0: math.log(1e-6), 1: math.log(1.0)})
 
-    assert incumbents.add({0: math.log(0.9e-6)}) == pytest.approx(0.05)
-    assert incumbents.add({1: math.log(0.9)}) == pytest.approx(0.05)
+    assert incumbents.shares.tolist() == pytest.approx([0.25, 0.75], abs=1e-6)
+    assert incumbents.add({0: math.log(0.9e-6)}) == pytest.approx(0.025, abs=1e-6)
+    assert incumbents.add({1: math.log(0.9)}) == pytest.approx(0.075, abs=1e-6)
+
+
+def test_sizes_that_take_equally_long_have_equal_shares() -> None:
+    incumbents = Incumbents([7, 7, 7])
+    incumbents.add({0: -2.0, 1: -2.0, 2: -2.0})
+
+    assert incumbents.shares.tolist() == pytest.approx([1 / 3] * 3)
 
 
 def test_with_counts_a_size_counts_by_its_time_in_all_calls() -> None:
@@ -31,4 +39,4 @@ def test_a_size_that_nothing_was_right_on_has_no_share_yet() -> None:
 
     assert incumbents.shares.tolist() == [1, 0, 0]
     assert incumbents.add({}) == 0
-    assert incumbents.add({1: 5.0}) == pytest.approx(1 / 2)
+    assert incumbents.add({1: 0.0}) == pytest.approx(1 / 2)
