@@ -291,11 +291,9 @@ def _print_result(result: SearchResult) -> None:
 
 
 def _print_ending(ending: Ending, outlook: Outlook | None) -> None:
-    from mltune.workflow.ending import AHEAD
-
     expected = (
-        f"; expected of one more trial: {outlook.next_gain:.2%} less time, of {AHEAD} more: at "
-        f"most {outlook.most(AHEAD):.2%}"
+        f"; expected of one more trial: {outlook.next_gain:.2%} less time, of {outlook.trials} "
+        f"more: {outlook.ahead_gain:.1%} or more"
         if outlook
         else ""
     )

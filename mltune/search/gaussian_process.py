@@ -9,6 +9,7 @@ as much as the measurements say. The hyperparameters maximise the posterior dens
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -185,6 +186,7 @@ class GaussianProcess:
     ) -> None:
         self._encoding = encoding
         self._hyper = hyper
+        self._candidates = candidates
         self._indicators = np.ascontiguousarray(encoding.indicators(candidates).T)
         self._basis = basis.astype(np.float32)
         self._distances = [np.zeros((count, count)) for count in encoding.counts]
@@ -240,6 +242,13 @@ class GaussianProcess:
         weights = self._whitened(values).T.astype(np.float32)
         variance = np.maximum(self._prior - self._explained, 1e-6)
         return weights @ self._rows[: self.count], np.sqrt(variance)
+
+    def covariance_among(self, numbers: Sequence[int]) -> Matrix:
+        """Return what is left open of some candidates: how far they vary, and how far together."""
+        ranks, basis = self._candidates[[*numbers]], self._basis[[*numbers]]
+        rows = self._rows[: self.count, [*numbers]].astype(np.float64)
+        covariance: Matrix = self._covariance(ranks, basis, ranks, basis) - rows.T @ rows
+        return covariance
 
     def _whitened(self, values: Matrix) -> Matrix:
         """Solve for the weights, in runs of configs of which all sizes are known."""

@@ -18,13 +18,14 @@ from mltune.record.measurement import Status
 from mltune.search.candidates import CandidateSource
 from mltune.search.encoding import Encoding, Matrix, Matrix32
 from mltune.search.expectation import View
+from mltune.search.forecast import Forecast
 from mltune.search.incumbents import Incumbents
 from mltune.search.knowledge import Knowledge
 from mltune.search.library import check_answers
 from mltune.search.one_thread import one_thread
 from mltune.search.outlook import Outlook
 from mltune.search.searcher import check_answer
-from mltune.search.surrogate import Forecast, Surrogate
+from mltune.search.surrogate import Surrogate
 from mltune.search.unseen import UnseenConfigs
 from mltune.space.config import Config
 from mltune.space.config_space import ConfigSpace
@@ -113,12 +114,17 @@ class GuidedLibrary:
         self._answers[config] = row if status is Status.OK else np.full(self._count, math.inf)
 
     def outlook(self, trials: int) -> Outlook | None:
-        """Return what the model expects of up to so many trials; None while it has begun."""
+        """Return what the model expects of so many trials; None while it has begun."""
         forecast = self._forecast()
         if forecast is None or not self._worked:
             return None
         gains = self._library_gains(forecast)
-        return Outlook.of(gains[gains >= 0].tolist(), trials)
+        first = [number for number in np.argsort(-gains)[:trials].tolist() if gains[number] >= 0]
+        if not first:
+            return Outlook(0.0, trials, 0.0)
+        alone, together = float(gains[first[0]]), forecast.together(first)
+        # No more is drawn of the others than chance has it.
+        return Outlook(alone, trials, max(alone, float(self._incumbents.shares @ together)))
 
     def _most_promising(self, forecast: Forecast) -> Config | None:
         gains = self._library_gains(forecast)
@@ -147,12 +153,11 @@ class GuidedLibrary:
         if not self._surrogates or (starting and not self._knows):
             return None
         with one_thread():
-            forecasts = [
-                one.forecast(self._answers, tuple(self._asked), self._to_beat)
+            beliefs = [
+                one.expect(self._answers, tuple(self._asked), self._to_beat)
                 for one in self._surrogates
             ]
-        gains = np.mean([forecast.gains for forecast in forecasts], axis=0)
-        return Forecast(forecasts[0].candidates, gains)
+            return Forecast.of(self._surrogates[0].candidates, beliefs)
 
 
 class GuidedSearcher:
@@ -180,5 +185,5 @@ class GuidedSearcher:
         self._library.tell(config, {} if value is None else {0: value}, status)
 
     def outlook(self, trials: int) -> Outlook | None:
-        """Return what the model expects of up to so many trials; None while it has begun."""
+        """Return what the model expects of so many trials; None while it has begun."""
         return self._library.outlook(trials)

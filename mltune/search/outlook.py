@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -13,28 +12,24 @@ class Outlook:
     """What a model expects of the most promising configs that were not tried.
 
     Attributes:
-        gains: by how much of its time each is expected to make the best faster if it came next,
-            as logs, the largest first.
+        next_log: by how much the next one is expected to make the best faster, as a log.
+        trials: how many are looked ahead.
+        ahead_log: by how much the best of so many is expected to make it faster.
     """
 
-    gains: tuple[float, ...]
-
-    @classmethod
-    def of(cls, gains: Sequence[float], trials: int) -> Outlook:
-        """Keep the largest of the expected gains."""
-        return cls(tuple(sorted(gains, reverse=True)[:trials]))
+    next_log: float
+    trials: int
+    ahead_log: float
 
     @property
     def next_gain(self) -> float:
         """The share of time that one more trial is expected to save."""
-        return self.most(1)
+        return -math.expm1(-self.next_log)
 
-    def most(self, trials: int) -> float:
-        """The share of time that so many trials are expected to save at most.
-
-        The best of several promises no more than all of them together.
-        """
-        return -math.expm1(-math.fsum(self.gains[:trials]))
+    @property
+    def ahead_gain(self) -> float:
+        """The share of time that all the trials are expected to save."""
+        return -math.expm1(-self.ahead_log)
 
 
 @runtime_checkable
@@ -42,5 +37,5 @@ class Foreseeing(Protocol):
     """A searcher that can say what further trials are worth."""
 
     def outlook(self, trials: int) -> Outlook | None:
-        """Return what is expected of up to so many trials; None while too little is known."""
+        """Return what is expected of so many trials; None while too little is known."""
         ...

@@ -8,14 +8,14 @@ and takes every further one by one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
 from mltune.search.candidates import Candidates, CandidateSource
-from mltune.search.encoding import Encoding, Matrix, Matrix32
-from mltune.search.expectation import Scale, View, expected_improvement
+from mltune.search.encoding import Encoding, Matrix
+from mltune.search.expectation import Scale, View
+from mltune.search.forecast import Belief
 from mltune.search.gaussian_process import GaussianProcess, fit
 from mltune.search.knowledge import Knowledge
 from mltune.space.config import Config
@@ -24,18 +24,6 @@ _MOST_MODELLED = 1_000
 
 Answers = Mapping[Config, Matrix]
 """In the order they came: a value for each size, infinite for a failure, nan where not timed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Forecast:
-    """What is expected of the candidates.
-
-    Attributes:
-        gains: by size and candidate: the expected improvement on the best answer, about in logs.
-    """
-
-    candidates: Candidates
-    gains: Matrix32
 
 
 class Surrogate:
@@ -69,7 +57,12 @@ class Surrogate:
         # What the process has observed, in its order, and what other records expected there.
         self._rows: dict[Config, float] = {}
 
-    def forecast(self, answers: Answers, asked: Sequence[Config], to_beat: Matrix) -> Forecast:
+    @property
+    def candidates(self) -> Candidates:
+        """Those that it was last asked about."""
+        return self._candidates
+
+    def expect(self, answers: Answers, asked: Sequence[Config], to_beat: Matrix) -> Belief:
         """Return what is expected now.
 
         Args:
@@ -96,8 +89,7 @@ class Surrogate:
         best = np.fmin.reduce(_units(scales, np.vstack((table, known))), axis=0)
         best = np.where(np.isnan(best), mean.max(axis=1), best).astype(np.float32)
         spreads = np.array([scale.spread for scale in scales], dtype=np.float32)
-        gains = expected_improvement(mean, deviation, best[:, None]) * spreads[:, None]
-        return Forecast(self._candidates, gains)
+        return Belief(self._process, mean, deviation, best, spreads)
 
     def _table(self, answers: Iterable[Matrix]) -> Matrix:
         return np.array([*answers], dtype=np.float64).reshape(-1, self._sizes)

@@ -59,6 +59,6 @@ def outlook_to_json(outlook: Outlook | None) -> dict[str, Any] | None:
         return None
     return {
         "next_gain": outlook.next_gain,
-        "trials": AHEAD,
-        "most_gain": outlook.most(AHEAD),
+        "trials": outlook.trials,
+        "expected_gain": outlook.ahead_gain,
     }

@@ -9,6 +9,7 @@ from mltune.search.guided import GuidedSearcher
 from mltune.search.outlook import Foreseeing, Outlook
 from mltune.search.random import RandomSearcher
 from mltune.space.parameter import Parameter
+from mltune.space.recorded import RecordedSpace
 from mltune.space.space import Space
 
 SPACE = Space(
@@ -16,17 +17,34 @@ SPACE = Space(
 )
 
 
-def test_several_trials_promise_no_more_than_their_sum() -> None:
-    outlook = Outlook.of([0.1, 0.3, 0.2], 2)
+def test_gains_are_shares_of_the_time() -> None:
+    outlook = Outlook(next_log=0.1, trials=50, ahead_log=0.5)
 
-    assert outlook.gains == (0.3, 0.2)
-    assert outlook.next_gain == pytest.approx(1 - math.exp(-0.3))
-    assert outlook.most(2) == outlook.most(9) == pytest.approx(1 - math.exp(-0.5))
+    assert outlook.next_gain == pytest.approx(1 - math.exp(-0.1))
+    assert outlook.ahead_gain == pytest.approx(1 - math.exp(-0.5))
+
+
+def test_many_trials_promise_no_less_than_one_and_no_more_than_all_of_them_by_themselves() -> None:
+    searcher = GuidedSearcher(SPACE, 0)
+    for _ in range(15):
+        config = searcher.ask()
+        assert config is not None
+        searcher.tell(config, ((config.int("x") - 60) / 50) ** 2, Status.OK)
+    few, many = searcher.outlook(2), searcher.outlook(20)
+
+    assert few is not None
+    assert many is not None
+    assert few.next_log == many.next_log
+    assert many.next_log <= few.ahead_log <= 2 * few.next_log
+    assert many.next_log <= many.ahead_log < 20 * many.next_log
 
 
 def test_nothing_left_promises_nothing() -> None:
-    assert Outlook(()).next_gain == 0
-    assert Outlook(()).most(5) == 0
+    searcher = GuidedSearcher(RecordedSpace("few", [*SPACE][:12]), 0)
+    while (config := searcher.ask()) is not None:
+        searcher.tell(config, float(config.int("x")), Status.OK)
+
+    assert searcher.outlook(100) == Outlook(0.0, 100, 0.0)
 
 
 def test_a_model_expects_less_and_less_of_a_smooth_valley() -> None:

@@ -9,7 +9,7 @@ class Seer:
         self._gain = gain
 
     def outlook(self, trials: int) -> Outlook | None:
-        return Outlook.of([self._gain] * trials, trials)
+        return Outlook(self._gain, trials, self._gain)
 
 
 def waited(patience: Patience, *gains: bool) -> Patience:

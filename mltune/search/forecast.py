@@ -1,0 +1,79 @@
+"""What models expect of the candidates: of each by itself, and of the best of several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mltune.search.candidates import Candidates
+from mltune.search.encoding import Matrix, Matrix32
+from mltune.search.expectation import expected_improvement
+from mltune.search.gaussian_process import GaussianProcess
+
+_DRAWS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """What one model expects of the candidates, in its own units.
+
+    Attributes:
+        process: that was asked.
+        mean: by size and candidate.
+        deviation: by candidate.
+        best: by size, the best answer.
+        spreads: by size, what a unit is, about in logs.
+    """
+
+    process: GaussianProcess
+    mean: Matrix32
+    deviation: Matrix32
+    best: Matrix32
+    spreads: Matrix32
+
+    @property
+    def gains(self) -> Matrix32:
+        """By size and candidate: the expected improvement on the best answer, about in logs."""
+        gains = expected_improvement(self.mean, self.deviation, self.best[:, None])
+        return gains * self.spreads[:, None]
+
+    def together(self, numbers: Sequence[int]) -> Matrix:
+        """Return by size the improvement expected of the best of some candidates.
+
+        What is true of one is likely to be true of those like it: several promise less than
+        the sum of what each promises. Draws from what the model holds for possible tell how much.
+        """
+        covariance = self.process.covariance_among(numbers)
+        sizes, directions = np.linalg.eigh(covariance)
+        root = directions * np.sqrt(np.maximum(sizes, 0))
+        drawn = root @ np.random.default_rng(0).standard_normal((len(numbers), _DRAWS))
+        lowest = np.array([(mean[:, None] + drawn).min(axis=0) for mean in self.mean[:, numbers]])
+        improvement = np.maximum(self.best[:, None] - lowest, 0).mean(axis=1)
+        expected: Matrix = improvement * self.spreads
+        return expected
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What several models with an equal say expect.
+
+    Attributes:
+        gains: by size and candidate: the expected improvement on the best answer, about in logs.
+    """
+
+    candidates: Candidates
+    gains: Matrix32
+    beliefs: tuple[Belief, ...]
+
+    @classmethod
+    def of(cls, candidates: Candidates, beliefs: Sequence[Belief]) -> Forecast:
+        """Take the mean of what the models expect."""
+        gains = np.mean([belief.gains for belief in beliefs], axis=0)
+        return cls(candidates, gains, tuple(beliefs))
+
+    def together(self, numbers: Sequence[int]) -> Matrix:
+        """Return by size the improvement expected of the best of some candidates."""
+        expected: Matrix = np.mean([one.together(numbers) for one in self.beliefs], axis=0)
+        return expected
