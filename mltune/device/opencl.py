@@ -192,7 +192,7 @@ class OpenCLDevice:
                 and all(map(operator.is_, bound.buffers, buffers))
             ):
                 return bound.launch
-        launch = program.kernel.launch(problem)
+        launch = program.kernel.launch(problem, self._info.compute_units)
         self._check_limits(program, launch)
         scalar = np.dtype(problem.contraction.precision.dtype).type
         sizes = [np.uint32(size) for size in launch.sizes]

@@ -90,6 +90,8 @@ class Kernel:
         limits: the problems that it takes.
         split: work-groups that share the sums of one macro tile.
         part: which macro tiles the multiplying pass takes along i and j; others take the rest.
+        groups_per_unit: work-groups for each compute unit, which walk over the macro tiles;
+            0 where each macro tile has its own.
         before: passes that precede the multiplying one.
         after: passes that follow it.
         scratch: memory that the passes hand numbers over in, area after area.
@@ -109,6 +111,7 @@ class Kernel:
     limits: Limits = NO_LIMITS
     split: int = 1
     part: tuple[Part, Part] = ("all", "all")
+    groups_per_unit: int = 0
     before: tuple[Pass, ...] = ()
     after: tuple[Pass, ...] = ()
     scratch: tuple[Area, ...] = ()
@@ -125,27 +128,38 @@ class Kernel:
     @property
     def passes(self) -> tuple[Pass, ...]:
         """All that is launched, in order; most kernels have one pass."""
+        walks = self.groups_per_unit > 0
         multiplying = Pass(
             entry=self.name,
             work_group=self.work_group,
-            tile=self.macro_tile,
-            split=self.split,
+            tile=(1, 1) if walks else self.macro_tile,
+            over="u1" if walks else "ij",
+            split=self.groups_per_unit if walks else self.split,
             part=self.part,
         )
         return (*self.before, multiplying, *self.after)
 
-    def scratch_bytes(self, problem: Problem) -> int:
-        """Return how large the scratch memory is that a problem takes; 0 where there is none."""
+    def scratch_bytes(self, problem: Problem, compute_units: int = 1) -> int:
+        """Return how large the scratch memory is that a problem takes; 0 where there is none.
+
+        Args:
+            problem: as in `launch`.
+            compute_units: the device's; kernels whose work-groups walk ask for them.
+        """
         if not self.scratch:
             return 0
-        reach = extents(problem.canonical())
+        reach = extents(problem.canonical(), compute_units)
         return sum(area.nbytes(reach) for area in self.scratch)
 
-    def launch(self, problem: Problem) -> Launch:
+    def launch(self, problem: Problem, compute_units: int = 1) -> Launch:
         """Return geometry and integer arguments for a problem of this kernel's type.
 
         The problem may be given in either order: it is made canonical first, and the caller
         exchanges the buffers of A and B where `problem.contraction.swaps_operands`.
+
+        Args:
+            problem: what to compute.
+            compute_units: the device's; kernels whose work-groups walk ask for them.
 
         Raises:
             UsageError: when the problem is of another type, outside of the kernel's limits, or
@@ -163,7 +177,7 @@ class Kernel:
             sizes, layout = self._gemm_integers(canonical)
         else:
             sizes, layout = _all_integers(canonical)
-        reach = extents(canonical)
+        reach = extents(canonical, compute_units)
         return Launch(
             grids=tuple(
                 Grid(global_size=each.global_size(reach), local_size=each.work_group)

@@ -9,20 +9,24 @@ from typing import Literal
 from mltune.problem import Problem
 
 Extents = Mapping[str, int]
-"""How far a problem reaches along i and j of C, the summed l, and z: all else that C has."""
+"""How far a problem reaches along i and j of C, the summed l, and z: all else that C has.
+
+The device's compute units, u, are one more extent, and so is 1: what does not depend on the
+problem is counted in the same way.
+"""
 
 Part = Literal["all", "whole", "rim"]
 """Which tiles along an index: those that cover it, those inside of it, or the one at its end."""
 
 
-def extents(problem: Problem) -> Extents:
-    """Return the extents of a canonical problem."""
+def extents(problem: Problem, compute_units: int) -> Extents:
+    """Return the extents of a canonical problem on a device."""
     contraction = problem.contraction
     indices = {"i": contraction.d0, "j": contraction.d1, "l": contraction.du}
     found = {
         letter: 1 if index is None else problem.sizes[index] for letter, index in indices.items()
     }
-    found["z"] = 1
+    found |= {"z": 1, "u": compute_units, "1": 1}
     for index in range(contraction.num_indices_c):
         if index not in (contraction.d0, contraction.d1):
             found["z"] *= problem.sizes[index]
@@ -44,7 +48,8 @@ class Pass:
         entry: the function's name.
         work_group: work-items of a work-group along the three dimensions.
         tile: what one work-group takes of the two indices.
-        over: the two indices, such as `ij` for the tiles of C, or `il` for those of A.
+        over: the two indices, such as `ij` for the tiles of C, `il` for those of A, or `u1` for as
+            many work-groups as there are compute units.
         split: work-groups that share a tile, in the grid's first dimension.
         part: which of the tiles along each of the two indices.
     """

@@ -55,6 +55,8 @@ def complete(settings: Mapping[str, Value]) -> Config:
         values["prefetch_local_read"] = int(_number(values, "loop_unroll") % 2 == 0)
     if values.get("local_pad_b") == AUTOMATIC:
         values["local_pad_b"] = values["local_pad"]
+    if values.get("stream_k"):
+        values["persistent_kernel"] = max(1, _number(values, "persistent_kernel", 0))
     if values.get("global_to_local") == "async":
         values["prefetch_global_read"] = 0  # the copies themselves run ahead
         values["local_buffers"] = max(2, _number(values, "local_buffers", 2))
@@ -73,6 +75,8 @@ def level(groups: Iterable[Group]) -> tuple[Group, ...]:
     named = {name for choice in choices for value in choice.values for name in value}
     if "global_to_local" in named:
         named.add("local_buffers")  # as copies past the registers need two
+    if "stream_k" in named:
+        named.add("persistent_kernel")  # as there must be work-groups that walk
     values = {name: RULES[name].default for name in sorted(named - set(_DEFAULTS))}
     given = Config.of({name: value for name, value in values.items() if value is not None})
     if not given:
@@ -100,6 +104,7 @@ def possible_values(choices: Iterable[Choice]) -> dict[str, tuple[Value, ...]]:
         "prefetch_global_read": {0, 1},
         "local_pad_b": found["local_pad"],
         "local_buffers": {1, 2},
+        "persistent_kernel": {0, 1},
     }
     for name, more in derived.items():
         if name in found:

@@ -21,7 +21,6 @@ FIXED: dict[str, tuple[str, str]] = {
     "AssertFree0ElementMultiple": ("1", "every kernel takes every size"),
     "AssertFree1ElementMultiple": ("1", "every kernel takes every size"),
     "AssertSummationElementMultiple": ("1", "every kernel takes every size"),
-    "PersistentKernel": ("0", "a work-group computes one tile"),
     "InnerUnroll": ("1", "LoopUnroll says how many terms a step has"),
 }
 """Tensile's parameters that have one value here, and why."""

@@ -160,6 +160,8 @@ KEYS: dict[str, Key] = {
     "StaggerU": _whole("stagger_u", least=0),
     "StaggerUMapping": _whole("stagger_u_mapping", least=0),
     "StaggerUStride": _whole("stagger_u_stride"),
+    "PersistentKernel": _whole("persistent_kernel", least=0),
+    "StreamK": _switch("stream_k", 0, 1),
     "MACInstruction": _word("multiply_add", {"FMA": "fma", "MAD": "mad"}),
     "DirectToLds": _switch("global_to_local", "registers", "async"),
 }

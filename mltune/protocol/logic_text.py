@@ -100,6 +100,8 @@ def _solution(contraction: Contraction, config: Config, number: int) -> dict[str
         "WorkGroupMapping": values.pop("work_group_mapping"),
         "LdsPadA": values.pop("local_pad"),
         "LdsPadB": values.pop("local_pad_b"),
+        "PersistentKernel": values.pop("persistent_kernel"),
+        "StreamK": values.pop("stream_k"),
         "StaggerU": values.pop("stagger_u"),
         "StaggerUMapping": values.pop("stagger_u_mapping"),
         "StaggerUStride": values.pop("stagger_u_stride"),

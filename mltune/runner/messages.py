@@ -65,6 +65,7 @@ class Request:
                 "limits": asdict(kernel.limits),
                 "split": kernel.split,
                 "part": kernel.part,
+                "groups_per_unit": kernel.groups_per_unit,
                 "before": [asdict(each) for each in kernel.before],
                 "after": [asdict(each) for each in kernel.after],
                 "scratch": [asdict(area) for area in kernel.scratch],

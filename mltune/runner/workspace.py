@@ -90,7 +90,8 @@ class Workspace:
     def launch(self, program: Program) -> Execution:
         """Start a kernel on these numbers; see `OpenCLDevice.launch` for what it raises."""
         c, a, b = self.inside
-        scratch = self.scratch.of(program.kernel.scratch_bytes(self.problem))
+        units = self.device.info.compute_units
+        scratch = self.scratch.of(program.kernel.scratch_bytes(self.problem, units))
         return self.device.launch(program, self.problem, c=c, a=a, b=b, scratch=scratch)
 
     def check(self) -> Verdict:

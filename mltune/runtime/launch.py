@@ -41,7 +41,8 @@ class GemmPass:
         work_group: work-items of a work-group along the three dimensions.
         tile: what one work-group takes of the two indices in `over`.
         over: which indices the first two dimensions walk over: i counts the rows of a
-            column-major C, j its columns, l the terms of a sum.
+            column-major C, j its columns, l the terms of a sum; u counts the device's compute
+            units, and 1 nothing.
         split: work-groups that share a tile, in the first dimension.
         part: which tiles along each of the two indices: `all` that cover it, the `whole` ones
             inside of it, or the one at its `rim`.
@@ -136,7 +137,7 @@ class _Plan:
     Attributes:
         number: the kernel's.
         swaps: whether B comes before A among the kernel's arguments.
-        reach: the extent of each index of C's transpose or C, and the batch.
+        reach: the extent of each index of C's transpose or C, the batch, and the compute units.
         integers: the arguments after alpha and beta, but scratch memory.
         global_sizes: one for each of the kernel's passes; 0 where there is nothing to start.
     """
@@ -177,6 +178,7 @@ class Launcher:
         self._built: dict[tuple[int, int, int], tuple[cl.Kernel, ...]] = {}
         self._scratch: dict[int, _Scratch] = {}
         self._lock = threading.Lock()
+        self._asks_units = any("u" in each.over for kernel in kernels for each in kernel.passes)
         # Programs call with the same few arrays again and again.
         self._planned = lru_cache(maxsize=_KEPT_PLANS)(self._plan)
 
@@ -239,7 +241,8 @@ class Launcher:
             c = _empty(queue, self._layout(described_a, described_b), sizes)
         described_c = self._described("c", c)
         # Where alpha is 0 there are no terms, so that no kernel reads a and b in vain.
-        plan = self._planned(described_a, described_b, described_c, factors[0] != 0, kernel)
+        units = queue.device.max_compute_units if self._asks_units else 0
+        plan = self._planned(described_a, described_b, described_c, factors[0] != 0, kernel, units)
         events = [*(wait_for or ()), *a.events, *b.events, *c.events]
         if plan is None:
             return c, (cl.enqueue_marker(queue, events),)
@@ -260,7 +263,7 @@ class Launcher:
         return _Array(array.dtype, array.shape, array.strides, array.offset)
 
     def _plan(
-        self, a: _Array, b: _Array, c: _Array, reads_ab: bool, kernel: int | None
+        self, a: _Array, b: _Array, c: _Array, reads_ab: bool, kernel: int | None, units: int
     ) -> _Plan | None:
         """Check the arrays, choose a kernel and place its arguments; None if C is empty."""
         sizes = self._sizes(a, b, c)
@@ -279,7 +282,7 @@ class Launcher:
             rows, columns = columns, rows
             operands[1:] = operands[:0:-1]
         terms = sizes.k if reads_ab else 0
-        reach = {"i": rows, "j": columns, "l": terms, "z": sizes.batch}
+        reach = {"i": rows, "j": columns, "l": terms, "z": sizes.batch, "u": units, "1": 1}
         return _Plan(
             number,
             swaps,

@@ -144,7 +144,7 @@ class Checker:
             exact = guarded[layout.guard : len(guarded) - layout.guard].copy()
             buffers[tensor] = self._device.allocate(exact.nbytes)
             self._device.write(buffers[tensor], exact)
-        scratch_bytes = kernel.scratch_bytes(problem)
+        scratch_bytes = kernel.scratch_bytes(problem, self._device.info.compute_units)
         scratch = self._device.allocate(scratch_bytes) if scratch_bytes else None
         program = self._device.build(kernel)
         self._device.launch(program, problem, **buffers, scratch=scratch).wait()

@@ -76,6 +76,14 @@ def _stagger(rng: random.Random) -> dict[str, int | str]:
     }
 
 
+def _walk(rng: random.Random) -> dict[str, int | str]:
+    """Work-groups that walk over C, in two of five configs."""
+    if rng.random() < 0.6:
+        return {}
+    values: dict[str, int | str] = {"persistent_kernel": rng.choice((1, 2, 7))}
+    return values | ({"stream_k": rng.choice((0, 1))} if rng.random() < 0.8 else {})
+
+
 def _tiled_config(rng: random.Random, precision: Precision) -> Config:
     """Any config that `tiled` accepts and the device can hold, odd tiles included."""
     bytes_each = max(precision.bytes, 4)  # in registers
@@ -108,7 +116,7 @@ def _tiled_config(rng: random.Random, precision: Precision) -> Config:
         }
         values |= {name: value for name, value in optional.items() if rng.random() < 0.5}
         values |= _stagger(rng)
-        values |= _split(rng, precision)
+        values |= _walk(rng) or _split(rng, precision)
         widest = max(int(values.get(name, 0)) for name in _WIDTHS)
         builtins = values["multiply_add"] != "expr" or values["vector_access"] == "vload"
         if (builtins or precision is Precision.HALF) and widest * bytes_each > 32:

@@ -87,6 +87,23 @@ def tiled() -> Make:
 
 
 @pytest.fixture(scope="session")
+def walking() -> Make:
+    """A library of kernels whose work-groups walk over C, one of them with two passes."""
+
+    def make(problem_type: str) -> Library:
+        contraction = parse_problem_type(problem_type)
+        kernels = [
+            FAMILIES["tiled"].generate(
+                contraction, Config.of({**SMALL, "persistent_kernel": 2, "stream_k": stream_k})
+            )
+            for stream_k in (0, 1)
+        ]
+        return _library(contraction, kernels, Split("mnk", 50_000, Leaf(0), Leaf(1)), {})
+
+    return make
+
+
+@pytest.fixture(scope="session")
 def chooser() -> Make:
     """A library that is good for choosing only: its kernels do nothing."""
 

@@ -115,6 +115,20 @@ def test_calls_as_of_a_blas_give_what_numpy_gives(
     check_calls(library, shared, queue, random.Random(problem_type), 8)
 
 
+@pytest.mark.parametrize("problem_type", ["sgemm_nt_row", "zgemm_tc"])
+def test_work_groups_that_walk_are_started_for_each_compute_unit(
+    problem_type: str,
+    walking: Make,
+    compile_shared: Build,
+    queue: cl.CommandQueue,
+    tmp_path: Path,
+) -> None:
+    library = walking(problem_type)
+    shared = compile_shared(tmp_path / "library.so", *sources(library, tmp_path))
+
+    check_calls(library, shared, queue, random.Random(problem_type), 8)
+
+
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("problem_type", ["sgemm_nn", "zgemm_tc_row_batched"])
 @pytest.mark.usefixtures("compile_opencl")  # skips where there are no headers

@@ -96,8 +96,11 @@ def test_the_readme_runs(problem_type: str, tiled: Make, tmp_path: Path) -> None
     assert done.stdout.strip() in [kernel.name for kernel in library.kernels]
 
 
-def test_kernel_texts_and_options_come_through(tiled: Make, tmp_path: Path) -> None:
-    library = tiled("sgemm_nn")
+@pytest.mark.parametrize("makes", ["tiled", "walking"])
+def test_kernel_texts_and_options_come_through(
+    makes: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    library = request.getfixturevalue(makes)("sgemm_nn")
     first, *others = library.kernels
     kernels = [replace(first, source=first.source + HELD_BACK), *others]
     WRITERS["python"].write(library.selector, kernels, tmp_path)

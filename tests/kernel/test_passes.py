@@ -50,12 +50,26 @@ def test_a_pass_may_take_the_whole_tiles_or_the_rim_only() -> None:
         parts: tuple[Part, ...] = ("whole", "rim")
         rest = Pass(entry="rest", work_group=(1, 1, 1), tile=(32, 16))
         passes = [replace(rest, part=(along_i, along_j)) for along_i in parts for along_j in parts]
-        reach = extents(gemm_problem(KERNEL.contraction, m, n, 1))
+        reach = extents(gemm_problem(KERNEL.contraction, m, n, 1), 1)
         return [each.global_size(reach)[:2] for each in passes]
 
     assert groups(70, 50) == [(2, 3), (2, 1), (1, 3), (1, 1)]
     assert groups(64, 48) == [(2, 3), (2, 0), (0, 3), (0, 0)]
     assert groups(31, 16) == [(0, 1), (0, 0), (1, 1), (1, 0)]
+
+
+def test_work_groups_that_walk_are_as_many_as_the_device_has_room_for() -> None:
+    meet = Pass(entry="meet", work_group=(128, 1, 1), tile=(1, 1), over="u1", split=6)
+    area = Area(element_bytes=4, tile=(1, 512), over="u1", copies=4)
+    kernel = replace(KERNEL, groups_per_unit=2, after=(meet,), scratch=(area,))
+
+    launch = kernel.launch(PROBLEM, compute_units=132)
+
+    assert [grid.global_size for grid in launch.grids] == [
+        (2 * 132 * 8, 4, 3),
+        (6 * 132 * 128, 1, 3),
+    ]
+    assert kernel.scratch_bytes(PROBLEM, compute_units=132) == 3 * 4 * 4 * 132 * 512
 
 
 def test_scratch_memory_holds_whole_tiles_of_every_area() -> None:
@@ -74,9 +88,11 @@ def test_all_but_the_tiled_indices_of_c_count_together() -> None:
     problem = Problem(contraction=contraction, sizes=(5, 40, 3, 6, 7)).canonical()
     tiled = problem.contraction
 
-    assert extents(problem) == {
+    assert extents(problem, 132) == {
         "i": problem.sizes[tiled.d0 or 0],
         "j": problem.sizes[tiled.d1 or 0],
         "l": 7,
         "z": 5 * 40 * 3 // (problem.sizes[tiled.d0 or 0] * problem.sizes[tiled.d1 or 0]),
+        "u": 132,
+        "1": 1,
     }

@@ -71,6 +71,8 @@ MORE: list[dict[str, int | str]] = [
     {"global_split_u": 4, "global_split_u_algorithm": "single"},
     {"global_split_u": 3, "global_split_u_summation_assignment_round_robin": 1},
     {"stagger_u": 32, "stagger_u_mapping": 3, "stagger_u_stride": 64},
+    {"persistent_kernel": 2},
+    {"persistent_kernel": 1, "stream_k": 1},
     {"prefetch_global_read": 0, "max_registers": 64, "global_read_vector_width": 2},
 ]
 

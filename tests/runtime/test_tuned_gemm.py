@@ -24,7 +24,8 @@ SMALL: dict[str, int | str] = {
 }  # fmt: skip
 SPLIT = {**SMALL, "thread_tile_0": 4, "vector_width": 2, "global_split_u": 3}
 REMAINDER = {**SMALL, "edge_type": "remainder"}
-CONFIGS = (Config.of(SMALL), Config.of(SPLIT), Config.of(REMAINDER))
+WALK = {**SMALL, "persistent_kernel": 1, "stream_k": 1}
+CONFIGS = tuple(map(Config.of, (SMALL, SPLIT, REMAINDER, WALK)))
 
 
 def selector_for(contraction: Contraction) -> Selector:
@@ -80,7 +81,7 @@ def test_computes_with_each_kernel(
     lead = () if batch is None else (batch,)
     a, b = rng.standard_normal((*lead, 19, 7)), rng.standard_normal((*lead, 7, 13))
     on_a, on_b = (_stored(queue, a, trans_a), _stored(queue, b, trans_b))
-    for kernel in (None, 0, 1):
+    for kernel in (None, *range(len(CONFIGS))):
         c, event = tuned.gemm(queue, on_a, on_b, kernel=kernel)
         event.wait()
         np.testing.assert_allclose(c.get(), a @ b)
@@ -132,7 +133,7 @@ def test_a_kernel_that_does_not_build_is_one_line(
         for config in CONFIGS
     ]
     a = cl_array.zeros(queue, (3, 3), "float32")
-    with pytest.raises(MltuneError, match="TunedGemm sgemm_nn, 3 kernels> failed on") as caught:
+    with pytest.raises(MltuneError, match="TunedGemm sgemm_nn, 4 kernels> failed on") as caught:
         TunedGemm(selector, kernels).gemm(queue, a, a)
     assert "\n" not in str(caught.value)
 
@@ -155,9 +156,10 @@ def _stored(queue: cl.CommandQueue, values: Any, trans: str) -> Any:
     return stored.transpose((*range(values.ndim - 2), values.ndim - 1, values.ndim - 2))
 
 
+@pytest.mark.parametrize("kernel", [CONFIGS.index(Config.of(config)) for config in (SPLIT, WALK)])
 @pytest.mark.parametrize("in_order", [True, False])
 def test_passes_follow_one_another_and_calls_share_their_scratch_memory(
-    queue: cl.CommandQueue, in_order: bool
+    queue: cl.CommandQueue, in_order: bool, kernel: int
 ) -> None:
     own = cl.CommandQueue(queue.context)
     if not in_order:
@@ -169,7 +171,7 @@ def test_passes_follow_one_another_and_calls_share_their_scratch_memory(
     for extent in (5, 40, 9, 77, 33):  # the scratch memory grows twice
         a, b = rng.standard_normal((extent, 29)), rng.standard_normal((29, extent))
         on_a, on_b = (cl_array.to_device(own, values) for values in (a, b))
-        c, events = tuned.enqueue(own, on_a, on_b, kernel=1)
+        c, events = tuned.enqueue(own, on_a, on_b, kernel=kernel)
         calls.append((a @ b, c, events))
 
     for expected, c, events in calls:

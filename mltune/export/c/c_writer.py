@@ -137,7 +137,8 @@ def geometry(library: Library, sources: Sequence[str]) -> str:
         sources: the name of each kernel's array of literals.
     """
     name = library.name
-    over = {"i": f"{name}_rows", "j": f"{name}_columns", "l": f"{name}_terms"}
+    words = {"i": "rows", "j": "columns", "l": "terms", "u": "units", "1": "one"}
+    over = {index: f"{name}_{word}" for index, word in words.items()}
     parts, entries = [], []
     for number, (kernel, source) in enumerate(zip(library.kernels, sources, strict=True)):
         passes = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
 from mltune.errors import UnsupportedError
@@ -17,6 +18,7 @@ from mltune.kernel.template import Definition, fill, kernel_source
 from mltune.kernel.tiled.parameters import read_settings
 from mltune.kernel.tiled.pieces import PIECES
 from mltune.kernel.tiled.stagger import Stagger
+from mltune.kernel.tiled.walk import Walk
 from mltune.problem import Contraction
 from mltune.space.config import Config
 
@@ -57,7 +59,9 @@ class TiledFamily:
         macro_tile = (group[0] * tile[0], group[1] * tile[1])
         split = SplitSum.of(settings, arithmetic)
         stagger = Stagger.of(settings, signature)
-        before, after = split.passes(name)
+        walk = Walk.of(settings)
+        shared = walk if walk.groups else split
+        before, after = shared.passes(name)
         work_group = (*group, settings.number("local_split_u"))
         body, *rest = PIECES[settings.word("edge_type")]
         definitions = (
@@ -65,7 +69,7 @@ class TiledFamily:
             *((piece.macro, name + piece.suffix) for piece in rest),
             *_definitions(settings, arithmetic),
             *stagger.definitions,
-            *split.definitions(name, macro_tile),
+            *shared.definitions(name, macro_tile),
             *operands[0],
             *operands[1],
         )
@@ -78,16 +82,17 @@ class TiledFamily:
                 name,
                 arithmetic.pragmas,
                 definitions,
-                _templates(settings, arithmetic, signature, operands, split, stagger),
+                _templates(settings, arithmetic, signature, operands, split, stagger, walk),
             ),
             build_options=build_options(settings.number("max_registers")),
             work_group=work_group,
             macro_tile=macro_tile,
             split=split.slices,
+            groups_per_unit=walk.groups,
             part=body.part,
             before=before,
             after=(*(piece.launched(name, work_group, macro_tile) for piece in rest), *after),
-            scratch=split.scratch(arithmetic, macro_tile),
+            scratch=shared.scratch(arithmetic, macro_tile),
         )
 
 
@@ -98,6 +103,7 @@ def _templates(
     operands: tuple[tuple[Definition, ...], ...],
     split: SplitSum,
     stagger: Stagger,
+    walk: Walk,
 ) -> tuple[str, ...]:
     """The source after the macros."""
     is_async = settings.word("global_to_local") == "async"
@@ -117,32 +123,72 @@ def _templates(
                 "kernel family tiled: global_to_local async copies single and double, "
                 f"got {arithmetic.precision.name}"
             )
+    shared = walk if walk.groups else split
+    parts += shared.before(arithmetic)
+    parts.append(_text("tiled.cl", advance=stagger.advance(shared.stride)))
+    for piece in PIECES[settings.word("edge_type")]:
+        texts = piece.texts(signature)
+        parts.append(
+            _text(
+                "function.cl",
+                **texts,
+                arguments=signature.arguments + shared.argument,
+                work=_work(texts, settings, signature, split, stagger, walk),
+            )
+        )
+    return (*parts, *shared.after(arithmetic, signature))
+
+
+def _work(
+    texts: Mapping[str, str],
+    settings: Settings,
+    signature: Signature,
+    split: SplitSum,
+    stagger: Stagger,
+    walk: Walk,
+) -> str:
+    """The statements with which a work-group computes its macro tile, or walks over its own.
+
+    Args:
+        texts: what they say of the place in C.
+        settings: of the kernel.
+        signature: of the kernel.
+        split: how work-groups share a sum, where they do not walk.
+        stagger: where in the sum they begin.
+        walk: how they walk.
+    """
+    shared = walk if walk.groups else split
+    is_async = settings.word("global_to_local") == "async"
     pipeline = "pipeline_async.cl" if is_async else "pipeline_registers.cl"
     store = "store_scratch.cl" if split.has_scratch else "store.cl"
-    parts += split.before(arithmetic)
-    parts.append(_text("tiled.cl", advance=stagger.advance(split.stride)))
-    parts += [
-        _text(
-            "function.cl",
-            **piece.texts(signature),
-            arguments=signature.arguments + split.argument,
-            group=split.group,
-            terms=split.terms,
-            stagger=stagger.begin(split.stride),
-            store=_text("add_to_c.cl" if split.is_atomic else store).rstrip("\n"),
-            position=signature.position,
-            outer_loop=signature.outer_loop,
-            places_a=signature.places("a"),
-            places_b=signature.places("b"),
-            places_c=signature.places("c"),
-            pipeline=_text(pipeline, multiply=_text("multiply.cl").rstrip("\n")).rstrip("\n"),
-            reduction=_text("reduction.cl").rstrip("\n")
-            if settings.number("local_split_u") > 1
-            else "",
-        )
-        for piece in PIECES[settings.word("edge_type")]
-    ]
-    return (*parts, *split.after(arithmetic, signature))
+    store = _lines("add_to_c.cl" if split.is_atomic else store)
+    handed = leave = reduction = ""
+    if settings.number("local_split_u") > 1:
+        handed = _text("handed.cl")
+        leave = "" if walk.groups else _text("leave.cl")
+        reduction = _lines("reduction.cl", handed="" if walk.groups else handed, leave=leave)
+    tile = _lines(
+        "tile.cl",
+        **texts,
+        group=shared.group,
+        place=_lines("place.cl", **texts),
+        position=signature.position,
+        places_a=signature.places("a"),
+        places_b=signature.places("b"),
+        places_c=signature.places("c"),
+        terms=shared.terms,
+        outer_loop=signature.outer_loop,
+        stagger=stagger.begin(shared.stride),
+        pipeline=_lines(pipeline, multiply=_lines("multiply.cl")),
+        reduction=reduction,
+        store=walk.store(store) if walk.groups else store,
+    )
+    return walk.around(tile, handed, signature) if walk.groups else tile
+
+
+def _lines(file: str, **names: str) -> str:
+    """A text that ends without a new line."""
+    return _text(file, **names).rstrip("\n")
 
 
 def _text(file: str, **names: str | int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mltune.kernel import split_sum
 from mltune.kernel.arithmetic import MULTIPLY_ADD, VECTOR_WIDTHS
 from mltune.kernel.rules import Numbers, Rules, Settings, Words
-from mltune.kernel.tiled import stagger
+from mltune.kernel.tiled import stagger, walk
 from mltune.kernel.tiled.pieces import PIECES
 from mltune.space.config import Config
 
@@ -38,6 +38,7 @@ RULES: Rules = {
     "non_temporal_b": Numbers(choices=(0, 1), default=0),
     "non_temporal_c": Numbers(choices=(0, 1), default=0),
     **stagger.RULES,
+    **walk.RULES,
     **split_sum.RULES,
 }
 

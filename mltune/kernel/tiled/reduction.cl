@@ -1,7 +1,6 @@
 
     /* The slices hand their sums to the first one, a column at a time, and are done. */
-    __local VECTOR handed[(LSU - 1) * (TT0 / VW) * WG0 * WG1];
-#pragma unroll
+${handed}#pragma unroll
     for (int y = 0; y < TT1; ++y) {
         if (slice > 0)
 #pragma unroll
@@ -15,5 +14,4 @@
                     sum[y][x] += handed[(other * (TT0 / VW) + x) * (WG0 * WG1) + in_plane];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    if (slice > 0)
-        return;
+${leave}

@@ -107,6 +107,20 @@ static cl_int kernels_for(cl_command_queue queue, int number, const cl_kernel **
     return CL_SUCCESS;
 }
 
+/* Kernels whose work-groups walk over C have so many for each compute unit of the device. */
+static cl_int compute_units(cl_command_queue queue, size_t *units)
+{
+    cl_device_id device;
+    cl_uint count = 0;
+    cl_int status =
+        clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
+
+    if (status == CL_SUCCESS)
+        status = clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof count, &count, NULL);
+    *units = count;
+    return status;
+}
+
 static cl_int set_arguments(cl_kernel kernel, const matrix *c, const matrix *first,
                             const matrix *second, cl_float alpha, cl_float beta, cl_uint terms,
                             const cl_mem *scratch_buffer)
@@ -324,8 +338,7 @@ int mltune_sgemm_nn_with(
     {
         const int number = kernel < 0 ? mltune_sgemm_nn_select(&problem) : kernel;
         const mltune_sgemm_nn_kernel *const written = &mltune_sgemm_nn_kernels[number];
-        const size_t extents[3] = {(size_t)matrix_c.length, (size_t)matrix_c.count,
-                                   (size_t)terms};
+        size_t extents[5] = {(size_t)matrix_c.length, (size_t)matrix_c.count, (size_t)terms, 0, 1};
         const cl_kernel *kernels = NULL;
         const cl_mem *buffer = NULL;
         cl_int status;
@@ -333,6 +346,8 @@ int mltune_sgemm_nn_with(
 
         pthread_mutex_lock(&mutex);
         status = kernels_for(queue, number, &kernels);
+        if (status == CL_SUCCESS)
+            status = compute_units(queue, &extents[mltune_sgemm_nn_units]);
         if (status == CL_SUCCESS && written->num_areas > 0)
             status = scratch_for(
                 queue, scratch_bytes(written, extents, (size_t)problem.batch), &buffer);

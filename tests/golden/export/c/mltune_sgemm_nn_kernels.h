@@ -5,8 +5,15 @@
 
 #include <stddef.h>
 
-/* What a grid's first two dimensions walk over; the third is the batch. */
-enum { mltune_sgemm_nn_rows, mltune_sgemm_nn_columns, mltune_sgemm_nn_terms };
+/* What a grid's first two dimensions walk over: the sizes, the device's compute units, or nothing.
+   The third is the batch. */
+enum {
+    mltune_sgemm_nn_rows,
+    mltune_sgemm_nn_columns,
+    mltune_sgemm_nn_terms,
+    mltune_sgemm_nn_units,
+    mltune_sgemm_nn_one
+};
 
 /* Which tiles along an index: those that cover it, those inside of it, the one at its end. */
 enum { mltune_sgemm_nn_all, mltune_sgemm_nn_whole, mltune_sgemm_nn_rim };

@@ -1,0 +1,2 @@
+    if (slice > 0)
+        return;

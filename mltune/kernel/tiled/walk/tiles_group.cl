@@ -1,0 +1,1 @@
+    const uint group = min(next, end - 1);

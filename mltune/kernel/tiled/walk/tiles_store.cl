@@ -1,0 +1,3 @@
+    if (mine && slice == 0) {
+${store}
+    }
