@@ -21,7 +21,8 @@ from mltune.cost_model.model import BoostedModel
 from mltune.cost_model.scores import Scores
 from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
-from mltune.selector.files import Checked, read_json, write_whole
+from mltune.files import file_error, make_folder, write_atomically
+from mltune.selector.checked import Checked, read_json
 
 FORMAT = "mltune cost model"
 SCHEMA_VERSION = 1
@@ -35,7 +36,7 @@ def save(model: BoostedModel, folder: Path) -> None:
     """Write a model into a folder, which is made if it is not there.
 
     Raises:
-        UsageError: when it cannot be written.
+        MltuneError: when it cannot be written.
     """
     packed = io.BytesIO()
     np.savez_compressed(packed, allow_pickle=False, **model.forest.arrays())
@@ -55,8 +56,9 @@ def save(model: BoostedModel, folder: Path) -> None:
         "forest_sha256": hashlib.sha256(packed.getvalue()).hexdigest(),
     }
     # The manifest comes last: until then the folder holds an old model or none.
-    write_whole(folder / FOREST, packed.getvalue())
-    write_whole(folder / MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())
+    make_folder(folder)
+    write_atomically(folder / FOREST, packed.getvalue())
+    write_atomically(folder / MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())
 
 
 def load(folder: Path) -> BoostedModel:
@@ -133,7 +135,7 @@ def _forest(path: Path, sha256: str) -> Forest:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise file_error(path, "read", error) from error
     if hashlib.sha256(data).hexdigest() != sha256:
         raise UsageError(f"{path}: damaged, or not the forest that {MANIFEST} describes")
     names = [field.name for field in fields(Forest)]

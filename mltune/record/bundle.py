@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from mltune.errors import UsageError
+from mltune.files import make_folder, write_atomically
 from mltune.record.csv_table import write_table
 from mltune.record.fields import Fields
-from mltune.record.files import make_folder, write_atomically
 from mltune.record.measurement import Measurement
 from mltune.record.row import COLUMNS, from_row, to_row
 from mltune.record.run import INFO_NAME, TABLE_NAME, Run, write_info

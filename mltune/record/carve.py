@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mltune.errors import UsageError
-from mltune.record.files import file_error
+from mltune.files import file_error
 from mltune.record.measurement import Measurement
 from mltune.record.row import COLUMNS, LATER_COLUMNS, from_row
 

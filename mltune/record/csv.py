@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from mltune.errors import UsageError
+from mltune.files import make_folder
 from mltune.record.csv_table import write_table
-from mltune.record.files import make_folder
 from mltune.record.measurement import Measurement
 from mltune.record.run import INFO_NAME, TABLE_NAME, Run, read_info, write_info
 

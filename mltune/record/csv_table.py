@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from mltune.errors import UsageError
-from mltune.record.files import file_error, write_atomically
+from mltune.files import file_error, write_atomically
 from mltune.record.measurement import Measurement
 from mltune.record.row import COLUMNS, LATER_COLUMNS, Cell, Kind, from_row, to_row
 

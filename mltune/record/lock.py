@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from mltune.errors import UsageError
-from mltune.record.files import file_error
+from mltune.files import file_error
 
 
 class FolderLock:

@@ -11,9 +11,9 @@ from typing import Any, Self
 from sqlalchemy import URL
 
 from mltune.errors import UsageError
+from mltune.files import file_error, make_folder, write_atomically
 from mltune.record.csv_table import read_table
 from mltune.record.database import PATIENCE_SECONDS, file_url, read_url
-from mltune.record.files import file_error, make_folder, write_atomically
 from mltune.record.lock import FolderLock
 from mltune.record.registry import begin_study, study_of
 from mltune.record.run_info import RunInfo

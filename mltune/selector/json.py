@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from mltune.errors import UsageError
+from mltune.files import make_folder, write_atomically
 from mltune.problem import Contraction
-from mltune.selector.files import Checked, read_json, write_whole
+from mltune.selector.checked import Checked, read_json
 from mltune.selector.formula import INT64_MAX, TimeFormula, Waves
 from mltune.selector.selector import (
     FEATURES,
@@ -34,9 +35,10 @@ def write_selector(selector: Selector, path: Path) -> None:
     """Write a selector; a reader sees the old file or the whole new one, never a part.
 
     Raises:
-        UsageError: when the file cannot be written.
+        MltuneError: when the file cannot be written.
     """
-    write_whole(path, _text(selector_data(selector)).encode())
+    make_folder(path.parent)
+    write_atomically(path, _text(selector_data(selector)).encode())
 
 
 def selector_data(selector: Selector) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from mltune.errors import UsageError
+from mltune.files import file_error
 from mltune.space.config import Value
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
@@ -107,11 +108,11 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise file_error(path, "read", error) from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: is no UTF-8 text (byte {error.start})") from error
     except ValueError as error:  # a path that no system can have
-        raise UsageError(f"{path}: cannot be read: {error}") from error
+        raise UsageError(f"{path}: cannot read ({error})") from error
 
 
 def parse_document(text: str, name: str) -> Item:

@@ -19,6 +19,7 @@ from mltune.bench.opencl_queues import Queues
 from mltune.bench.tuned import Tuned
 from mltune.device.catalogue import DeviceEntry, choose
 from mltune.errors import UsageError
+from mltune.files import write_atomically
 from mltune.problem import Contraction, Problem, parse_problem_type, problem_of_size
 from mltune.problem.gemm import problem_type_name
 from mltune.problem.sizes import parse_sizes
@@ -143,7 +144,7 @@ def bench(options: BenchOptions, show: Callable[[Progress], None]) -> BenchResul
     if options.figure:
         names = [name for name, _ in result.contestants]
         title = f"{result.problem_type} on {result.device}, {result.date}"
-        options.figure.write_text(draw(result.comparison, names, title), encoding="utf-8")
+        write_atomically(options.figure, draw(result.comparison, names, title).encode())
     return result
 
 

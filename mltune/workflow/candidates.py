@@ -9,9 +9,9 @@ from typing import Any
 
 from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
+from mltune.files import file_error, write_atomically
 from mltune.problem import Contraction
 from mltune.record import Status
-from mltune.record.files import write_atomically
 from mltune.space import Config
 from mltune.space.load import parse_space
 from mltune.space.names import outside_names
@@ -127,7 +127,7 @@ class Candidates:
         try:
             data: Any = json.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
-            raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+            raise file_error(path, "read", error) from error
         except (ValueError, RecursionError) as error:
             raise UsageError(f"{path}: is not JSON ({error})") from error
         try:

@@ -8,12 +8,12 @@ from typing import Any
 
 from mltune.distil import RegretRow, TimeTable, distil
 from mltune.errors import NoCorrectConfigError, UsageError
+from mltune.files import write_atomically
 from mltune.kernel import KernelFamily
 from mltune.kernel.families import FAMILIES
 from mltune.problem import Contraction
 from mltune.record import Measurement
 from mltune.selector import Selector, depth, leaves
-from mltune.selector.files import write_whole
 from mltune.selector.json import write_selector
 from mltune.selector.pack import SELECTOR_NAME
 from mltune.space import Config
@@ -124,7 +124,7 @@ def distil_runs(options: DistilOptions) -> DistilResult:
     write_selector(distilled.selector, path)
     if path != output:
         text = card(distilled.selector, distilled.rows, output, options.runs)
-        write_whole(output / CARD_NAME, text.encode())
+        write_atomically(output / CARD_NAME, text.encode())
     return DistilResult(
         path=path, method=options.method, selector=distilled.selector, rows=distilled.rows
     )

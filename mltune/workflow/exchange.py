@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mltune.errors import UsageError
+from mltune.files import make_folder, write_atomically
 from mltune.kernel.handwritten import Description
 from mltune.kernel.handwritten.read import read_files, read_kept
 from mltune.kernel.handwritten.write import to_files
@@ -22,7 +23,6 @@ from mltune.protocol.logic_text import logic_text
 from mltune.protocol.space_text import space_of_configs
 from mltune.record.bundle import FORMAT as BUNDLE_FORMAT
 from mltune.record.bundle import read_bundle, unpack, write_bundle
-from mltune.record.files import make_folder, write_atomically
 from mltune.record.foreign.text import read_text
 from mltune.record.foreign.write import WRITERS
 from mltune.record.run import Run

@@ -12,13 +12,13 @@ from pathlib import Path
 from mltune import __version__
 from mltune.device_info import DeviceInfo
 from mltune.errors import DeviceGoneError, UsageError
+from mltune.files import make_folder, write_atomically
 from mltune.problem import problem_type_name
 from mltune.protocol import (
     Problems,
     Protocol,
     parse_protocol,
 )
-from mltune.record.files import make_folder, write_atomically
 from mltune.record.run import INFO_NAME, Run, read_info
 from mltune.record.run_info import RunInfo, Timing
 from mltune.runner.live import DEFAULT_SAMPLES, WorkerRunner

@@ -22,10 +22,10 @@ from mltune.distil.portfolio import cover
 from mltune.distil.rules import RULES
 from mltune.distil.vectors import whole_vectors
 from mltune.errors import MltuneError, UsageError
+from mltune.files import file_error, write_atomically
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.problem import Problem
 from mltune.record import Measurement, Status
-from mltune.record.files import file_error, write_atomically
 from mltune.record.run import Run
 from mltune.record.run_info import RunInfo
 from mltune.report import Content, Model, Selection, TrialPoint, render

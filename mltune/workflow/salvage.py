@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from mltune.errors import MltuneError, UsageError
+from mltune.files import make_folder
 from mltune.record.carve import carve
 from mltune.record.csv_table import write_table
-from mltune.record.files import make_folder
 from mltune.record.run import DATABASE_NAME, INFO_NAME, TABLE_NAME, read_info, write_info
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from mltune.errors import DeviceGoneError, UsageError
+from mltune.files import write_atomically
 from mltune.kernel.handwritten import Description
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.kernel.handwritten.read import read_files, to_text
 from mltune.problem import Problem, problem_type_name
 from mltune.record import Measurement, Status
-from mltune.record.files import write_atomically
 from mltune.record.run import Run
 from mltune.record.run_info import RunInfo
 from mltune.report.bars import standalone

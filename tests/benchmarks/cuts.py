@@ -28,11 +28,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mltune.errors import MltuneError
+from mltune.files import make_folder
 from mltune.record import Measurement
 from mltune.record.carve import carve
 from mltune.record.csv import export_csv, read_measurements
 from mltune.record.csv_table import read_table, write_table
-from mltune.record.files import make_folder
 from mltune.record.run import DATABASE_NAME, INFO_NAME, TABLE_NAME, Run, read_info, write_info
 from mltune.record.run_info import RunInfo
 

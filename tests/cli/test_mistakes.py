@@ -157,8 +157,8 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     (SEARCH.replace("8x8x8", "8x8"), 2, "sgemm_nn takes MxNxK"),
     # Spaces.
     ("search --sampler annealing", 2, "sampler: unknown 'annealing' (known: "),
-    ("search --space {wrong}/nothing.yaml", 2, "nothing.yaml: cannot be read: No such file"),
-    ("search --space {wrong}/empty", 2, "empty: cannot be read: Is a directory"),
+    ("search --space {wrong}/nothing.yaml", 2, "nothing.yaml: cannot read (No such file"),
+    ("search --space {wrong}/empty", 2, "empty: cannot read (Is a directory"),
     ("search --space {wrong}/space-not-yaml.yaml", 2, "space-not-yaml.yaml:2: not YAML"),
     ("search --space {wrong}/space-bytes.yaml", 2, "space-bytes.yaml"),
     ("search --space {wrong}/space-unknown-name.yaml", 2, "unknown name 'work_grup_0'"),
@@ -232,7 +232,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("replay {new} 1", 2, "no such run folder"),
     ("replay {run} 1 --device nosuch", 4, "no device 'nosuch'"),
     # Reading models and selectors.
-    ("predict {new} 8 8 8", 2, "model.json: cannot be read: No such file"),
+    ("predict {new} 8 8 8", 2, "model.json: cannot read (No such file"),
     ("predict {run} 8 8 8", 2, "holds no model.json, which `mltune train` writes"),
     ("predict {model} 8 8", 2, "takes MxNxK"),
     ("predict {model} 8 8 8 8 8", 2, "takes MxNxK"),
@@ -241,7 +241,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("predict {model} 8 8 8 --measure --device nosuch", 4, "no device 'nosuch'"),
     ("predict {wrong}/model-cut-off 8 8 8", 2, "model.json: not JSON"),
     ("predict {wrong}/model-scribbled 8 8 8", 2, "forest.npz: damaged"),
-    ("predict {wrong}/model-alone 8 8 8", 2, "candidates.json: cannot be read"),
+    ("predict {wrong}/model-alone 8 8 8", 2, "candidates.json: cannot read"),
     (
         "export {selector} --lang rust -o {new}",
         2,
@@ -254,9 +254,9 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     (
         "export {selector} --lang c --layout full --user-kernels no.cl -o {new}",
         2,
-        "no.cl: cannot be read",
+        "no.cl: cannot read",
     ),
-    ("export {new} --lang c -o {new}", 2, "selector.json: cannot be read: No such file"),
+    ("export {new} --lang c -o {new}", 2, "selector.json: cannot read (No such file"),
     ("export {selector} --lang c -o {wrong}/file", 2, "file: is a file; the library needs"),
     ("export {selector} --lang c -o /proc/mltune", 2, "/proc/mltune"),
     ("export {wrong}/selector-cut-off.json --lang c -o {new}", 2, "not JSON"),

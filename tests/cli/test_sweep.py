@@ -141,7 +141,7 @@ def test_a_sweep_is_compared_with_the_same_one_elsewhere(
     [
         ((), "sweep: needs the JSON file of a kernel"),
         ((FOLDER, "--local", "8"), "--local: expected 8x8,1x16 or all, got '8'"),
-        (("none.json",), "none.json: cannot be read"),
+        (("none.json",), "none.json: cannot read"),
         (("--resume", "--run", "nowhere"), "nowhere"),
     ],
 )

@@ -182,9 +182,9 @@ def test_damage_inside_the_arrays_headers_is_one_line(model: BoostedModel, folde
 
 
 def test_files_that_are_not_there_are_named(folder: Path, tmp_path: Path) -> None:
-    assert "model.json: cannot be read: No such file" in refused(tmp_path / "nowhere")
+    assert "model.json: cannot read (No such file" in refused(tmp_path / "nowhere")
     (folder / "forest.npz").unlink()
-    assert "forest.npz: cannot be read: No such file" in refused(folder)
+    assert "forest.npz: cannot read (No such file" in refused(folder)
 
 
 def test_a_folder_that_cannot_be_written_is_named(model: BoostedModel, tmp_path: Path) -> None:

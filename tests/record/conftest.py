@@ -1,10 +1,6 @@
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -81,32 +77,3 @@ def info() -> RunInfo:
         sampler="tpe",
         timing=Timing(warmups=2, samples=7, build_timeout_seconds=30.0, run_timeout_seconds=10.0),
     )
-
-
-@pytest.fixture
-def read_only() -> Callable[[Path], AbstractContextManager[None]]:
-    """Makes a folder read-only, also for tests that root runs."""
-
-    @contextmanager
-    def read_only(folder: Path) -> Iterator[None]:
-        for path in folder.iterdir():
-            path.chmod(0o444)
-        folder.chmod(0o555)
-        user = os.geteuid()
-        if user == 0:
-            os.seteuid(65534)
-        try:
-            yield
-        finally:
-            os.seteuid(user)
-            folder.chmod(0o755)
-
-    return read_only
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder that every user can reach, which pytest's own are not."""
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o755)
-        yield Path(name)

@@ -115,7 +115,7 @@ def test_refuses_what_it_cannot_write_again(selector: Selector, tmp_path: Path) 
 
 
 def test_a_missing_file_is_a_usage_error(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"nothing\.json: cannot be read"):
+    with pytest.raises(UsageError, match=r"nothing\.json: cannot read"):
         mltune.load(tmp_path / "nothing.json")
 
 

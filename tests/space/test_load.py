@@ -167,9 +167,9 @@ def test_what_is_no_space_is_refused(tmp_path: Path, content: bytes, message: st
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"none\.yaml: cannot be read: No such file"):
+    with pytest.raises(UsageError, match=r"none\.yaml: cannot read \(No such file"):
         load_space(tmp_path / "none.yaml")
-    with pytest.raises(UsageError, match="cannot be read: Is a directory"):
+    with pytest.raises(UsageError, match=r"cannot read \(Is a directory"):
         load_space(tmp_path)
 
 

@@ -59,7 +59,7 @@ def test_the_space_is_there_for_configs_that_nobody_measured(
 
 
 def test_a_folder_without_candidates_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"candidates\.json: cannot be read: No such file"):
+    with pytest.raises(UsageError, match=r"candidates\.json: cannot read \(No such file"):
         Candidates.read(tmp_path)
 
 

@@ -6,7 +6,7 @@ import zlib
 from pathlib import Path
 
 from mltune.errors import UsageError
-from mltune.record.files import file_error
+from mltune.files import file_error
 
 _GZIP = b"\x1f\x8b"
 _MOST_BYTES = 1 << 30

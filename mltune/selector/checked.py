@@ -1,48 +1,19 @@
-"""Files that change hands: written whole or not at all, read within limits and without trust."""
+"""JSON files from anyone: read within limits and without trust."""
 
 from __future__ import annotations
 
 import json
 import math
-import os
 import reprlib
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from mltune.errors import UsageError
+from mltune.files import file_error
 
 MAX_BYTES = 64 * 2**20
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file; a reader sees the old one or the whole new one, never a part.
-
-    Raises:
-        UsageError: when it cannot be written.
-    """
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        _make_folder(path.parent)
-        unfinished.write_bytes(data)
-        unfinished.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            unfinished.unlink()
-        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except FileExistsError:
-        raise UsageError(f"{folder}: is a file, not a folder") from None
-    except OSError as error:
-        raise UsageError(
-            f"{folder}: cannot make this folder ({error.strerror or error})"
-        ) from error
 
 
 def read_json(path: Path) -> Checked:
@@ -56,7 +27,7 @@ def read_json(path: Path) -> Checked:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise file_error(path, "read", error) from error
     if len(data) > MAX_BYTES:
         raise UsageError(f"{path}: larger than {MAX_BYTES // 2**20} MiB")
     try:

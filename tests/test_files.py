@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mltune.errors import MltuneError, UsageError
-from mltune.record.files import file_error, make_folder, write_atomically
+from mltune.files import file_error, make_folder, write_atomically
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
