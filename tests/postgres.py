@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -36,6 +37,14 @@ def programs() -> Path | None:
         return folders[-1]
     found = shutil.which("initdb")
     return Path(found).parent if found else None
+
+
+def programs_or_exit() -> Path:
+    """The same for a script, which ends where there are none."""
+    found = programs()
+    if found is None:
+        sys.exit("there is no PostgreSQL (Debian: postgresql)")
+    return found
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -18,7 +18,6 @@ from typing import Any
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
-from mltune.device_info import DeviceInfo
 from mltune.problem import Precision, Problem, Size, gemm
 from mltune.record import Measurement, Status
 from mltune.record.board import Board
@@ -33,6 +32,7 @@ from mltune.space.config import Config
 from mltune.space.load import parse_space
 from mltune.workflow.shared_session import SharedSession
 from mltune.workflow.sharing import joined, own_seed
+from tests import devices
 
 Ask = Callable[[str], list[Any]]
 
@@ -47,23 +47,7 @@ parameters:
   loop_unroll: {values: [0, 1, 2, 3, 4, 5, 6, 7]}
 """
 
-DEVICE = DeviceInfo(
-    name="replayed",
-    vendor="mltune",
-    kind="gpu",
-    platform="tests",
-    platform_version="OpenCL 3.0",
-    driver_version="1",
-    opencl_c_version="OpenCL C 1.2",
-    compute_units=1,
-    clock_mhz=1000,
-    wave_size=32,
-    max_work_group_size=1024,
-    max_work_item_sizes=(1024, 1024, 64),
-    local_mem_bytes=2**16,
-    global_mem_bytes=2**33,
-    max_alloc_bytes=2**31,
-)
+DEVICE = replace(devices.GPU, name="replayed", uuid="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +211,13 @@ def faults(ask: Ask, study: Study, seen: set[int]) -> list[str]:
         "two measured at once on one device": not _overlap(ask),
     }
     return [fault for fault, held in checks.items() if not held]
+
+
+def verdict(faults: Sequence[str]) -> str:
+    """What `faults` found, for people."""
+    lines = [f"WRONG: {fault}" for fault in faults]
+    summary = f"{len(faults)} checks failed" if faults else "nothing lost, nothing doubled"
+    return "\n".join([*lines, summary])
 
 
 def _overlap(ask: Ask) -> bool:

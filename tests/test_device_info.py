@@ -8,27 +8,7 @@ import pytest
 
 from mltune.device_info import DeviceInfo, limit_names
 from mltune.errors import UsageError
-
-GPU = DeviceInfo(
-    name="NVIDIA H200 (test)",
-    vendor="NVIDIA Corporation",
-    kind="gpu",
-    platform="NVIDIA CUDA",
-    platform_version="OpenCL 3.0",
-    driver_version="580.1",
-    opencl_c_version="OpenCL C 1.2",
-    uuid="ab12",
-    compute_units=132,
-    clock_mhz=1980,
-    wave_size=32,
-    max_work_group_size=1024,
-    max_work_item_sizes=(1024, 1024, 64),
-    local_mem_bytes=49152,
-    global_mem_bytes=2**37,
-    max_alloc_bytes=2**35,
-    fp64=True,
-    extensions=("cl_khr_fp64",),
-)
+from tests.devices import GPU
 
 
 def test_json_gives_the_same_device_back() -> None:

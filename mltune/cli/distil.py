@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mltune.cli.output import print_json, print_table
+from mltune.cli.output import ProgressBar, print_json, print_table
 from mltune.cli.parser import fraction, positive, whole
 
 EXAMPLE = "mltune distil runs/2026-11-21-sgemm-nn-nvidia-h200 --max-kernels 8"
@@ -65,18 +65,18 @@ def run(args: argparse.Namespace) -> int:
     """Distil, and print the regret table."""
     from mltune.workflow.distil import DistilOptions, distil_runs
 
-    result = distil_runs(
-        DistilOptions(
-            runs=tuple(args.runs),
-            output=args.output,
-            method=args.method,
-            tolerance=args.tolerance,
-            max_kernels=args.max_kernels,
-            max_depth=args.max_depth,
-            held_out=args.held_out,
-            seed=args.seed,
-        )
+    options = DistilOptions(
+        runs=tuple(args.runs),
+        output=args.output,
+        method=args.method,
+        tolerance=args.tolerance,
+        max_kernels=args.max_kernels,
+        max_depth=args.max_depth,
+        held_out=args.held_out,
+        seed=args.seed,
     )
+    with ProgressBar(args.quiet > 0) as bar:
+        result = distil_runs(options, bar.show)
     if args.json:
         print_json(result.to_json())
         return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mltune.cli.output import print_json
+from mltune.cli.output import ProgressBar, print_json
 
 EXAMPLE = "mltune report runs/2026-11-21-sgemm-nn-nvidia-h200 -o report.html"
 
@@ -27,7 +27,8 @@ def run(args: argparse.Namespace) -> int:
     """Write it, and say where it is."""
     from mltune.workflow.report import report
 
-    result = report(args.run_folder, args.output)
+    with ProgressBar(args.quiet > 0) as bar:
+        result = report(args.run_folder, args.output, bar.show)
     if args.json:
         print_json(result.to_json())
         return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mltune.cli.output import print_json, print_table
+from mltune.cli.output import ProgressBar, print_json, print_table
 from mltune.cli.parser import whole
 
 EXAMPLE = "mltune train runs/2026-11-21-sgemm-nn-nvidia-h200"
@@ -38,7 +38,8 @@ def run(args: argparse.Namespace) -> int:
     """Train, and print what the model is worth."""
     from mltune.workflow.train import train
 
-    result = train(args.runs, args.output, args.seed, args.others)
+    with ProgressBar(args.quiet > 0) as bar:
+        result = train(args.runs, args.output, args.seed, args.others, show=bar.show)
     if args.json:
         print_json(result.to_json())
         return 0

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mltune.device_info import DeviceInfo
 from mltune.problem import Precision, Problem, gemm, gemm_problem
-from mltune.space.config import Config
+from mltune.space.config import Config, Value
 
 Column = NDArray[np.float64]
 
@@ -55,40 +55,72 @@ class Encoder:
     def names(self, device: DeviceInfo) -> tuple[str, ...]:
         """The features in the order of the columns."""
         any_problem = gemm_problem(gemm(Precision.SINGLE), 1, 1, 1)
-        return tuple(self._columns(any_problem, (), device))
+        return tuple(self._columns(any_problem, device, self._tiles(()), self._parameters(())))
 
     def encode(
         self, problem: Problem, configs: Sequence[Config], device: DeviceInfo
     ) -> NDArray[np.float64]:
         """Return one row per config and one column per feature; nan where one is not defined."""
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            columns = self._columns(problem, configs, device).values()
-        rows = np.stack([np.broadcast_to(column, (len(configs),)) for column in columns], axis=1)
-        return np.where(np.isfinite(rows), rows, math.nan)
+        return self.encode_all([(problem, configs)], device)
+
+    def encode_all(
+        self, asked: Sequence[tuple[Problem, Sequence[Config]]], device: DeviceInfo
+    ) -> NDArray[np.float64]:
+        """Do the same for several problems, one after the other; a config is read only once."""
+        numbers: dict[Config, int] = {}
+        places = [
+            np.array([numbers.setdefault(config, len(numbers)) for config in configs], dtype=int)
+            for _, configs in asked
+        ]
+        distinct = tuple(numbers)
+        tiles, parameters = self._tiles(distinct), self._parameters(distinct)
+        blocks = [np.empty((0, len(self.names(device))))]
+        for (problem, _), here in zip(asked, places, strict=True):
+            columns = self._columns(problem, device, _take(tiles, here), _take(parameters, here))
+            shape = (len(here),)
+            block = np.stack([np.broadcast_to(each, shape) for each in columns.values()], axis=1)
+            blocks.append(np.where(np.isfinite(block), block, math.nan))
+        return np.concatenate(blocks)
 
     def _columns(
-        self, problem: Problem, configs: Sequence[Config], device: DeviceInfo
+        self,
+        problem: Problem,
+        device: DeviceInfo,
+        tiles: dict[str, Column],
+        parameters: dict[str, Column],
     ) -> dict[str, Column]:
-        values = [dict(config.items_) for config in configs]
-
-        def number(name: str) -> Column:
-            given = (row.get(name) for row in values)
-            return np.array([_number(value) for value in given], dtype=np.float64)
-
         canonical = problem.canonical()
-        columns = _problem_columns(canonical, device)
-        columns |= _tile_columns(canonical, device, {name: number(name) for name in _TILE})
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            columns = _problem_columns(canonical, device) | _tile_columns(canonical, device, tiles)
         if _SPLIT not in self.numbers:  # models of configs without it know no such feature
             del columns[_SHARED]
+        return columns | parameters
+
+    def _tiles(self, configs: Sequence[Config]) -> dict[str, Column]:
+        """The parameters that tiles follow from."""
+        values = [dict(config.items_) for config in configs]
+        return {name: _numbers(values, name) for name in _TILE}
+
+    def _parameters(self, configs: Sequence[Config]) -> dict[str, Column]:
+        """What the configs say by themselves, whatever the problem."""
+        values = [dict(config.items_) for config in configs]
+        columns: dict[str, Column] = {}
         for name in self.numbers:
-            raw = number(name)
-            columns[name] = raw
-            columns[f"log2 {name}"] = _log2(raw)
+            columns[name] = _numbers(values, name)
+            columns[f"log2 {name}"] = _log2(columns[name])
         for name, known in self.words:
             given = [row.get(name) for row in values]
             for word in known:
                 columns[f"{name}={word}"] = np.array([v == word for v in given], dtype=float)
         return columns
+
+
+def _take(columns: dict[str, Column], places: NDArray[np.intp]) -> dict[str, Column]:
+    return {name: column[places] for name, column in columns.items()}
+
+
+def _numbers(values: Sequence[dict[str, Value]], name: str) -> Column:
+    return np.array([_number(row.get(name)) for row in values], dtype=np.float64)
 
 
 def _number(value: object) -> float:

@@ -70,8 +70,7 @@ class BoostedModel:
         self, asked: Sequence[tuple[Problem, Sequence[Config]]]
     ) -> NDArray[np.float64]:
         """Do the same for several problems, one after the other, in one pass of the trees."""
-        encode, device = self.encoder.encode, self.device
-        rows = np.concatenate([encode(problem, configs, device) for problem, configs in asked])
+        rows = self.encoder.encode_all(asked, self.device)
         names = self.encoder.names(self.device)
         return self.estimate.log_seconds(names, rows) + self.forest.predict(rows)
 

@@ -6,7 +6,7 @@ predicting does without it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
@@ -41,6 +41,7 @@ def fit(
     others: Sequence[OtherDevice] = (),
     folds: int = 4,
     seed: int = 0,
+    on_step: Callable[[int, int], None] = lambda done, total: None,
 ) -> BoostedModel:
     """Train a cost model on measurements of one device; failed ones are left out.
 
@@ -54,6 +55,7 @@ def fit(
             trees beside the rows of the device; no score counts them.
         folds: into so many parts the sizes are split.
         seed: of the fit and the split.
+        on_step: is told how many models are trained, and how many will be.
 
     Raises:
         NoCorrectConfigError: when no measurement succeeded.
@@ -61,7 +63,11 @@ def fit(
     encoder = Encoder.of(row.config for some in (rows, *(o.rows for o in others)) for row in some)
     data, problems = _read(rows, device, encoder)
     pools = [_pool(_read(other.rows, other.device, encoder)[0])[1] for other in others]
+    parts = min(folds, int(data.sizes.max()) + 1)
+    models = parts + 1 if parts > 1 else 1
+    on_step(0, models)
     estimate, forest = _train(data, pools, seed)
+    on_step(1, models)
     return BoostedModel(
         device=device,
         encoder=encoder,
@@ -69,7 +75,11 @@ def fit(
         forest=forest,
         problem_types=tuple(sorted({problem_type_name(p.contraction) for p in problems})),
         rows=len(data.seconds),
-        scores=_cross_validate(data, pools, folds, seed),
+        scores=(
+            _cross_validate(data, pools, parts, seed, lambda part: on_step(1 + part, models))
+            if parts > 1
+            else None
+        ),
         trained_with=f"scikit-learn {version('scikit-learn')}",
     )
 
@@ -112,20 +122,19 @@ def _read(
     rows: Sequence[Measurement], device: DeviceInfo, encoder: Encoder
 ) -> tuple[_Data, list[Problem]]:
     """Return the features and times of the rows that succeeded, and their problems."""
-    # Rows of one problem stand together, so that their features are computed together.
-    right = sorted((row for row in rows if row.median is not None), key=lambda r: r.problem.size)
-    if not right:
+    by_problem: dict[Problem, list[Measurement]] = {}
+    for row in sorted(rows, key=lambda row: row.problem.size):
+        if row.median is not None:
+            by_problem.setdefault(row.problem, []).append(row)
+    if not by_problem:
         raise NoCorrectConfigError(f"cost model: none of {len(rows)} measurements succeeded")
-    problems = {row.problem: number for number, row in enumerate(right)}
-    names = encoder.names(device)
-    features = np.empty((len(right), len(names)))
+    right = [row for same in by_problem.values() for row in same]
+    asked = [(problem, [row.config for row in same]) for problem, same in by_problem.items()]
+    features = encoder.encode_all(asked, device)
     seconds = np.array([row.median for row in right], dtype=np.float64)
-    groups = np.array([problems[row.problem] for row in right])
-    for problem, number in problems.items():
-        same = np.flatnonzero(groups == number)
-        features[same] = encoder.encode(problem, [right[row].config for row in same], device)
+    groups = np.repeat(np.arange(len(asked)), [len(same) for same in by_problem.values()])
     sizes = np.unique([row.problem.label for row in right], return_inverse=True)[1]
-    return _Data(names, features, seconds, groups, sizes), list(problems)
+    return _Data(encoder.names(device), features, seconds, groups, sizes), list(by_problem)
 
 
 def _pool(data: _Data) -> tuple[Estimate, _Pool]:
@@ -143,13 +152,15 @@ def _train(data: _Data, others: Sequence[_Pool], seed: int) -> tuple[Estimate, F
     return estimate, _boost(features, np.concatenate([pool.rest for pool in pools]), seed)
 
 
-def _cross_validate(data: _Data, others: Sequence[_Pool], folds: int, seed: int) -> Scores | None:
-    """Scores on sizes that were held out, each exactly once; None with a single size."""
-    count = int(data.sizes.max()) + 1
-    parts = min(folds, count)
-    if parts < 2:
-        return None
-    part_of_size = np.random.default_rng(seed).permutation(count) % parts
+def _cross_validate(
+    data: _Data,
+    others: Sequence[_Pool],
+    parts: int,
+    seed: int,
+    on_part: Callable[[int], None],
+) -> Scores:
+    """Scores on sizes that were held out, each exactly once."""
+    part_of_size = np.random.default_rng(seed).permutation(int(data.sizes.max()) + 1) % parts
     predicted = np.empty(len(data.seconds))
     for part in range(parts):
         held_out = part_of_size[data.sizes] == part
@@ -157,6 +168,7 @@ def _cross_validate(data: _Data, others: Sequence[_Pool], folds: int, seed: int)
         features = data.features[held_out]
         predicted[held_out] = estimate.log_seconds(data.names, features)
         predicted[held_out] += forest.predict(features)
+        on_part(part + 1)
     return score(data.groups, predicted, np.log(data.seconds))
 
 

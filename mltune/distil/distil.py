@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +37,7 @@ def distil(
     seed: int = 0,
     compute_units: int = 1,
     conditions: Sequence[tuple[str, str]] = (),
+    on_step: Callable[[int, int], None] = lambda done, total: None,
 ) -> Distilled:
     """Choose a portfolio, fit a rule to all sizes, and measure what such a rule loses.
 
@@ -54,6 +55,7 @@ def distil(
         seed: of the split into parts.
         compute_units: of the device that was measured.
         conditions: how the table was measured, for people.
+        on_step: is told how many fits of a rule are judged, and how many will be.
 
     Raises:
         UsageError: when a setting is out of range.
@@ -77,7 +79,7 @@ def distil(
         swapped=contraction.swaps_operands,
         multiples=whole_vectors(contraction),
     )
-    rows = regret_table(table, held_out=held_out, settings=settings)
+    rows = regret_table(table, held_out=held_out, settings=settings, on_step=on_step)
     fitted = METHODS[method](table, settings)
     times = table.seconds[:, list(fitted.portfolio)]
     exact = tuple(

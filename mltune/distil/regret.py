@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,19 +20,31 @@ class RegretRow:
     Attributes:
         within_5_percent: the share of held-out sizes where it chose a kernel at most 5 % slower
             than the best known one.
+        losses: log of chosen time / best time, for each size of the table.
     """
 
     rule: str
     regret: Regret
     within_5_percent: float
+    losses: tuple[float, ...]
 
 
 def regret_table(
-    table: TimeTable, *, held_out: float, settings: Settings
+    table: TimeTable,
+    *,
+    held_out: float,
+    settings: Settings,
+    on_step: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[RegretRow, ...]:
     """Judge every rule on every size, each time fitted without a share `held_out` of the sizes.
 
     The mean counts the sizes by their weights, the rest each size once.
+
+    Args:
+        table: seconds of every kernel on every size.
+        held_out: the share of the sizes.
+        settings: of the fits.
+        on_step: is told how many fits of a rule are judged, and how many will be.
 
     Returns:
         One row per rule; none if there is only one size.
@@ -40,10 +53,15 @@ def regret_table(
     if count < 2:
         return ()
     losses = {rule: np.zeros(count) for rule in RULES}
-    for train_rows, test_rows in folds(count, max(2, round(1 / held_out)), settings.seed):
-        train, test = table.take(train_rows), table.take(test_rows)
-        for rule, judge in RULES.items():
-            losses[rule][test_rows] = judge(train, test, settings)
+    parts = [  # one table a part for all rules: what several of them ask for is kept for it
+        (table.take(train_rows), table.take(test_rows), test_rows)
+        for train_rows, test_rows in folds(count, max(2, round(1 / held_out)), settings.seed)
+    ]
+    tasks = [(rule, part) for part in parts for rule in RULES]
+    for done, (rule, (train, test, test_rows)) in enumerate(tasks):
+        on_step(done, len(tasks))
+        losses[rule][test_rows] = RULES[rule](train, test, settings)
+    on_step(len(tasks), len(tasks))
     rows = []
     for rule, loss in losses.items():
         efficiency = np.exp(-loss)
@@ -56,5 +74,6 @@ def regret_table(
             worst_size=table.sizes[worst].label,
         )
         within = float(np.mean(efficiency >= 1 / 1.05))
-        rows.append(RegretRow(rule=rule, regret=regret, within_5_percent=within))
+        known = tuple(loss.tolist())
+        rows.append(RegretRow(rule=rule, regret=regret, within_5_percent=within, losses=known))
     return tuple(rows)

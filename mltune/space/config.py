@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,10 @@ class Config(Mapping[str, Value]):
 
     def __iter__(self) -> Iterator[str]:
         return (name for name, _ in self.items_)
+
+    def items(self) -> ItemsView[str, Value]:
+        """The pairs of name and value; Mapping's own look every value up again."""
+        return dict(self.items_).items()
 
     def __len__(self) -> int:
         return len(self.items_)

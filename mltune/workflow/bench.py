@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,7 +24,7 @@ from mltune.problem.gemm import problem_type_name
 from mltune.problem.sizes import parse_sizes
 from mltune.runtime import TunedGemm, load
 from mltune.workflow.options import DEFAULT_PROBLEM
-from mltune.workflow.progress import Progress
+from mltune.workflow.progress import Phase, Show
 
 _MOST_SECONDS = 10.0
 _MOST_DEFAULT_SIZES = 40
@@ -90,7 +89,7 @@ class BenchResult:
         }
 
 
-def bench(options: BenchOptions, show: Callable[[Progress], None]) -> BenchResult:
+def bench(options: BenchOptions, show: Show) -> BenchResult:
     """Compare a selector's kernels with other libraries, or only those.
 
     Args:
@@ -118,7 +117,7 @@ def bench(options: BenchOptions, show: Callable[[Progress], None]) -> BenchResul
             reasons = "; ".join(f"{name}: {why}" for name, why in absent)
             raise UsageError(f"bench: nobody to compare ({reasons or 'name a selector'})")
         results = []
-        begin = time.monotonic()
+        step = Phase("bench", show)
         for done, problem in enumerate(problems, start=1):
             results.append(
                 compare(
@@ -129,8 +128,7 @@ def bench(options: BenchOptions, show: Callable[[Progress], None]) -> BenchResul
                     most_seconds=_MOST_SECONDS,
                 )
             )
-            left = (time.monotonic() - begin) / done * (len(problems) - done)
-            show(Progress(phase="bench", done=done, total=len(problems), seconds_left=left))
+            step(done, len(problems))
         result = BenchResult(
             problem_type=problem_type_name(contraction),
             device=queues.device,

@@ -8,7 +8,7 @@ from typing import Any
 
 from mltune.distil import RegretRow, TimeTable, distil
 from mltune.errors import NoCorrectConfigError, UsageError
-from mltune.files import write_atomically
+from mltune.files import make_folder, write_atomically
 from mltune.kernel import KernelFamily
 from mltune.kernel.families import FAMILIES
 from mltune.problem import Contraction
@@ -18,6 +18,7 @@ from mltune.selector.json import write_selector
 from mltune.selector.pack import SELECTOR_NAME
 from mltune.space import Config
 from mltune.workflow.card import CARD_NAME, card
+from mltune.workflow.progress import Phase, Show
 from mltune.workflow.recorded import Recorded, calls, read_runs
 
 
@@ -98,7 +99,7 @@ def _has_limits(family: KernelFamily, contraction: Contraction, config: Config) 
         return False
 
 
-def distil_runs(options: DistilOptions) -> DistilResult:
+def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
     """Distil the measurements of runs and write the selector.
 
     Raises:
@@ -106,9 +107,13 @@ def distil_runs(options: DistilOptions) -> DistilResult:
         NoCorrectConfigError: when no kernel of the runs was right.
         MltuneError: when the selector cannot be written.
     """
-    recorded = read_runs(options.runs)
+    recorded = read_runs(options.runs, show)
+    table = TimeTable.from_measurements(_of_every_size(recorded)).called(calls(recorded.infos))
+    output = options.output or recorded.model_folder
+    path = output if output.suffix == ".json" else output / SELECTOR_NAME
+    make_folder(path.parent)  # what follows may take minutes
     distilled = distil(
-        TimeTable.from_measurements(_of_every_size(recorded)).called(calls(recorded.infos)),
+        table,
         recorded.contraction,
         method=options.method,
         tolerance=options.tolerance,
@@ -118,9 +123,8 @@ def distil_runs(options: DistilOptions) -> DistilResult:
         seed=options.seed,
         compute_units=recorded.device.compute_units,
         conditions=recorded.conditions,
+        on_step=Phase("judge", show),
     )
-    output = options.output or recorded.model_folder
-    path = output if output.suffix == ".json" else output / SELECTOR_NAME
     write_selector(distilled.selector, path)
     if path != output:
         text = card(distilled.selector, distilled.rows, output, options.runs)

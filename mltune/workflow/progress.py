@@ -1,13 +1,15 @@
-"""How far a search has come: what a progress bar needs to know."""
+"""How far long work has come: what a progress bar needs to know."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """The state of a search after a step.
+    """The state of long work after a step.
 
     Attributes:
         phase: what is being done, in one word.
@@ -25,3 +27,25 @@ class Progress:
     per_minute: float | None = None
     seconds_left: float | None = None
     failures: tuple[tuple[str, int], ...] = ()
+
+
+Show = Callable[[Progress], None]
+"""Takes each state of the work."""
+
+
+def nobody_looks(progress: Progress) -> None:
+    """Show it to nobody."""
+
+
+class Phase:
+    """Counts the steps of a phase that take about equally long, and tells the time left."""
+
+    def __init__(self, name: str, show: Show) -> None:
+        self._name, self._show = name, show
+        self._began = time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        """Say that `done` of `total` steps are behind us."""
+        passed = time.monotonic() - self._began
+        left = passed / done * (total - done) if 0 < done < total else None
+        self._show(Progress(phase=self._name, done=done, total=total, seconds_left=left))

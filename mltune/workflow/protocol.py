@@ -25,7 +25,8 @@ from mltune.runner.live import DEFAULT_SAMPLES, WorkerRunner
 from mltune.runner.timing import WARMUPS
 from mltune.space.yaml_document import read_text
 from mltune.workflow.options import RUNS
-from mltune.workflow.protocol_bench import ProtocolBench, Show, TimeIsUpError
+from mltune.workflow.progress import Show
+from mltune.workflow.protocol_bench import ProtocolBench, TimeIsUpError
 from mltune.workflow.protocol_job import FAMILY, ProtocolJob
 from mltune.workflow.protocol_result import (
     GroupResult,

@@ -15,10 +15,8 @@ from mltune.record.run import Run
 from mltune.runner import Runner
 from mltune.space.config import Config
 from mltune.workflow.finale import FINAL
-from mltune.workflow.progress import Progress
+from mltune.workflow.progress import Progress, Show
 from mltune.workflow.trials import Trial
-
-Show = Callable[[Progress], None]
 
 SEARCH = "search"
 _BLOCK = 100

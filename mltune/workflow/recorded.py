@@ -15,6 +15,7 @@ from mltune.record import Measurement
 from mltune.record.run import Run
 from mltune.record.run_info import RunInfo
 from mltune.workflow.finale import SIDELINED
+from mltune.workflow.progress import Phase, Show, nobody_looks
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +73,8 @@ def calls(infos: Iterable[RunInfo]) -> dict[Size, int]:
     return counts
 
 
-def read_runs(folders: Sequence[Path]) -> Recorded:
-    """Read runs that belong together.
+def read_runs(folders: Sequence[Path], show: Show = nobody_looks) -> Recorded:
+    """Read runs that belong together, and show how many are read.
 
     Raises:
         UsageError: when one is not readable or empty, or they are of different problem types or
@@ -81,7 +82,9 @@ def read_runs(folders: Sequence[Path]) -> Recorded:
     """
     infos: list[RunInfo] = []
     measurements: list[Measurement] = []
-    for folder in folders:
+    step = Phase("read", show)
+    for done, folder in enumerate(folders):
+        step(done, len(folders))
         with Run.open(folder) as run:
             # What something else slowed down is kept, and taught to nobody.
             rows = [m for m in run.store.measurements() if m.phase != SIDELINED]

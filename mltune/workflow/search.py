@@ -58,7 +58,8 @@ from mltune.workflow.options import (
     new_run_info,
     newest_run,
 )
-from mltune.workflow.session import Session, Show
+from mltune.workflow.progress import Show
+from mltune.workflow.session import Session
 from mltune.workflow.shared_session import SharedSession
 from mltune.workflow.sharing import device_key, joined, study_name
 from mltune.workflow.trials import Trial, group_trials

@@ -20,10 +20,8 @@ from mltune.workflow.ending import LITTLE, Ending, Patience
 from mltune.workflow.finale import FINAL, SIDELINED
 from mltune.workflow.gauge import Gauge
 from mltune.workflow.leader_rounds import LeaderRounds, contenders
-from mltune.workflow.progress import Progress
+from mltune.workflow.progress import Progress, Show
 from mltune.workflow.trials import Trial, group_trials
-
-Show = Callable[[Progress], None]
 
 _AGAIN = 2  # more tries of a trial's measurement that was disturbed
 

@@ -25,8 +25,8 @@ from mltune.workflow.finale import FINAL
 from mltune.workflow.gauge import Gauge
 from mltune.workflow.leader_rounds import LeaderRounds, contenders
 from mltune.workflow.options import TIME
-from mltune.workflow.progress import Progress
-from mltune.workflow.session import Show, measure_trial
+from mltune.workflow.progress import Progress, Show
+from mltune.workflow.session import measure_trial
 from mltune.workflow.trials import Trial, group_trials
 
 _WAIT_SECONDS = 0.5

@@ -27,8 +27,7 @@ from mltune.space.load import parse_space
 from mltune.space.names import outside_names
 from mltune.workflow.families import family_named
 from mltune.workflow.options import COLD, SearchOptions, default_folder, new_run_info, newest_run
-from mltune.workflow.progress import Progress
-from mltune.workflow.session import Show
+from mltune.workflow.progress import Progress, Show
 
 SWEEP = "sweep"
 """Stands in the place of the sampler in a run's description."""

@@ -9,7 +9,9 @@ from typing import Any
 
 from mltune.cost_model import BoostedModel, OtherDevice, Scores, fit, save
 from mltune.errors import UsageError
+from mltune.files import make_folder
 from mltune.workflow.candidates import Candidates
+from mltune.workflow.progress import Phase, Show, nobody_looks
 from mltune.workflow.recorded import Recorded, read_runs
 
 
@@ -41,7 +43,12 @@ class TrainResult:
 
 
 def train(
-    runs: Sequence[Path], output: Path | None, seed: int, others: Sequence[Path] = ()
+    runs: Sequence[Path],
+    output: Path | None,
+    seed: int,
+    others: Sequence[Path] = (),
+    *,
+    show: Show = nobody_looks,
 ) -> TrainResult:
     """Fit the cost model to runs and save it with its candidates.
 
@@ -51,20 +58,24 @@ def train(
         seed: of the fit and the split.
         others: runs of other devices. They are learnt from if the error on sizes that were held
             out gets smaller by it, or if there is nothing to hold out.
+        show: takes the progress.
 
     Raises:
         UsageError: when a run cannot be read, or the runs do not belong together.
         NoCorrectConfigError: when no measurement succeeded.
         MltuneError: when the model cannot be written.
     """
-    recorded = read_runs(runs)
+    recorded = read_runs(runs, show)
     more = [_other(folder, recorded) for folder in others]
-    model = alone = fit(recorded.measurements, recorded.device, seed=seed)
+    folder = output or recorded.model_folder
+    make_folder(folder)  # what follows may take minutes
+    measurements, device = recorded.measurements, recorded.device
+    model = alone = fit(measurements, device, seed=seed, on_step=Phase("train", show))
     if more:
-        helped = fit(recorded.measurements, recorded.device, others=more, seed=seed)
+        step = Phase("train with others", show)
+        helped = fit(measurements, device, others=more, seed=seed, on_step=step)
         if not (alone.scores and helped.scores) or helped.scores.rmse_log < alone.scores.rmse_log:
             model = helped
-    folder = output or recorded.model_folder
     save(model, folder)
     Candidates.of(recorded).write(folder)
     return TrainResult(

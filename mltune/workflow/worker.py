@@ -29,7 +29,7 @@ from mltune.workflow.equipment import (
 )
 from mltune.workflow.families import family_named
 from mltune.workflow.options import without_password
-from mltune.workflow.session import Show
+from mltune.workflow.progress import Show
 from mltune.workflow.shared_session import SharedSession
 from mltune.workflow.sharing import device_key, joined, own_seed, study_name
 

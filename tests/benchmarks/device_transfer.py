@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from mltune.device_info import DeviceInfo
 from mltune.problem import Precision, gemm, gemm_problem
 from mltune.record import Measurement, Status
 from mltune.workflow.recordings import read_any
+from tests.devices import GPU
 
 PROBLEM = gemm_problem(gemm(Precision.SINGLE), 4096, 4096, 4096)
 COUNTS = (10, 25, 50, 100, 400)
@@ -34,23 +36,7 @@ GPUS = {  # compute units and MHz, as their maker states them
 def device_named(name: str) -> DeviceInfo:
     """What a driver would say of a GPU, as far as the cost model asks."""
     units, clock_mhz = GPUS[name]
-    return DeviceInfo(
-        name=name,
-        vendor="NVIDIA",
-        kind="gpu",
-        platform="NVIDIA CUDA",
-        platform_version="OpenCL 3.0",
-        driver_version="recorded",
-        opencl_c_version="OpenCL C 1.2",
-        compute_units=units,
-        clock_mhz=clock_mhz,
-        wave_size=32,
-        max_work_group_size=1024,
-        max_work_item_sizes=(1024, 1024, 64),
-        local_mem_bytes=49152,
-        global_mem_bytes=2**33,
-        max_alloc_bytes=2**31,
-    )
+    return replace(GPU, name=name, uuid="", compute_units=units, clock_mhz=clock_mhz)
 
 
 def read(file: Path) -> OtherDevice:

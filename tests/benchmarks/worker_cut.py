@@ -30,10 +30,9 @@ _NEW_NETWORK = 0x40000000
 def main() -> int:
     """Cut and mend, print what was counted, and say whether all checks held."""
     options = _options()
-    bin_folder = postgres.programs()
-    if bin_folder is None or os.geteuid():
-        print("needs PostgreSQL (Debian: postgresql) and root", file=sys.stderr)
-        return 2
+    bin_folder = postgres.programs_or_exit()
+    if os.geteuid():
+        sys.exit("needs root, for a network namespace")
     _ip(f"netns add {_NAMESPACE}")
     try:
         _ip(f"link add {_OUTER} type veth peer name {_INNER} netns {_NAMESPACE}")
@@ -45,9 +44,7 @@ def main() -> int:
             faults = _run(server.url.render_as_string(hide_password=False), options)
     finally:
         _ip(f"netns del {_NAMESPACE}")
-    for fault in faults:
-        print(f"WRONG: {fault}")
-    print("nothing lost, nothing doubled" if not faults else f"{len(faults)} checks failed")
+    print(simulated.verdict(faults))
     return 1 if faults else 0
 
 

@@ -31,16 +31,11 @@ _DROP = (
 def main() -> int:
     """Kill and restart, print what was counted, and say whether all checks held."""
     options = _options()
-    bin_folder = postgres.programs()
-    if bin_folder is None:
-        print("there is no PostgreSQL (Debian: postgresql)", file=sys.stderr)
-        return 2
+    bin_folder = postgres.programs_or_exit()
     with postgres.server(bin_folder) as server:
         url = server.url.render_as_string(hide_password=False)
         faults = _run(url, options)
-    for fault in faults:
-        print(f"WRONG: {fault}")
-    print("nothing lost, nothing doubled" if not faults else f"{len(faults)} checks failed")
+    print(simulated.verdict(faults))
     return 1 if faults else 0
 
 

@@ -68,10 +68,7 @@ class Timed(Board):
 def main() -> int:
     """Print a line for each number of workers."""
     options = _options()
-    bin_folder = postgres.programs()
-    if bin_folder is None:
-        print("there is no PostgreSQL (Debian: postgresql)", file=sys.stderr)
-        return 2
+    bin_folder = postgres.programs_or_exit()
     print(f"| {' | '.join(_COLUMNS)} |\n{'|---' * len(_COLUMNS)}|")
     for workers in options.workers:
         with postgres.server(bin_folder, flush=options.flush) as server:

@@ -104,7 +104,7 @@ def test_its_runs_are_what_later_stages_read(
         ("export", tmp_path / "selector.json", "--lang", "c", "-o", tmp_path / "c"),
         ("report", run),
     ):
-        outcome = mltune(*command)
+        outcome = mltune(*command, "--quiet")
         assert (outcome.code, outcome.err) == (0, "")
     searched = mltune("search", "--resume", "--run", run)
     assert (searched.code, searched.err) == (

@@ -11,24 +11,8 @@ from mltune.device_info import DeviceInfo
 from mltune.problem import Precision, Problem, gemm, gemm_problem
 from mltune.record.measurement import Measurement, Status
 from mltune.space.config import Config
+from tests.devices import CPU
 
-DEVICE = DeviceInfo(
-    name="a device",
-    vendor="v",
-    kind="cpu",
-    platform="p",
-    platform_version="1.2",
-    driver_version="1",
-    opencl_c_version="1.2",
-    compute_units=2,
-    clock_mhz=2000,
-    wave_size=1,
-    max_work_group_size=4096,
-    max_work_item_sizes=(4096, 4096, 4096),
-    local_mem_bytes=2**19,
-    global_mem_bytes=2**32,
-    max_alloc_bytes=2**30,
-)
 CONFIGS = [Config.of({"tile": tile, "word": word}) for tile in (1, 2, 4, 8) for word in ("a", "b")]
 PROBLEMS = [gemm_problem(gemm(Precision.SINGLE), size, size, size) for size in (16, 64, 256)]
 
@@ -65,11 +49,11 @@ TRAINERS: dict[str, Train] = {
 @pytest.fixture(params=list(TRAINERS), scope="module")
 def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> CostModel:
     rows = [measured(problem, config) for problem in PROBLEMS for config in CONFIGS]
-    return TRAINERS[request.param](rows, DEVICE, tmp_path_factory.mktemp("model"))
+    return TRAINERS[request.param](rows, CPU, tmp_path_factory.mktemp("model"))
 
 
 def test_it_knows_its_device(model: CostModel) -> None:
-    assert model.device == DEVICE
+    assert model.device == CPU
 
 
 def test_there_is_one_prediction_per_config_in_order(model: CostModel) -> None:

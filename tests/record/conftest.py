@@ -5,29 +5,11 @@ from typing import Any
 
 import pytest
 
-from mltune.device_info import DeviceInfo
 from mltune.problem import Precision, Size, gemm, gemm_problem
 from mltune.record import Measurement, Status
 from mltune.record.run_info import RunInfo, Timing
 from mltune.space.config import Config
-
-DEVICE = DeviceInfo(
-    name="pthread",
-    vendor="PoCL",
-    kind="cpu",
-    platform="Portable Computing Language",
-    platform_version="OpenCL 2.0",
-    driver_version="3.0",
-    opencl_c_version="OpenCL C 1.2",
-    compute_units=2,
-    clock_mhz=2000,
-    wave_size=1,
-    max_work_group_size=4096,
-    max_work_item_sizes=(4096, 4096, 4096),
-    local_mem_bytes=2**20,
-    global_mem_bytes=2**33,
-    max_alloc_bytes=2**31,
-)
+from tests.devices import CPU
 
 
 def build(**changes: Any) -> Measurement:
@@ -71,7 +53,7 @@ def info() -> RunInfo:
         space="tiled",
         space_text="family: tiled\n",
         family="tiled",
-        device=DEVICE,
+        device=CPU,
         seed=1,
         budget=60,
         sampler="tpe",

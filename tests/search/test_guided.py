@@ -129,11 +129,11 @@ def test_a_huge_space_is_searched_within_little_memory() -> None:
     tracemalloc.start()
     searcher = GuidedSearcher(space, 0)
     seen = set()
-    for _ in range(20):
+    for _ in range(14):  # ten at random, then the model chooses
         config = searcher.ask()
         assert config is not None
         searcher.tell(config, float(sum(config.int(name) for name in config)), Status.OK)
         seen.add(config)
     assert tracemalloc.get_traced_memory()[1] < 3e8
     tracemalloc.stop()
-    assert len(seen) == 20
+    assert len(seen) == 14

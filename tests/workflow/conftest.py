@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from mltune.device_info import DeviceInfo
 from mltune.problem import Precision, Problem, Size, gemm, gemm_problem
 from mltune.record import Measurement, Status
 from mltune.record.run import Run
 from mltune.record.run_info import RunInfo, Timing
 from mltune.space.config import Config
+from tests.devices import CPU
 
 SINGLE = gemm(Precision.SINGLE)
 
@@ -58,23 +58,6 @@ def make() -> Callable[..., Measurement]:
 @pytest.fixture
 def info() -> RunInfo:
     """What a run asks for."""
-    device = DeviceInfo(
-        name="pthread",
-        vendor="PoCL",
-        kind="cpu",
-        platform="Portable Computing Language",
-        platform_version="OpenCL 2.0",
-        driver_version="3.0",
-        opencl_c_version="OpenCL C 1.2",
-        compute_units=2,
-        clock_mhz=2000,
-        wave_size=1,
-        max_work_group_size=4096,
-        max_work_item_sizes=(4096, 4096, 4096),
-        local_mem_bytes=2**20,
-        global_mem_bytes=2**33,
-        max_alloc_bytes=2**31,
-    )
     return RunInfo(
         mltune_version="0.1.0",
         command=("mltune", "search"),
@@ -83,7 +66,7 @@ def info() -> RunInfo:
         space="made-up.yaml",
         space_text="name: made-up\nfamily: tiled\nparameters:\n  depth_u: {values: [1, 2]}\n",
         family="tiled",
-        device=device,
+        device=CPU,
         seed=1,
         budget=60,
         sampler="tpe",

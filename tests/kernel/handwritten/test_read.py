@@ -102,7 +102,7 @@ def test_the_function_is_found_in_the_source(write: Any, source: str, function: 
         ({"local_sizes": [[8, 8, 8]]}, "a local size must be two numbers"),
         ({"function": "other"}, r"has no kernel 'other' \(it has: gemm\)"),
         ({"name": "4x1"}, "'name' must be a C identifier, got '4x1'"),
-        ({"file": "none.cl"}, "none.cl: cannot read (No such file"),
+        ({"file": "none.cl"}, r"none.cl: cannot read \(No such file"),
     ],
 )
 def test_a_mistake_is_told_in_one_line(write: Any, more: dict[str, Any], words: str) -> None:
