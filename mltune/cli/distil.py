@@ -81,9 +81,12 @@ def run(args: argparse.Namespace) -> int:
         print_json(result.to_json())
         return 0
     kernels, leaves, depth = result.shape
-    tree = f"a tree of {leaves} leaves and depth {depth}"
-    rule = "a formula for the time of each" if result.selector.formulas else tree
-    print(f"{kernels} kernels, {rule}: {result.path}")
+    if kernels == 1:
+        print(f"1 kernel for all sizes: {result.path}")
+    else:
+        tree = f"a tree of {leaves} leaves and depth {depth}"
+        rule = "a formula for the time of each" if result.selector.formulas else tree
+        print(f"{kernels} kernels, {rule}: {result.path}")
     if result.rows:
         print(
             f"\nspeed of the chosen kernel / best known, on {result.rows[0].regret.sizes} sizes, "

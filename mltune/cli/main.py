@@ -21,23 +21,26 @@ from mltune.errors import MltuneError, NoCorrectConfigError, NoDeviceError, Usag
 
 VERBS: dict[str, str] = {
     "devices": "list the OpenCL devices, and what is wrong when there is none",
-    "search": "search the kernel space by measuring on a device",
-    "worker": "take part in a search that is kept in a shared database",
-    "train": "fit the cost model to measurements",
-    "predict": "rank kernels for a size by the cost model",
-    "distil": "fit a portfolio and a decision tree to measurements",
-    "export": "write a selector and its kernels as C or Python",
+    "search": "search the kernel space by measuring on a device; makes a run",
+    "report": "write a run as one HTML file with pictures and tables",
+    "distil": "choose the few kernels worth shipping, and a rule that picks one by size",
+    "export": "write what distil chose as a C library or a Python package",
     "bench": "compare the tuned kernels with other libraries",
-    "sweep": "measure hand-written kernels over orders and local sizes, as GEMMbench does",
+    "train": "learn from runs to predict the time of any kernel on any size",
+    "predict": "list the kernels that should be fastest for a size, and measure them",
     "compare": "put the kernels that several runs share side by side",
-    "import": "read other programs' files, and bundles, into mltune's form",
-    "convert": "write a run or a file in another form",
     "replay": "repeat one recorded measurement",
     "salvage": "save what is readable of a damaged run",
+    "convert": "write a run or a file in another form",
+    "import": "read other programs' files, and bundles, into mltune's form",
+    "worker": "take part in a search that is kept in a shared database",
+    "sweep": "measure hand-written kernels over orders and local sizes, as GEMMbench does",
     "protocol": "measure kernels by Tensile's seven steps, from its YAML file",
-    "report": "write a run as one HTML file with pictures and tables",
 }
-"""Each verb is the module of its name in `mltune.cli`, with EXAMPLE, `declare` and `run`."""
+"""In the order in which they are listed, the way to a library first.
+
+Each verb is the module of its name in `mltune.cli`, with EXAMPLE, `declare` and `run`.
+"""
 
 _INTERRUPTED = 130
 _EXIT_CODES: tuple[tuple[type[MltuneError], int], ...] = (
@@ -85,8 +88,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = Parser(
         prog="mltune",
         description="Tune OpenCL GEMM kernels for a device, and export the answer as code.",
-        epilog="First steps: mltune devices; mltune search --budget 60. "
-        "mltune VERB --help shows each verb's options.",
+        epilog="First steps: mltune devices, mltune search --budget 60; each verb says which one "
+        "comes next. mltune VERB --help shows a verb's options.",
     )
     parser.add_argument("--version", action="version", version=f"mltune {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import NoReturn
 
 from mltune.errors import UsageError
@@ -44,75 +45,39 @@ class Parser(argparse.ArgumentParser):
 
 
 def positive(text: str) -> int:
-    """Read a whole number of at least 1.
-
-    Raises:
-        argparse.ArgumentTypeError: when it is none.
-    """
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got '{text}'")
-    return value
+    """Read a whole number of at least 1."""
+    return _whole_from(1, text)
 
 
 def whole(text: str) -> int:
-    """Read a whole number of at least 0.
-
-    Raises:
-        argparse.ArgumentTypeError: when it is none.
-    """
-    try:
-        value = int(text)
-    except ValueError:
-        value = -1
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 0, got '{text}'")
-    return value
+    """Read a whole number of at least 0."""
+    return _whole_from(0, text)
 
 
 def number(text: str) -> float:
-    """Read a finite number.
-
-    Raises:
-        argparse.ArgumentTypeError: when it is none.
-    """
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"must be a finite number, got '{text}'")
-    return value
+    """Read a finite number."""
+    return _number_where(math.isfinite, "a finite number", text)
 
 
 def seconds(text: str) -> float:
-    """Read a positive number of seconds.
-
-    Raises:
-        argparse.ArgumentTypeError: when it is none.
-    """
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, got '{text}'")
-    return value
+    """Read a positive number of seconds."""
+    return _number_where(lambda value: 0 < value < math.inf, "a number of seconds above 0", text)
 
 
 def fraction(text: str) -> float:
-    """Read a number from 0 up to, but not including, 1.
+    """Read a number from 0 up to, but not including, 1."""
+    return _number_where(lambda value: 0 <= value < 1, "a number from 0 to below 1", text)
 
-    Raises:
-        argparse.ArgumentTypeError: when it is none.
-    """
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 1:
-        raise argparse.ArgumentTypeError(f"must be a number from 0 to below 1, got '{text}'")
-    return value
+
+def _whole_from(least: int, text: str) -> int:
+    with suppress(ValueError):
+        if (value := int(text)) >= least:
+            return value
+    raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, got '{text}'")
+
+
+def _number_where(holds: Callable[[float], bool], what: str, text: str) -> float:
+    with suppress(ValueError):
+        if holds(value := float(text)):
+            return value
+    raise argparse.ArgumentTypeError(f"must be {what}, got '{text}'")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 
 from mltune.cli.output import Cell, print_json, print_table, short_names
@@ -65,5 +66,7 @@ def run(args: argparse.Namespace) -> int:
     if shared:
         print(f"every kernel: {' '.join(shared)}")
     if not args.measure:
-        print("\nnext: the same with --measure, to see what they really take")
+        size = " ".join(map(str, args.size))
+        place, top = shlex.quote(str(args.model)), args.top
+        print(f"\nnext: mltune predict {place} {size} --top {top} --measure")
     return 0

@@ -46,7 +46,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("--run-timeout", type=seconds, metavar="SECONDS", help="a size's limit (default: 30)")
     add(
         "--builders",
-        type=int,
+        type=whole,
         metavar="N",
         help="processes that build ahead, 0 for none (default: as many as suit the machine)",
     )

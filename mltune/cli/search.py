@@ -46,12 +46,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     add = parser.add_argument
     add(
-        "--budget",
-        type=positive,
-        metavar="N",
-        help="trials: one is a config built once and measured on every size (default: 500)",
-    )
-    add(
         "--device",
         metavar="D",
         help="auto (a GPU if there is one, else PoCL), cpu, gpu, P:D, or a part of a name; all, "
@@ -70,38 +64,17 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "file, or a suite (default: the suite 'cpu' or 'gpu', after the device)",
     )
     add(
-        "--cross-sizes",
-        metavar="S",
-        help="further sizes, on which only the leaders are measured at the end: hundreds of them "
-        "teach the decision tree (default: none)",
-    )
-    add(
         "--space",
         metavar="FILE",
         help="a YAML file of parameters and constraints "
         "(default: spaces/packed-cpu.yaml or spaces/tiled-gpu.yaml)",
     )
     add(
-        "--kernels",
-        type=Path,
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="hand-written kernels: JSON files in GEMMbench's form, or folders of them; beside "
-        "the generated ones if --space is given, else alone. What their sources say is run on "
-        "the device (default: none)",
+        "--budget",
+        type=positive,
+        metavar="N",
+        help="trials: one is a config built once and measured on every size (default: 500)",
     )
-    add(
-        "--sampler",
-        metavar="NAME",
-        help="guided, tpe, evolution, random or exhaustive (default: guided)",
-    )
-    add("--seed", type=whole, metavar="N", help="of sampler and data (default: 0)")
-    add("--alpha", type=number, metavar="X", help="factor of the product (default: 1)")
-    add("--beta", type=number, metavar="X", help="factor of the old C (default: 0)")
-    add("--samples", type=positive, metavar="N", help="timed launches a size (default: 7)")
-    add("--build-timeout", type=seconds, metavar="SECONDS", help="a build's limit (default: 60)")
-    add("--run-timeout", type=seconds, metavar="SECONDS", help="a size's limit (default: 30)")
     add(
         "--run",
         type=Path,
@@ -114,20 +87,72 @@ def declare(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="go on with a run that was cut off; what it asked for stays, --budget may grow",
     )
+    add = parser.add_argument_group("which configs are tried").add_argument
+    add(
+        "--sampler",
+        metavar="NAME",
+        help="guided, tpe, evolution, random or exhaustive (default: guided)",
+    )
+    add("--seed", type=whole, metavar="N", help="of sampler and data (default: 0)")
+    add(
+        "--kernels",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="hand-written kernels: JSON files in GEMMbench's form, or folders of them; beside "
+        "the generated ones if --space is given, else alone. What their sources say is run on "
+        "the device (default: none)",
+    )
+    add(
+        "--prior",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="other records to learn from first, of any device or size: files as of --replay, or "
+        "run folders",
+    )
+    add(
+        "--patience",
+        type=positive,
+        metavar="N",
+        help="end after N trials without a gain, once the sampler expects less than 0.1 %% of "
+        "the time from the next (default: none)",
+    )
+    add(
+        "--time-limit",
+        type=seconds,
+        metavar="SECONDS",
+        help="begin no trial after this time; the leaders' last rounds follow (default: none)",
+    )
+    add(
+        "--cross-sizes",
+        metavar="S",
+        help="further sizes, on which only the leaders are measured at the end: hundreds of them "
+        "teach the decision tree (default: none)",
+    )
+    add("--objective", metavar="WORD", help="time, or energy with --observe (default: time)")
+    add = parser.add_argument_group("how they are measured").add_argument
+    add("--alpha", type=number, metavar="X", help="factor of the product (default: 1)")
+    add("--beta", type=number, metavar="X", help="factor of the old C (default: 0)")
+    add("--samples", type=positive, metavar="N", help="timed launches a size (default: 7)")
     add(
         "--cache",
         metavar="STATE",
         help="of the device before a sample: warm from the last one, or cold (default: warm)",
     )
+    add("--rest", type=seconds, metavar="SECONDS", help="pause before each size (default: none)")
+    add("--observe", metavar="NAMES", help="nvml and/or rapl: energy, clocks (default: none)")
+    add("--build-timeout", type=seconds, metavar="SECONDS", help="a build's limit (default: 60)")
+    add("--run-timeout", type=seconds, metavar="SECONDS", help="a size's limit (default: 30)")
     add(
         "--builders",
-        type=int,
+        type=whole,
         metavar="N",
         help="processes that build ahead, 0 for none (default: as many as suit the machine)",
     )
-    add("--rest", type=seconds, metavar="SECONDS", help="pause before each size (default: none)")
-    add("--observe", metavar="NAMES", help="nvml and/or rapl: energy, clocks (default: none)")
-    add("--objective", metavar="WORD", help="time, or energy with --observe (default: time)")
+    add = parser.add_argument_group("with other machines, or with none").add_argument
     add(
         "--storage",
         metavar="URL",
@@ -140,28 +165,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="search recorded times instead of a device: a Kernel Tuner cache, T4 results, or a "
         "run folder",
-    )
-    add(
-        "--prior",
-        type=Path,
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="other records to learn from first, of any device or size: files as of --replay, or "
-        "run folders",
-    )
-    add(
-        "--time-limit",
-        type=seconds,
-        metavar="SECONDS",
-        help="begin no trial after this time; the leaders' last rounds follow (default: none)",
-    )
-    add(
-        "--patience",
-        type=positive,
-        metavar="N",
-        help="end after N trials without a gain, once the sampler expects less than 0.1 %% of "
-        "the time from the next (default: none)",
     )
 
 
@@ -276,7 +279,8 @@ def _print_result(result: SearchResult) -> None:
         print(f"and on {len(result.best) - len(shown)} cross sizes: mltune report {result.run}")
     ties = sum(len(choice.equals) > 1 for choice in result.choices)
     if ties:
-        print(f"on {ties} of {len(result.choices)} sizes other configs cannot be told apart")
+        of_all = f"{ties} of {len(result.choices)} sizes"
+        print(f"on {of_all} other configs are as fast, as far as their samples tell")
     print(
         "kernel ms: kernel time by device events, median of "
         f"{result.info.timing.samples} or more samples; id: mltune replay {result.run} ID"

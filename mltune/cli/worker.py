@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mltune.cli.output import ProgressBar, duration_text, print_json
-from mltune.cli.parser import seconds
+from mltune.cli.parser import seconds, whole
 from mltune.errors import UsageError
 from mltune.problem import problem_type_name
 
@@ -41,7 +41,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--builders",
-        type=int,
+        type=whole,
         metavar="N",
         help="processes that build ahead, 0 for none (default: as many as suit the machine)",
     )

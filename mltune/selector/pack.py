@@ -24,12 +24,14 @@ def find_selector(given: Path) -> Path:
 
     Raises:
         UsageError: when `given` is of the form device/problem, and there is no pack for any
-            device with that problem.
+            device with that problem; or a folder without a selector.
     """
     if given.suffix == ".json":
         return given
     if not given.exists() and len(given.parts) == 2:
         return find_pack(*given.parts, packs()) / SELECTOR_NAME
+    if given.is_dir() and not (given / SELECTOR_NAME).exists():
+        raise UsageError(f"{given}: holds no {SELECTOR_NAME}, which `mltune distil` writes")
     return given / SELECTOR_NAME
 
 

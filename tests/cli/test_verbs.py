@@ -229,7 +229,9 @@ def test_predict_prints_a_table(mltune: Command, model: Path) -> None:
     shown = mltune("predict", model, 20, 20, 20)
 
     assert "predicted ms" in shown.out
-    assert shown.out.rstrip().endswith("to see what they really take")
+    assert shown.out.splitlines()[-1] == (
+        f"next: mltune predict {model} 20 20 20 --top 5 --measure"
+    )
 
 
 def test_predict_explores_configs_that_nobody_measured(mltune: Command, model: Path) -> None:

@@ -51,8 +51,17 @@ def test_a_file_and_a_folder_are_themselves(
     monkeypatch.chdir(tmp_path)
 
     assert find_selector(Path("a/b.json")) == Path("a/b.json")
-    assert find_selector(tmp_path) == tmp_path / SELECTOR_NAME
+    (tmp_path / "nvidia-h200" / "sgemm" / SELECTOR_NAME).touch()
     assert find_selector(Path("nvidia-h200/sgemm")) == Path("nvidia-h200/sgemm") / SELECTOR_NAME
+
+
+def test_a_folder_without_a_selector_is_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as refused:
+        find_selector(tmp_path)
+
+    assert str(refused.value) == (
+        f"{tmp_path}: holds no {SELECTOR_NAME}, which `mltune distil` writes"
+    )
 
 
 def test_every_pack_that_ships_is_whole() -> None:
