@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
 
 from mltune.workflow.progress import Progress
 
@@ -16,6 +16,32 @@ Cell = str | int | float | None
 def print_json(document: dict[str, Any]) -> None:
     """Print one JSON document on stdout."""
     print(json.dumps(document, indent=2, allow_nan=False))
+
+
+class Result(Protocol):
+    """What a verb did, and what may come next."""
+
+    @property
+    def next_commands(self) -> tuple[str, ...]:
+        """Lines that name the commands."""
+        ...
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document that `--json` prints."""
+        ...
+
+
+R = TypeVar("R", bound=Result)
+
+
+def conclude(result: R, show: Callable[[R], None], *, as_json: bool) -> None:
+    """Print a result as one document or by `show`; the next commands never spoil the document."""
+    if as_json:
+        print_json(result.to_json())
+    else:
+        show(result)
+    for line in result.next_commands:
+        print(line, file=sys.stderr if as_json else sys.stdout)
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mltune.cli.output import ProgressBar, duration_text, print_json, print_table
+from mltune.cli.output import ProgressBar, conclude, duration_text, print_json, print_table
 from mltune.cli.parser import positive, seconds, whole
 
 if TYPE_CHECKING:
@@ -86,12 +86,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     with ProgressBar(args.quiet > 0) as bar:
         result = run_protocol(options, bar.show, bar.note)
-    if args.json:
-        print_json(result.to_json())
-    else:
-        _print_result(result)
-    for line in result.next_commands:
-        print(line, file=sys.stderr if args.json else sys.stdout)
+    conclude(result, _print_result, as_json=args.json)
     return result.exit_code
 
 

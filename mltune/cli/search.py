@@ -7,7 +7,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mltune.cli.output import ProgressBar, duration_text, print_json, print_table, short_names
+from mltune.cli.output import (
+    ProgressBar,
+    conclude,
+    duration_text,
+    print_json,
+    print_table,
+    short_names,
+)
 from mltune.cli.parser import number, positive, seconds, whole
 from mltune.errors import UsageError
 
@@ -87,6 +94,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="go on with a run that was cut off; what it asked for stays, --budget may grow",
     )
+    _declare_choice(parser)
+    _declare_measuring(parser)
+    _declare_elsewhere(parser)
+
+
+def _declare_choice(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("which configs are tried").add_argument
     add(
         "--sampler",
@@ -133,6 +146,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "teach the decision tree (default: none)",
     )
     add("--objective", metavar="WORD", help="time, or energy with --observe (default: time)")
+
+
+def _declare_measuring(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("how they are measured").add_argument
     add("--alpha", type=number, metavar="X", help="factor of the product (default: 1)")
     add("--beta", type=number, metavar="X", help="factor of the old C (default: 0)")
@@ -152,6 +168,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="processes that build ahead, 0 for none (default: as many as suit the machine)",
     )
+
+
+def _declare_elsewhere(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("with other machines, or with none").add_argument
     add(
         "--storage",
@@ -205,12 +224,7 @@ def run(args: argparse.Namespace) -> int:
     )
     with ProgressBar(args.quiet > 0) as bar:
         result = search(options, bar.show, bar.note)
-    if args.json:
-        print_json(result.to_json())
-    else:
-        _print_result(result)
-    for line in result.next_commands:
-        print(line, file=sys.stderr if args.json else sys.stdout)
+    conclude(result, _print_result, as_json=args.json)
     return result.exit_code
 
 

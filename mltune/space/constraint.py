@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from mltune.errors import UsageError
 from mltune.space.domain import Condition, Domain, Numbers, describe, infer
@@ -12,8 +13,8 @@ from mltune.space.parser import parse
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
-    """A number that follows from the parameters, under a name that other rules may use.
+class _Rule:
+    """An expression under a name.
 
     Attributes:
         where: the file and line it was read from, for messages.
@@ -27,68 +28,48 @@ class Derived:
     where: str = field(default="space", compare=False)
     tree: Node = field(init=False, repr=False, compare=False)
 
+    _kind: ClassVar[str]
+    _wanted: ClassVar[Domain]
+
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tree", _parsed(self.label, self.text))
+        try:
+            object.__setattr__(self, "tree", parse(self.text))
+        except UsageError as error:
+            raise UsageError(f"{self.label}: {error}") from error
 
     @property
     def label(self) -> str:
         """How messages call the rule."""
-        return f"{self.where}: derived '{self.name}'"
+        return f"{self.where}: {self._kind} '{self.name}'"
 
     def infer(self, scope: Mapping[str, Domain]) -> Domain:
-        """Return the range of the value.
+        """Check the expression against the names it may use, and return what it comes to.
 
         Raises:
-            UsageError: when the expression is wrong in this scope, or comes to no number.
+            UsageError: when it is wrong in this scope, or comes to something of another kind.
         """
-        return _inferred(self.label, self.tree, scope, Numbers(0, 0))
+        try:
+            domain = infer(self.tree, scope)
+        except UsageError as error:
+            raise UsageError(f"{self.label}: {error}") from error
+        if type(domain) is not type(self._wanted):
+            raise UsageError(
+                f"{self.label}: must come to {describe(self._wanted)}, but is {describe(domain)}"
+            )
+        return domain
 
 
 @dataclass(frozen=True, slots=True)
-class Constraint:
-    """A condition that every config of a space satisfies.
+class Derived(_Rule):
+    """A number that follows from the parameters, under a name that other rules may use."""
 
-    Attributes:
-        where: the file and line it was read from, for messages.
-
-    Raises:
-        UsageError: when the text is no expression.
-    """
-
-    name: str
-    text: str
-    where: str = field(default="space", compare=False)
-    tree: Node = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "tree", _parsed(self.label, self.text))
-
-    @property
-    def label(self) -> str:
-        """How messages call the rule."""
-        return f"{self.where}: constraint '{self.name}'"
-
-    def infer(self, scope: Mapping[str, Domain]) -> Domain:
-        """Check the expression against the names it may use.
-
-        Raises:
-            UsageError: when the expression is wrong in this scope, or comes to no condition.
-        """
-        return _inferred(self.label, self.tree, scope, Condition())
+    _kind = "derived"
+    _wanted = Numbers(0, 0)
 
 
-def _parsed(label: str, text: str) -> Node:
-    try:
-        return parse(text)
-    except UsageError as error:
-        raise UsageError(f"{label}: {error}") from error
+@dataclass(frozen=True, slots=True)
+class Constraint(_Rule):
+    """A condition that every config of a space satisfies."""
 
-
-def _inferred(label: str, tree: Node, scope: Mapping[str, Domain], wanted: Domain) -> Domain:
-    try:
-        domain = infer(tree, scope)
-    except UsageError as error:
-        raise UsageError(f"{label}: {error}") from error
-    if type(domain) is not type(wanted):
-        raise UsageError(f"{label}: must come to {describe(wanted)}, but is {describe(domain)}")
-    return domain
+    _kind = "constraint"
+    _wanted = Condition()
