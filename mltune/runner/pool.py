@@ -34,13 +34,17 @@ _FAREWELL_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 
 
-def default_builders(kind: str) -> int:
-    """How many builders suit this machine and a device of this kind; 0 are none at all.
+def default_builders(kind: str, devices: int = 1) -> int:
+    """How many builders suit a device of this kind; 0 are none at all.
 
     The worker keeps one core. Where device and builders share few cores, builders would only
     cost their start.
+
+    Args:
+        kind: `cpu` or `gpu`.
+        devices: that measure at once, and share this machine's cores evenly.
     """
-    cores = len(os.sched_getaffinity(0))
+    cores = len(os.sched_getaffinity(0)) // devices
     if kind == "cpu":
         return min(cores, MOST_BUILDERS) if cores >= _SHARED_CORES else 0
     return min(max(cores - 1, 1), MOST_BUILDERS)

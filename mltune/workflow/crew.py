@@ -97,8 +97,7 @@ class Crew:
 
 def share_of_builders(devices: Sequence[DeviceEntry]) -> int:
     """How many builders suit each of several devices that measure at once."""
-    suitable = default_builders(devices[0].info.kind)
-    return min(suitable, max(1, suitable // len(devices)))
+    return default_builders(devices[0].info.kind, len(devices))
 
 
 def _entry(document: dict[str, Any]) -> DeviceEntry:

@@ -8,7 +8,7 @@ import pytest
 
 from mltune.kernel import Kernel
 from mltune.record import Status
-from mltune.runner.pool import BuilderPool
+from mltune.runner.pool import BuilderPool, default_builders
 
 Make = Callable[..., Kernel]
 
@@ -144,3 +144,22 @@ def test_a_build_over_its_limit_is_stopped(device_spec: str, naive_kernel: Make)
     assert outcome is not None
     assert outcome.status is Status.TIMEOUT
     assert outcome.message.startswith("stopped while building")
+
+
+@pytest.mark.parametrize(
+    ("kind", "cores", "devices", "each"),
+    [
+        ("gpu", 16, 1, 8),
+        ("gpu", 64, 4, 8),  # not what suits one device, shared out
+        ("gpu", 16, 4, 3),
+        ("gpu", 2, 4, 1),
+        ("cpu", 2, 1, 0),
+        ("cpu", 64, 1, 8),
+    ],
+)
+def test_devices_share_the_cores_for_their_builders(
+    monkeypatch: pytest.MonkeyPatch, kind: str, cores: int, devices: int, each: int
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
+
+    assert default_builders(kind, devices) == each
