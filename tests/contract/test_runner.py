@@ -1,10 +1,11 @@
 """What every runner has to keep; a new one adds a line to `RUNNERS`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from mltune.device_info import DeviceInfo
+from mltune.kernel import KernelFamily
 from mltune.problem import Problem, gemm, gemm_problem
 from mltune.problem.precision import Precision
 from mltune.record import Status
@@ -12,15 +13,26 @@ from mltune.runner import DEFAULT_SAMPLES, ReplayRunner, Runner, WorkerRunner
 from mltune.space.config import Config
 
 PROBLEM = gemm_problem(gemm(Precision.SINGLE), 17, 9, 5)
-RUNNERS = ("worker", "replay")
+RUNNERS = ("worker", "worker with a builder", "replay")
+
+
+@pytest.fixture(scope="module")
+def builder_runner(device_spec: str, naive_family: KernelFamily) -> Iterator[WorkerRunner]:
+    with WorkerRunner(device_spec, naive_family, builders=1) as runner:
+        yield runner
 
 
 @pytest.fixture(params=RUNNERS)
 def runner(
-    request: pytest.FixtureRequest, pocl_runner: WorkerRunner, naive_config: Callable[..., Config]
+    request: pytest.FixtureRequest,
+    pocl_runner: WorkerRunner,
+    builder_runner: WorkerRunner,
+    naive_config: Callable[..., Config],
 ) -> Runner:
     if request.param == "worker":
         return pocl_runner
+    if request.param == "worker with a builder":
+        return builder_runner
     rows = [pocl_runner.run(PROBLEM, naive_config(fault)) for fault in ("none", "syntax")]
     return ReplayRunner(rows, pocl_runner.device)
 
@@ -83,3 +95,23 @@ def test_a_problem_may_be_new(
     problem: Problem = gemm_problem(gemm(Precision.SINGLE), *size, beta=2.0)
 
     assert runner.run(problem, naive_config()).status in (Status.OK, Status.INVALID)
+
+
+def test_what_was_prepared_is_measured_as_what_was_not(
+    runner: Runner, naive_config: Callable[..., Config]
+) -> None:
+    configs = (naive_config("syntax"), Config.of({"unheard_of": 1}), naive_config())
+    for config in configs:
+        runner.prepare(PROBLEM, config)
+
+    place = runner.soonest(PROBLEM, configs)
+    answers = [runner.run(PROBLEM, config).status for config in configs]
+
+    assert place in range(len(configs))
+    assert answers == [Status.BUILD_ERROR, Status.INVALID, Status.OK]
+
+
+def test_one_that_was_not_prepared_is_soonest_when_alone(
+    runner: Runner, naive_config: Callable[..., Config]
+) -> None:
+    assert runner.soonest(PROBLEM, (naive_config(),)) == 0

@@ -232,12 +232,6 @@ def test_what_is_prepared_is_measured_as_if_it_was_not(
     assert healthy.status is Status.OK
 
 
-def test_the_first_of_several_configs_is_ready_without_builders(
-    pocl_runner: WorkerRunner, naive_config: MakeConfig
-) -> None:
-    assert pocl_runner.soonest(PROBLEM, (naive_config(), naive_config("syntax"))) == 0
-
-
 def test_an_interrupt_ends_the_worker_and_is_passed_on(
     device_spec: str, naive_family: KernelFamily, naive_config: MakeConfig
 ) -> None:
