@@ -74,6 +74,7 @@ _PRIVATE = (
 )
 
 FAULTS: dict[str, tuple[str, str, str, tuple[Status, ...]]] = {
+    "clock that stands still": ("", "", "", (Status.LAUNCH_ERROR,)),
     "endless loop": ("", "while (1) { c[0] = beta; }", "", (Status.TIMEOUT,)),
     "write far outside": ("", "c[1000000000000ul + i] = 0;", "", (Status.CRASHED,)),
     "write just after C": (
@@ -101,7 +102,6 @@ FAULTS: dict[str, tuple[str, str, str, tuple[Status, ...]]] = {
         (Status.CRASHED, Status.LAUNCH_ERROR, Status.BUILD_ERROR, Status.TIMEOUT)),
     "work-group over the limit": ("", "", "", (Status.LAUNCH_ERROR,)),
     "more buffers than there are": ("", "", "", (Status.LAUNCH_ERROR,)),
-    "clock that stands still": ("", "", "", (Status.LAUNCH_ERROR,)),
 }  # fmt: skip
 """What to write above, before and after the sum, and the statuses that are right."""
 
