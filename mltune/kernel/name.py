@@ -14,6 +14,8 @@ from mltune.problem import Contraction
 from mltune.space.config import Config, Value
 
 ABBREVIATIONS: dict[str, str] = {
+    "direct_to_registers_a": "DTRA",
+    "direct_to_registers_b": "DTRB",
     "edge_type": "ET",
     "global_read_vector_width": "GRVW",
     "global_split_u": "GSU",

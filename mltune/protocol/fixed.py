@@ -28,8 +28,8 @@ FIXED: dict[str, tuple[str, str]] = {
 ABSENT = frozenset(
     {
         "AggressivePerfMode", "AtomicAddC", "BufferLoad", "BufferStore", "CheckDimOverflow",
-        "CheckTensorDimAsserts", "CustomKernelName", "DepthULdsDivisor", "DirectToVgprA",
-        "DirectToVgprB", "DisableAtomicFail", "DisableKernelPieces", "DisableVgprOverlapping",
+        "CheckTensorDimAsserts", "CustomKernelName", "DepthULdsDivisor",
+        "DisableAtomicFail", "DisableKernelPieces", "DisableVgprOverlapping",
         "ExpandPointerSwap", "FractionalLoad", "GlobalRead2A", "GlobalRead2B", "GlobalReadPerMfma",
         "GroupLoadStore", "ISA", "InterleaveAlpha", "LdsBlockSizePerPad", "LocalDotLayout",
         "LocalRead2A", "LocalRead2B", "LocalReadVectorWidth", "LocalWrite2A", "LocalWrite2B",

@@ -162,6 +162,8 @@ KEYS: dict[str, Key] = {
     "StaggerUStride": _whole("stagger_u_stride"),
     "PersistentKernel": _whole("persistent_kernel", least=0),
     "StreamK": _switch("stream_k", 0, 1),
+    "DirectToVgprA": _switch("direct_to_registers_a", 0, 1),
+    "DirectToVgprB": _switch("direct_to_registers_b", 0, 1),
     "MACInstruction": _word("multiply_add", {"FMA": "fma", "MAD": "mad"}),
     "DirectToLds": _switch("global_to_local", "registers", "async"),
 }

@@ -24,6 +24,7 @@ def settings(name: str, value: str) -> dict[str, Value]:
         ("PrefetchLocalRead", "0", {"prefetch_local_read": 0}),
         ("1LDSBuffer", "1", {"local_buffers": 1}),
         ("MACInstruction", "MAD", {"multiply_add": "mad"}),
+        ("DirectToVgprB", "True", {"direct_to_registers_b": 1}),
         ("DirectToLds", "True", {"global_to_local": "async"}),
         ("GlobalReadVectorWidth", "-1", {"global_read_vector_width": 0}),
         ("GlobalSplitU", "4", {"global_split_u": 4}),

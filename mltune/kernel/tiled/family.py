@@ -15,6 +15,7 @@ from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.split_sum import SplitSum
 from mltune.kernel.template import Definition, fill, kernel_source
+from mltune.kernel.tiled.local_memory import LocalMemory, own_definitions
 from mltune.kernel.tiled.parameters import read_settings
 from mltune.kernel.tiled.pieces import PIECES
 from mltune.kernel.tiled.stagger import Stagger
@@ -107,7 +108,8 @@ def _templates(
 ) -> tuple[str, ...]:
     """The source after the macros."""
     is_async = settings.word("global_to_local") == "async"
-    parts = [_text("operand.cl", X="A", x="a"), _text("operand.cl", X="B", x="b")]
+    local_memory = LocalMemory.of(settings)
+    parts = [*local_memory.operands()]
     if is_async:
         for x, definitions in zip("ab", operands, strict=True):
             nbytes = dict(definitions)[f"{x.upper()}_WIDTH"] * arithmetic.bytes
@@ -125,13 +127,16 @@ def _templates(
             )
     shared = walk if walk.groups else split
     parts += shared.before(arithmetic)
-    parts.append(_text("tiled.cl", advance=stagger.advance(shared.stride)))
+    parts.append(
+        _text("tiled.cl", **local_memory.macros(), advance=stagger.advance(shared.stride))
+    )
     for piece in PIECES[settings.word("edge_type")]:
         texts = piece.texts(signature)
         parts.append(
             _text(
                 "function.cl",
                 **texts,
+                tiles=local_memory.tiles(),
                 arguments=signature.arguments + shared.argument,
                 work=_work(texts, settings, signature, split, stagger, walk),
             )
@@ -179,7 +184,9 @@ def _work(
         terms=shared.terms,
         outer_loop=signature.outer_loop,
         stagger=stagger.begin(shared.stride),
-        pipeline=_lines(pipeline, multiply=_lines("multiply.cl")),
+        pipeline=_lines(
+            pipeline, **LocalMemory.of(settings).steps(), multiply=_lines("multiply.cl")
+        ),
         reduction=reduction,
         store=walk.store(store) if walk.groups else store,
     )
@@ -241,7 +248,7 @@ def _definitions(settings: Settings, arithmetic: Arithmetic) -> tuple[Definition
 def _operand(
     operand: str, settings: Settings, arithmetic: Arithmetic, signature: Signature
 ) -> tuple[Definition, ...]:
-    """The macros about how A or B gets into local memory and out of it again."""
+    """The macros about how A or B gets into local memory and out of it again, or past it."""
     axis = "AB".index(operand)
     extent = settings.pair("work_group")[axis] * settings.pair("thread_tile")[axis]
     threads = math.prod(settings.pair("work_group")) * settings.number("local_split_u")
@@ -250,6 +257,9 @@ def _operand(
     is_async = settings.word("global_to_local") == "async"
     free_is_contiguous = signature.free_is_contiguous(operand.lower())
     read_width = (_width_c, _width_b)[axis](settings, arithmetic)
+    if settings.number(f"direct_to_registers_{operand.lower()}"):
+        reads = _global_access(operand.lower(), settings)
+        return own_definitions(operand, read_width, reads, arithmetic, signature)
     pad = settings.number("local_pad")
     if axis == 1 and settings.number("local_pad_b") >= 0:
         pad = settings.number("local_pad_b")

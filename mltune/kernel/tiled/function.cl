@@ -4,9 +4,7 @@ void ${entry}(__global STORED *restrict c,
         const FACTOR alpha_argument, const FACTOR beta_argument,
         ${arguments})
 {
-    __local TYPE tile_a[BUFFERS * A_TILE] __attribute__((aligned(128)));
-    __local TYPE tile_b[BUFFERS * B_TILE] __attribute__((aligned(128)));
-    const TYPE alpha = FACTOR_VALUE(alpha_argument), beta = FACTOR_VALUE(beta_argument);
+${tiles}    const TYPE alpha = FACTOR_VALUE(alpha_argument), beta = FACTOR_VALUE(beta_argument);
 
     const uint in_plane = get_local_id(1) * WG0 + get_local_id(0);
     const uint patch = in_plane / (WL0 * WL1), in_patch = in_plane % (WL0 * WL1);

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mltune.kernel import split_sum
 from mltune.kernel.arithmetic import MULTIPLY_ADD, VECTOR_WIDTHS
 from mltune.kernel.rules import Numbers, Rules, Settings, Words
-from mltune.kernel.tiled import stagger, walk
+from mltune.kernel.tiled import local_memory, stagger, walk
 from mltune.kernel.tiled.pieces import PIECES
 from mltune.space.config import Config
 
@@ -37,6 +37,7 @@ RULES: Rules = {
     "non_temporal_a": Numbers(choices=(0, 1), default=0),
     "non_temporal_b": Numbers(choices=(0, 1), default=0),
     "non_temporal_c": Numbers(choices=(0, 1), default=0),
+    **local_memory.RULES,
     **stagger.RULES,
     **walk.RULES,
     **split_sum.RULES,
@@ -85,6 +86,7 @@ def read_settings(config: Config) -> Settings:
         )
     fits = len(PIECES[settings.word("edge_type")]) == 1 or settings.number("global_split_u") == 1
     settings.require(fits, "edge_type", "branch where work-groups share a sum")
+    local_memory.check(settings)
     if settings.number("prefetch_local_read"):
         unroll = settings.number("loop_unroll")
         settings.require(unroll % 2 == 0, "loop_unroll", "even with prefetch_local_read")

@@ -1,7 +1,5 @@
 #if PGR
-        A_VECTOR share_a[A_LOADS];
-        B_VECTOR share_b[B_LOADS];
-        FETCH_SHARES();
+${registers}        FETCH_SHARES();
 #if BUFFERS == 2
         DEPOSIT_SHARES(0);
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -12,7 +10,7 @@
            PoCL 3.0 runs the first work-item's part of what follows twice. */
         uint done = 0;
         do {
-#if BUFFERS == 1
+${here}#if BUFFERS == 1
 #if PGR
             DEPOSIT_SHARES(0);
 #else
@@ -31,9 +29,7 @@
             if (more)
                 ADVANCE();
 #endif
-            const __local TYPE *now_a = tile_a + buffer * A_TILE;
-            const __local TYPE *now_b = tile_b + buffer * B_TILE;
-${multiply}
+${now}${multiply}
 #if BUFFERS == 2
             buffer ^= 1;
             if (more)

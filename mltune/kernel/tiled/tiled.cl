@@ -22,60 +22,7 @@
         if (X##_MINE(n)) {                                                                       \
             statement;                                                                           \
         }
-#define EDGE_A(n) fetch_edge_a(next_a, step_a, ld_a, item, n, size_i - tile_i, left, vectors_a)
-#define EDGE_B(n) fetch_edge_b(next_b, step_b, ld_b, item, n, size_j - tile_j, left, vectors_b)
-#define WHOLE_A (inside_i && vectors_a && left >= DU)
-#define WHOLE_B (inside_j && vectors_b && left >= DU)
-
-/* From global memory to registers. */
-#define FETCH_SHARES()                                                                           \
-    do {                                                                                         \
-        if (WHOLE_A) {                                                                           \
-            FOR_MY_VECTORS(A, share_a[n] = fetch_a(next_a, ld_a, item, n));                      \
-        } else {                                                                                 \
-            FOR_MY_VECTORS(A, share_a[n] = EDGE_A(n));                                           \
-        }                                                                                        \
-        if (WHOLE_B) {                                                                           \
-            FOR_MY_VECTORS(B, share_b[n] = fetch_b(next_b, ld_b, item, n));                      \
-        } else {                                                                                 \
-            FOR_MY_VECTORS(B, share_b[n] = EDGE_B(n));                                           \
-        }                                                                                        \
-    } while (0)
-
-/* From registers to the local tiles of a buffer. */
-#define DEPOSIT_SHARES(buffer)                                                                   \
-    do {                                                                                         \
-        FOR_MY_VECTORS(A, deposit_a(tile_a + (buffer) * A_TILE, share_a[n], item, n));           \
-        FOR_MY_VECTORS(B, deposit_b(tile_b + (buffer) * B_TILE, share_b[n], item, n));           \
-    } while (0)
-
-/* From global memory to the local tiles of a buffer; COPY and COPY_EDGE move one vector. */
-#define FILL_TILES(buffer, COPY_A, COPY_B)                                                       \
-    do {                                                                                         \
-        __local TYPE *to_a = tile_a + (buffer) * A_TILE, *to_b = tile_b + (buffer) * B_TILE;     \
-        if (WHOLE_A) {                                                                           \
-            FOR_MY_VECTORS(A, COPY_A);                                                           \
-        } else {                                                                                 \
-            A_EDGE_LOOP for (int n = 0; n < A_LOADS; ++n)                                        \
-                if (A_MINE(n))                                                                   \
-                    deposit_a(to_a, EDGE_A(n), item, n);                                         \
-        }                                                                                        \
-        if (WHOLE_B) {                                                                           \
-            FOR_MY_VECTORS(B, COPY_B);                                                           \
-        } else {                                                                                 \
-            B_EDGE_LOOP for (int n = 0; n < B_LOADS; ++n)                                        \
-                if (B_MINE(n))                                                                   \
-                    deposit_b(to_b, EDGE_B(n), item, n);                                         \
-        }                                                                                        \
-    } while (0)
-#define COPY_SHARES(buffer)                                                                      \
-    FILL_TILES(buffer, deposit_a(to_a, fetch_a(next_a, ld_a, item, n), item, n),                 \
-               deposit_b(to_b, fetch_b(next_b, ld_b, item, n), item, n))
-#define COPY_ASYNC(buffer)                                                                       \
-    FILL_TILES(buffer, copy_async_a(to_a, next_a, ld_a, item, n),                                \
-               copy_async_b(to_b, next_b, ld_b, item, n))
-
-/* To the tiles of the next DU terms. */
+${shares}/* To the tiles of the next DU terms. */
 #define ADVANCE()                                                                                \
     do {                                                                                         \
 ${advance}
@@ -85,7 +32,5 @@ ${advance}
 #define READ_PARTS(p, l)                                                                         \
     do {                                                                                         \
         _Pragma("unroll") for (int x = 0; x < TT0 / VW; ++x)                                     \
-            part_a[p][x] = READ_TILE_A(now_a + (l) * A_PITCH + (x * WG0 + item_0) * VW);         \
-        _Pragma("unroll") for (int y = 0; y < TT1 / VWB; ++y)                                    \
-            part_b[p][y] = READ_TILE_B(now_b + (l) * B_PITCH + (y * WG1 + item_1) * VWB);        \
-    } while (0)
+${read_a}        _Pragma("unroll") for (int y = 0; y < TT1 / VWB; ++y)                                    \
+${read_b}    } while (0)

@@ -1,0 +1,138 @@
+"""Which operands pass through local memory: both, or one that work-items read themselves.
+
+Tensile calls the latter DirectToVgpr. It saves the copy and that operand's local memory, and pays
+where few work-items share what they read, or where the caches serve them as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from mltune.kernel.arithmetic import Arithmetic, edge_unroll
+from mltune.kernel.rules import Numbers, Rules, Settings
+from mltune.kernel.signature import Signature
+from mltune.kernel.template import Definition, fill
+
+RULES: Rules = {
+    "direct_to_registers_a": Numbers(choices=(0, 1), default=0),
+    "direct_to_registers_b": Numbers(choices=(0, 1), default=0),
+}
+
+_FOLDER = Path(__file__).parent
+_WITH = {"A": {"X": "A", "x": "a", "i": "i"}, "B": {"X": "B", "x": "b", "i": "j"}}
+_FIRST = {"A": "(x * WG0 + item_0) * VW", "B": "(y * WG1 + item_1) * VWB"}
+_PART = {"A": "part_a[p][x]", "B": "part_b[p][y]"}
+
+
+def check(settings: Settings) -> None:
+    """Check these parameters against the others.
+
+    Raises:
+        UsageError: when a value is refused.
+    """
+    own = [tensor for tensor in "ab" if settings.number(f"direct_to_registers_{tensor}")]
+    settings.require(
+        len(own) < 2,
+        "direct_to_registers_b",
+        "0 where direct_to_registers_a is 1 (the family direct reads both so)",
+    )
+    for tensor in own:
+        settings.require(
+            settings.word("global_to_local") == "registers",
+            f"direct_to_registers_{tensor}",
+            "0 with global_to_local async",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LocalMemory:
+    """The parts of a kernel's source that depend on where its operands pass through.
+
+    Attributes:
+        shared: the operands that pass through local memory, of `A` and `B`.
+        own: those that work-items read themselves.
+    """
+
+    shared: tuple[str, ...]
+    own: tuple[str, ...]
+
+    @classmethod
+    def of(cls, settings: Settings) -> LocalMemory:
+        """Read a config."""
+        own = tuple(X for X in "AB" if settings.number(f"direct_to_registers_{X.lower()}"))
+        return cls(tuple(X for X in "AB" if X not in own), own)
+
+    def operands(self) -> tuple[str, ...]:
+        """How each operand is read, before the macros that do it for all."""
+        files = (("operand_own.cl" if X in self.own else "operand.cl", X) for X in "AB")
+        return tuple(fill(_FOLDER / file, **_WITH[X]) for file, X in files)
+
+    def macros(self) -> dict[str, str]:
+        """What the macros' template says of these operands."""
+        file, names = "shares.cl", {}
+        if self.own:
+            file, names = "share.cl", _WITH[self.shared[0]]
+        reads = {f"read_{X.lower()}": self._read(X) for X in "AB"}
+        return {"shares": fill(_FOLDER / file, **names), **reads}
+
+    def steps(self) -> dict[str, str]:
+        """What the template of the loop over the steps says of them."""
+        pairs = self._shared_names
+        return {
+            "registers": "".join(f"        {X}_VECTOR share_{x}[{X}_LOADS];\n" for X, x in pairs),
+            "here": "".join(fill(_FOLDER / "here.cl", **_WITH[X]) for X in self.own),
+            "now": "".join(
+                f"            const __local TYPE *now_{x} = tile_{x} + buffer * {X}_TILE;\n"
+                for X, x in pairs
+            ),
+        }
+
+    def tiles(self) -> str:
+        """The local memory of a work-group."""
+        return "".join(
+            f"    __local TYPE tile_{x}[BUFFERS * {X}_TILE] __attribute__((aligned(128)));\n"
+            for X, x in self._shared_names
+        )
+
+    @property
+    def _shared_names(self) -> list[tuple[str, str]]:
+        return [(X, X.lower()) for X in self.shared]
+
+    def _read(self, operand: str) -> str:
+        """The line that reads a work-item's vector for term l."""
+        x = operand.lower()
+        value = f"READ_OWN_{operand}({_FIRST[operand]}, l)"
+        if operand in self.shared:
+            value = f"READ_TILE_{operand}(now_{x} + (l) * {operand}_PITCH + {_FIRST[operand]})"
+        return f"            {_PART[operand]} = {value};".ljust(97) + "\\\n"
+
+
+def own_definitions(
+    operand: str, width: int, access: str, arithmetic: Arithmetic, signature: Signature
+) -> tuple[Definition, ...]:
+    """The macros about an operand that work-items read themselves.
+
+    Args:
+        operand: `A` or `B`.
+        width: elements that are read at once along the free index.
+        access: how a vector is read, as `Arithmetic.read` takes it.
+        arithmetic: of the kernel.
+        signature: of the kernel.
+    """
+    is_contiguous = signature.free_is_contiguous(operand.lower())
+    vector = arithmetic.vector(width)
+    elements = ", ".join(f"READ_ONE((p) + {e} * (step))" for e in range(width))
+    conjugates = getattr(signature.contraction, f"conjugate_{operand.lower()}")
+    return (
+        (f"{operand}_FREE_IS_CONTIGUOUS", int(is_contiguous)),
+        (f"{operand}_WIDTH", width),
+        (f"{operand}_ALIGNED", int(is_contiguous and access != "vload")),
+        (f"{operand}_VECTOR", vector),
+        (f"{operand}_EDGE_UNROLL", edge_unroll(width)),
+        (
+            f"{operand}_READ(p, step)",
+            arithmetic.read(width, access) if is_contiguous else f"(({vector})({elements}))",
+        ),
+        (f"{operand}_CONJUGATE(v)", arithmetic.conjugate(width, conjugates)),
+    )
