@@ -125,7 +125,8 @@ def _tiled_config(rng: random.Random, precision: Precision) -> Config:
         vectors = int(values["thread_tile_0"]) // width * int(values["thread_tile_1"])
         parts = 2 if precision.is_complex else 1
         functions = 4 if values.get("edge_type") == "remainder" else 1
-        if vectors * int(values["loop_unroll"]) * parts * functions > 32:
+        loops = 2 if "persistent_kernel" in values else 1
+        if vectors * int(values["loop_unroll"]) * parts * functions * loops > 32:
             continue  # PoCL compiles longer bodies for a minute
         try:
             FAMILIES["tiled"].generate(gemm(precision), Config.of(values))
