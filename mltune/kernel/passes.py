@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +10,7 @@ from typing import Literal
 from mltune.problem import Problem
 
 Extents = Mapping[str, int]
-"""How far a problem reaches along i and j of C, the summed l, and z: all else that C has.
+"""How far a problem reaches along i and j of C, l: all that is summed, and z: all else of C.
 
 The device's compute units, u, are one more extent, and so is 1: what does not depend on the
 problem is counted in the same way.
@@ -22,11 +23,12 @@ Part = Literal["all", "whole", "rim"]
 def extents(problem: Problem, compute_units: int) -> Extents:
     """Return the extents of a canonical problem on a device."""
     contraction = problem.contraction
-    indices = {"i": contraction.d0, "j": contraction.d1, "l": contraction.du}
+    indices = {"i": contraction.d0, "j": contraction.d1}
     found = {
         letter: 1 if index is None else problem.sizes[index] for letter, index in indices.items()
     }
     found |= {"z": 1, "u": compute_units, "1": 1}
+    found["l"] = math.prod(problem.sizes[index] for index in contraction.summation_indices)
     for index in range(contraction.num_indices_c):
         if index not in (contraction.d0, contraction.d1):
             found["z"] *= problem.sizes[index]

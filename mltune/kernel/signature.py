@@ -79,6 +79,28 @@ class Signature:
                 ]
         return _INDENT + f"\n{_INDENT}".join(lines)
 
+    @property
+    def all_terms(self) -> str:
+        """The number of terms of the whole sum, over all summations."""
+        factors = ["size_l", *(f"extent_{_letter(index)}" for index in self._outer)]
+        return f"({' * '.join(factors)})" if self._outer else "size_l"
+
+    def term_place(self, tensor: str) -> str:
+        """How many elements of A or B lie before the term `l` of the whole sum, over all summations.
+
+        The terms of the unrolled summation are neighbours, as far apart as a step or a leading
+        dimension.
+        """
+        step = f"ld_{tensor}" if self.free_is_contiguous(tensor) else f"step_{tensor}"
+        if not self._outer:
+            return f"(l) * {step}"
+        parts, rest = [f"(l) % size_l * {step}"], "(l) / size_l"
+        for index in self._outer:
+            letter = _letter(index)
+            parts.append(f"{rest} % extent_{letter} * {self._stride(tensor, index)}")
+            rest += f" / extent_{letter}"
+        return " + ".join(parts)
+
     def places(self, tensor: str) -> str:
         """Every number of elements that a vector of a tensor may start at, or'ed together."""
         names = [f"start_{tensor}", f"ld_{tensor}"]

@@ -39,6 +39,7 @@ class SplitSum:
         algorithm: `multiple` buffers, a `single` one by compare-exchange, or by PTX's `red`.
         deals_steps: whether steps of the sum are dealt out in turn; else a share is in one piece.
         deals_groups: whether work-groups that share a sum are far apart; else neighbours.
+        has_other_scratch: whether the kernel has scratch memory for something else, too.
     """
 
     family: str
@@ -46,9 +47,12 @@ class SplitSum:
     algorithm: str
     deals_steps: bool
     deals_groups: bool
+    has_other_scratch: bool = False
 
     @classmethod
-    def of(cls, settings: Settings, arithmetic: Arithmetic) -> SplitSum:
+    def of(
+        cls, settings: Settings, arithmetic: Arithmetic, has_other_scratch: bool = False
+    ) -> SplitSum:
         """Read a config.
 
         Raises:
@@ -60,6 +64,7 @@ class SplitSum:
             settings.word("global_split_u_algorithm"),
             bool(settings.number("global_split_u_summation_assignment_round_robin")),
             bool(settings.number("global_split_u_work_group_mapping_round_robin")),
+            has_other_scratch,
         )
         if split.is_atomic and (arithmetic.parts > 1 or arithmetic.stored == "half"):
             raise UnsupportedError(
@@ -112,7 +117,8 @@ class SplitSum:
     @property
     def argument(self) -> str:
         """The argument after all others."""
-        return ",\n        __global TYPE *restrict scratch" if self.has_scratch else ""
+        needed = self.has_scratch or self.has_other_scratch
+        return ",\n        __global TYPE *restrict scratch" if needed else ""
 
     def before(self, arithmetic: Arithmetic) -> tuple[str, ...]:
         """Texts that come before the kernel."""

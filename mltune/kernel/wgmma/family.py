@@ -6,13 +6,13 @@ from pathlib import Path
 
 from mltune.errors import UnsupportedError
 from mltune.kernel.kernel import Kernel
-from mltune.kernel.wgmma import half
+from mltune.kernel.wgmma import half, single
 from mltune.problem import Contraction, Precision
 from mltune.space.config import Config
 
 _FOLDER = Path(__file__).parent
 _COPIES = _FOLDER.parent / "mma" / "ptx" / "copy.cl"
-_WRITERS = {Precision.HALF: half.generate}
+_WRITERS = {Precision.HALF: half.generate, Precision.SINGLE: single.generate}
 
 
 class WgmmaFamily:
