@@ -86,10 +86,9 @@ class Signature:
         return f"({' * '.join(factors)})" if self._outer else "size_l"
 
     def term_place(self, tensor: str) -> str:
-        """How many elements of A or B lie before the term `l` of the whole sum, over all summations.
+        """How far the term `l` of the whole sum, over all summations, lies from the first one.
 
-        The terms of the unrolled summation are neighbours, as far apart as a step or a leading
-        dimension.
+        In elements of A or B. Neighbours are the terms of the unrolled summation.
         """
         step = f"ld_{tensor}" if self.free_is_contiguous(tensor) else f"step_{tensor}"
         if not self._outer:

@@ -41,7 +41,7 @@ PRECISIONS = {
     "direct": tuple(Precision),
     "small": tuple(Precision),
     "mma": (Precision.HALF, Precision.SINGLE, Precision.DOUBLE),
-    "wgmma": (Precision.HALF,),
+    "wgmma": (Precision.HALF, Precision.SINGLE),
     "packed": tuple(Precision),
 }
 EXTENT = dict.fromkeys(FAMILIES, 300) | {"small": 100, "mma": 100, "wgmma": 130}
@@ -169,6 +169,20 @@ def _mma_config(rng: random.Random, precision: Precision) -> Config:
 
 def _wgmma_config(rng: random.Random, precision: Precision) -> Config:
     """Any config that `wgmma` accepts in a precision, small enough for PoCL."""
+    if precision is Precision.SINGLE:
+        return Config.of(
+            {
+                "warp_groups_0": rng.choice((1, 1, 2)),
+                "warp_groups_1": rng.choice((1, 1, 2)),
+                "warp_group_tile_0": rng.choice((64, 64, 96)),
+                "warp_group_tile_1": 64,
+                "depth_u": 32,
+                "local_buffers": rng.choice((3, 4, 5)),
+                "partial_sum_terms": rng.choice((32, 64, 128, 256)),
+                "work_group_mapping": rng.choice((1, 2, 7)),
+                **_split(rng, precision),
+            }
+        )
     values: dict[str, int | str] = {
         "warp_groups_0": rng.choice((1, 1, 2)),
         "warp_groups_1": rng.choice((1, 1, 3)),

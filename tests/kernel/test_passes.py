@@ -91,7 +91,7 @@ def test_all_but_the_tiled_indices_of_c_count_together() -> None:
     assert extents(problem, 132) == {
         "i": problem.sizes[tiled.d0 or 0],
         "j": problem.sizes[tiled.d1 or 0],
-        "l": 7,
+        "l": 6 * 7,
         "z": 5 * 40 * 3 // (problem.sizes[tiled.d0 or 0] * problem.sizes[tiled.d1 or 0]),
         "u": 132,
         "1": 1,

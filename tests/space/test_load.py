@@ -220,12 +220,18 @@ def test_the_tensor_cores_space_is_empty_elsewhere(gpu_names: dict[str, int]) ->
         loaded.bind({**gpu_names, "compute_capability": 75, **precision_names(Precision.SINGLE)})
 
 
-def test_every_config_of_the_warpgroups_space_gives_a_kernel(gpu_names: dict[str, int]) -> None:
-    loaded = load_space(data_folder("spaces") / "wgmma-nvidia.yaml")
-    space = loaded.bind({**gpu_names, **precision_names(Precision.HALF)})
+@pytest.mark.parametrize(
+    ("name", "precision"),
+    [("wgmma-nvidia", Precision.HALF), ("wgmma-single-nvidia", Precision.SINGLE)],
+)
+def test_every_config_of_the_warpgroups_spaces_gives_a_kernel(
+    name: str, precision: Precision, gpu_names: dict[str, int]
+) -> None:
+    loaded = load_space(data_folder("spaces") / f"{name}.yaml")
+    space = loaded.bind({**gpu_names, **precision_names(precision)})
 
     for config in space.sample(np.random.default_rng(0), 100):
-        assert FAMILIES[loaded.family].generate(gemm(Precision.HALF), config).config == config
+        assert FAMILIES[loaded.family].generate(gemm(precision), config).config == config
 
 
 @pytest.mark.parametrize("precision", list(Precision))

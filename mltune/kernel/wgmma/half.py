@@ -13,6 +13,7 @@ from mltune.kernel.signature import Signature
 from mltune.kernel.split_sum import SplitSum
 from mltune.kernel.template import Definition, fill, kernel_source
 from mltune.kernel.wgmma.parameters import read_settings
+from mltune.kernel.wgmma.registers import as_operands, in_text
 from mltune.problem import Contraction
 from mltune.space.config import Config
 
@@ -25,8 +26,6 @@ _ROW = 64  # elements in the 128 bytes that a swizzled row has
 _BYTES = 2  # of an element
 _CHUNK = 8  # elements in the 16 bytes that are copied at once
 _VECTOR = 2  # neighbouring elements of C that a lane has
-_PER_LINE = 4  # registers on a line of the generated source
-_NEW_LINE = " \\\n        "  # in a macro
 
 
 def generate(contraction: Contraction, config: Config, copies: Path, instructions: Path) -> Kernel:
@@ -63,8 +62,8 @@ def generate(contraction: Contraction, config: Config, copies: Path, instruction
         fill(
             instructions / "half.cl",
             columns=tile[0],
-            sums=_lines("%{}", tile[0] // 2, f', "{_NEW_LINE}"'),
-            ties=_lines('"+f"((sum)[{}])', tile[0] // 2, f",{_NEW_LINE}"),
+            sums=in_text(tile[0] // 2),
+            ties=as_operands('"+f"((sum)[{}])', tile[0] // 2),
             descriptor_b=f"%{tile[0] // 2}",
             descriptor_a=f"%{tile[0] // 2 + 1}",
             turned_a=int(signature.free_is_contiguous("a")),
@@ -149,10 +148,3 @@ def _operand(operand: str, settings: Settings, signature: Signature) -> tuple[De
         (f"{operand}_TILES", group // 8 if operand == "A" else group // 32),
         (f"{operand}_SHARE", 1),
     )
-
-
-def _lines(pattern: str, count: int, between: str) -> str:
-    """List numbered operands of an instruction, a few on each line of a macro."""
-    texts = [pattern.format(number) for number in range(count)]
-    lines = [", ".join(texts[at : at + _PER_LINE]) for at in range(0, count, _PER_LINE)]
-    return between.join(lines)

@@ -48,9 +48,7 @@ RULES: Rules = {
 }
 
 
-def generate(
-    contraction: Contraction, config: Config, copies: Path, instructions: Path
-) -> Kernel:
+def generate(contraction: Contraction, config: Config, copies: Path, instructions: Path) -> Kernel:
     """Write the kernel of one config.
 
     Args:

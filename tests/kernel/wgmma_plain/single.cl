@@ -15,15 +15,15 @@ static inline void add_products(float *sum, const __local float *handed,
                                 const __local float *tile, const uint first, const bool adds)
 {
     const uint item = get_local_id(0), g = item % 32 / 4, t = item % 4;
-    for (uint n = 0; n < SUMS; ++n) {
-        const uint column = n / 4 * 8 + t * 2 + n % 2;
-        float result = adds ? sum[n] : 0;
-        for (uint l = 0; l < 8; ++l) {
-            const uint place = column * 32 + first + l, lane = item / 32 * 32 + g * 4 + l % 4;
-            result += seen(handed[lane * 4 + l / 4 * 2 + n / 2 % 2])
-                      * seen(tile[place ^ place / 32 % 8 * 4]);
+    for (uint n = 0; n < SUMS; ++n)
+        sum[n] = adds ? sum[n] : 0;
+    for (uint l = 0; l < 8; ++l) {
+        const __local float *row = handed + (item / 32 * 32 + g * 4 + l % 4) * 4 + l / 4 * 2;
+        const float row_0 = seen(row[0]), row_1 = seen(row[1]);
+        for (uint n = 0; n < SUMS; ++n) {
+            const uint place = (n / 4 * 8 + t * 2 + n % 2) * 32 + first + l;
+            sum[n] += (n / 2 % 2 ? row_1 : row_0) * seen(tile[place ^ place / 32 % 8 * 4]);
         }
-        sum[n] = result;
     }
 }
 
