@@ -41,7 +41,7 @@ PRECISIONS = {
     "direct": tuple(Precision),
     "small": tuple(Precision),
     "mma": (Precision.HALF, Precision.SINGLE, Precision.DOUBLE),
-    "wgmma": (Precision.HALF, Precision.SINGLE),
+    "wgmma": (Precision.HALF, Precision.HALF, Precision.SINGLE),
     "packed": tuple(Precision),
 }
 EXTENT = dict.fromkeys(FAMILIES, 300) | {"small": 100, "mma": 100, "wgmma": 130}
@@ -172,8 +172,8 @@ def _wgmma_config(rng: random.Random, precision: Precision) -> Config:
     if precision is Precision.SINGLE:
         return Config.of(
             {
-                "warp_groups_0": rng.choice((1, 1, 2)),
-                "warp_groups_1": rng.choice((1, 1, 2)),
+                "warp_groups_0": rng.choice((1, 1, 1, 2)),
+                "warp_groups_1": rng.choice((1, 1, 1, 2)),
                 "warp_group_tile_0": rng.choice((64, 64, 96)),
                 "warp_group_tile_1": 64,
                 "depth_u": 32,

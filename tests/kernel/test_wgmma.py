@@ -79,9 +79,12 @@ def test_what_the_tensor_cores_have_not_is_unsupported(precision: Precision) -> 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"warp_group_tile_0": 96}, "warp_group_tile_0 must be 64, 128, 192 or 256, got 96"),
+        (
+            {"warp_group_tile_0": 96},
+            "warp_group_tile_0 must be 64, 128, 192 or 256 in half, got 96",
+        ),
         ({"local_buffers": 2}, "local_buffers must be at least 3, got 2"),
-        ({"depth_u": 32}, "depth_u must be 64 or 128, got 32"),
+        ({"depth_u": 32}, "depth_u must be 64 or 128 in half, got 32"),
     ],
 )
 def test_a_refused_value_is_named(changes: dict[str, int | str], message: str) -> None:

@@ -91,10 +91,16 @@ def test_the_sums_of_an_instruction_are_all_tied(columns: int) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"warp_group_tile_0": 256}, "warp_group_tile_0 must be 64, 96, 128 or 192, got 256"),
+        (
+            {"warp_group_tile_0": 256},
+            "warp_group_tile_0 must be 64, 96, 128 or 192 in single, got 256",
+        ),
         ({"local_buffers": 2}, "local_buffers must be at least 3, got 2"),
-        ({"depth_u": 64}, "depth_u must be 32, got 64"),
-        ({"partial_sum_terms": 16}, "partial_sum_terms must be 32, 64, 128 or 256, got 16"),
+        ({"depth_u": 64}, "depth_u must be 32 in single, got 64"),
+        (
+            {"partial_sum_terms": 0},
+            "partial_sum_terms must be 32, 64, 128 or 256 in single, got 0",
+        ),
     ],
 )
 def test_a_refused_value_is_named(changes: dict[str, int | str], message: str) -> None:

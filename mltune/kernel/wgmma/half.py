@@ -40,7 +40,7 @@ def generate(contraction: Contraction, config: Config, copies: Path, instruction
     Raises:
         UsageError: when a parameter's value is refused.
     """
-    settings = read_settings(config)
+    settings = read_settings(config, contraction.precision)
     signature, arithmetic = Signature(contraction), Arithmetic(contraction.precision)
     name = kernel_name(contraction, config)
     groups, tile = settings.pair("warp_groups"), settings.pair("warp_group_tile")

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mltune.kernel import split_sum
 from mltune.kernel.arithmetic import Arithmetic
 from mltune.kernel.build_options import build_options
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.name import kernel_name
 from mltune.kernel.passes import Area, Pass
-from mltune.kernel.rules import Numbers, Rules, Settings
+from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.split_sum import SplitSum
 from mltune.kernel.template import Definition, fill, kernel_source
+from mltune.kernel.wgmma.parameters import read_settings
 from mltune.kernel.wgmma.registers import as_operands, in_text
 from mltune.problem import Contraction
 from mltune.space.config import Config
@@ -34,33 +34,20 @@ _PACK_ITEMS = 256  # of a work-group that packs
 _PACK_ROWS = 32  # places of the free index that it packs
 _FEW_TERMS = 4  # from so many terms on, what splitting loses is far inside the rounding error
 
-RULES: Rules = {
-    "warp_groups_0": Numbers(choices=(1, 2, 3, 4)),
-    "warp_groups_1": Numbers(choices=(1, 2, 3, 4)),
-    "warp_group_tile_0": Numbers(choices=(64, 96, 128, 192)),
-    "warp_group_tile_1": Numbers(choices=(_ROWS,)),
-    "depth_u": Numbers(choices=(_DEPTH,)),
-    "local_buffers": Numbers(lowest=3),
-    "partial_sum_terms": Numbers(choices=(32, 64, 128, 256)),
-    "work_group_mapping": Numbers(),
-    "max_registers": Numbers(lowest=0, default=0),
-    **split_sum.RULES,
-}
-
 
 def generate(contraction: Contraction, config: Config, copies: Path, instructions: Path) -> Kernel:
     """Write the kernel of one config.
 
     Args:
         contraction: canonical, of single precision.
-        config: see `RULES`.
+        config: see `parameters`.
         copies: the template of the instructions that copy.
         instructions: the folder with the templates of those that multiply.
 
     Raises:
         UsageError: when a parameter's value is refused.
     """
-    settings = Settings.read("wgmma", RULES, config)
+    settings = read_settings(config, contraction.precision)
     signature, arithmetic = Signature(contraction), Arithmetic(contraction.precision)
     name = kernel_name(contraction, config)
     groups, tile = settings.pair("warp_groups"), settings.pair("warp_group_tile")
