@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mltune.cli.options import declare_builders, declare_limits
 from mltune.cli.output import ProgressBar, conclude, duration_text, print_json, print_table
 from mltune.cli.parser import positive, seconds, whole
 
@@ -42,15 +43,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="timed launches a size (default: SyncsPerBenchmark * EnqueuesPerSync, or 7)",
     )
-    add("--build-timeout", type=seconds, metavar="SECONDS", help="a build's limit (default: 60)")
-    add("--run-timeout", type=seconds, metavar="SECONDS", help="a size's limit (default: 30)")
-    add(
-        "--builders",
-        type=whole,
-        metavar="N",
-        help="processes that build ahead, 0 for none (default: as many as suit the machine)",
-    )
-    add("--rest", type=seconds, metavar="SECONDS", help="pause before each size (default: none)")
+    declare_limits(add)
+    declare_builders(add)
     add(
         "--time-limit",
         type=seconds,

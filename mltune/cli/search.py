@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mltune.cli.options import declare_builders, declare_limits
 from mltune.cli.output import (
     ProgressBar,
     conclude,
@@ -158,16 +159,9 @@ def _declare_measuring(parser: argparse.ArgumentParser) -> None:
         metavar="STATE",
         help="of the device before a sample: warm from the last one, or cold (default: warm)",
     )
-    add("--rest", type=seconds, metavar="SECONDS", help="pause before each size (default: none)")
     add("--observe", metavar="NAMES", help="nvml and/or rapl: energy, clocks (default: none)")
-    add("--build-timeout", type=seconds, metavar="SECONDS", help="a build's limit (default: 60)")
-    add("--run-timeout", type=seconds, metavar="SECONDS", help="a size's limit (default: 30)")
-    add(
-        "--builders",
-        type=whole,
-        metavar="N",
-        help="processes that build ahead, 0 for none (default: as many as suit the machine)",
-    )
+    declare_limits(add)
+    declare_builders(add)
 
 
 def _declare_elsewhere(parser: argparse.ArgumentParser) -> None:

@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from mltune.cli.options import declare_builders
 from mltune.cli.output import ProgressBar, duration_text, print_json
-from mltune.cli.parser import seconds, whole
+from mltune.cli.parser import seconds
 from mltune.errors import UsageError
 from mltune.problem import problem_type_name
 
@@ -39,12 +40,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="make a folder from which train, distil and report read this device's run "
         "(default: none)",
     )
-    add(
-        "--builders",
-        type=whole,
-        metavar="N",
-        help="processes that build ahead, 0 for none (default: as many as suit the machine)",
-    )
+    declare_builders(add)
     add(
         "--time-limit",
         type=seconds,

@@ -74,13 +74,16 @@ class Encoder:
         ]
         distinct = tuple(numbers)
         tiles, parameters = self._tiles(distinct), self._parameters(distinct)
-        blocks = [np.empty((0, len(self.names(device))))]
+        rows = np.empty((sum(map(len, places)), len(self.names(device))))
+        begin = 0
         for (problem, _), here in zip(asked, places, strict=True):
             columns = self._columns(problem, device, _take(tiles, here), _take(parameters, here))
-            shape = (len(here),)
-            block = np.stack([np.broadcast_to(each, shape) for each in columns.values()], axis=1)
-            blocks.append(np.where(np.isfinite(block), block, math.nan))
-        return np.concatenate(blocks)
+            block = rows[begin : begin + len(here)]
+            for place, column in enumerate(columns.values()):
+                block[:, place] = column
+            begin += len(here)
+        rows[~np.isfinite(rows)] = math.nan
+        return rows
 
     def _columns(
         self,

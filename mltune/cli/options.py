@@ -1,0 +1,28 @@
+"""Options that several verbs take, worded once."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from mltune.cli.parser import seconds, whole
+
+Add = Callable[..., argparse.Action]
+"""A parser's `add_argument`, or that of a group of its options."""
+
+
+def declare_builders(add: Add) -> None:
+    """Add the option for processes that build ahead of the measurements."""
+    add(
+        "--builders",
+        type=whole,
+        metavar="N",
+        help="processes that build ahead, 0 for none (default: as many as suit the machine)",
+    )
+
+
+def declare_limits(add: Add) -> None:
+    """Add the options for what a build and a size may take, and the pause between sizes."""
+    add("--build-timeout", type=seconds, metavar="SECONDS", help="a build's limit (default: 60)")
+    add("--run-timeout", type=seconds, metavar="SECONDS", help="a size's limit (default: 30)")
+    add("--rest", type=seconds, metavar="SECONDS", help="pause before each size (default: none)")
