@@ -242,6 +242,15 @@ static inline void copy_element(__local LOCAL *to, const __global LOCAL *from, c
  * it writes, and come into force there.
  */
 
+/* The products between BEGIN and END are a group; AWAIT_PRODUCTS(n) waits for all groups but the
+   youngest n. Sums and registers of rows must not be touched before. */
+#define BEGIN_PRODUCTS() asm volatile("//@ wgmma.fence.sync.aligned;" ::: "memory")
+#define END_PRODUCTS() asm volatile("//@ wgmma.commit_group.sync.aligned;" ::: "memory")
+#define AWAIT_PRODUCTS(n) asm volatile("//@ wgmma.wait_group.sync.aligned %0;" :: "n"(n) : "memory")
+
+/* What this work-item has copied or written becomes visible to the products, after a barrier. */
+#define SHOW_COPIES() asm volatile("//@ fence.proxy.async.shared::cta;" ::: "memory")
+
 /* Where an operand begins in local memory, and how it goes on: rows of 128 bytes, 8 of them in 1024
    bytes, their chunks in changed places (mode 1). */
 static inline ulong descriptor(const __local float *first)
@@ -289,15 +298,6 @@ static inline ulong descriptor(const __local float *first)
         "+f"((sum)[60]), "+f"((sum)[61]), "+f"((sum)[62]), "+f"((sum)[63]) \
         : "r"(as_uint((row).x)), "r"(as_uint((row).y)), "r"(as_uint((row).z)),                   \
           "r"(as_uint((row).w)), "l"(descriptor((tile) + (first))), "r"((uint)(adds)))
-
-/* The products between BEGIN and END are a group; AWAIT_PRODUCTS(n) waits for all groups but the
-   youngest n. Sums and registers of rows must not be touched before. */
-#define BEGIN_PRODUCTS() asm volatile("//@ wgmma.fence.sync.aligned;" ::: "memory")
-#define END_PRODUCTS() asm volatile("//@ wgmma.commit_group.sync.aligned;" ::: "memory")
-#define AWAIT_PRODUCTS(n) asm volatile("//@ wgmma.wait_group.sync.aligned %0;" :: "n"(n) : "memory")
-
-/* What this work-item has copied or written becomes visible to the products, after a barrier. */
-#define SHOW_COPIES() asm volatile("//@ fence.proxy.async.shared::cta;" ::: "memory")
 
 /*
  * ---- The kernel: C = alpha * A * B + beta * C, one macro tile of C per work-group ----

@@ -59,6 +59,7 @@ def generate(contraction: Contraction, config: Config, copies: Path, instruction
     )
     templates = (
         fill(copies, bytes=_BYTES),
+        fill(instructions / "groups.cl"),
         fill(
             instructions / "half.cl",
             columns=tile[0],

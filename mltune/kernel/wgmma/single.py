@@ -176,10 +176,11 @@ def _pack(operand: str, signature: Signature, split: SplitSum) -> str:
     )
 
 
-def _instructions(copies: Path, instructions: Path, columns: int) -> tuple[str, str]:
+def _instructions(copies: Path, instructions: Path, columns: int) -> tuple[str, ...]:
     sums = columns // 2
     return (
         fill(copies, bytes=_BYTES),
+        fill(instructions / "groups.cl"),
         fill(
             instructions / "single.cl",
             columns=columns,

@@ -1,8 +1,4 @@
 /* ---- The products in plain OpenCL C: a lane computes its sums from local memory ---- */
-#define BEGIN_PRODUCTS()
-#define END_PRODUCTS()
-#define AWAIT_PRODUCTS(n)
-#define SHOW_COPIES()
 
 /* An element of a tile: bits 4 to 6 of its address are changed by bits 7 to 9. */
 static inline float element(const __local LOCAL *tile, const uint place)

@@ -1,8 +1,4 @@
 /* ---- The products in plain OpenCL C: lanes hand each other their rows in local memory ---- */
-#define BEGIN_PRODUCTS()
-#define END_PRODUCTS()
-#define AWAIT_PRODUCTS(n)
-#define SHOW_COPIES()
 
 /* Tensor cores do not look at what tf32 lacks. */
 static inline float seen(const float v)

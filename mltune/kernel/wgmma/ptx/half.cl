@@ -1,10 +1,3 @@
-/*
- * ---- The products of a warpgroup, in PTX ----
- *
- * The compiler of OpenCL C does not know these instructions. Here they are comments in the PTX that
- * it writes, and come into force there.
- */
-
 /* Where an operand begins in local memory, and how it goes on: rows of 128 bytes, 8 of them in 1024
    bytes, their chunks in changed places (mode 1); `panel` bytes between neighbouring panels. */
 static inline ulong descriptor(const __local LOCAL *first, const uint panel)
@@ -21,12 +14,3 @@ static inline ulong descriptor(const __local LOCAL *first, const uint panel)
         : $ties \
         : "l"(descriptor((tile_b) + (first_b), B_FREE_IS_CONTIGUOUS ? B_PANEL * 2 : 16)),        \
           "l"(descriptor((tile_a) + (first_a), A_FREE_IS_CONTIGUOUS ? A_PANEL * 2 : 16)))
-
-/* The products between BEGIN and END are a group; AWAIT_PRODUCTS(n) waits for all groups but the
-   youngest n. Sums must not be touched before. */
-#define BEGIN_PRODUCTS() asm volatile("//@ wgmma.fence.sync.aligned;" ::: "memory")
-#define END_PRODUCTS() asm volatile("//@ wgmma.commit_group.sync.aligned;" ::: "memory")
-#define AWAIT_PRODUCTS(n) asm volatile("//@ wgmma.wait_group.sync.aligned %0;" :: "n"(n) : "memory")
-
-/* What this work-item has copied or written becomes visible to the products, after a barrier. */
-#define SHOW_COPIES() asm volatile("//@ fence.proxy.async.shared::cta;" ::: "memory")
