@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mltune.cost_model import BoostedModel, fit
-from mltune.cost_model.scores import score
+from mltune.cost_model.scores import Scores, score
 from mltune.device_info import DeviceInfo
 from mltune.distil.fit import folds
 from mltune.errors import MltuneError
@@ -29,41 +29,44 @@ def learn(measurements: Sequence[Measurement], device: DeviceInfo, show: Show) -
         What the report shows of it, or one line that says why there is no model.
     """
     right = [row for row in measurements if row.median is not None]
+    labels = list(dict.fromkeys(row.problem.label for row in right))
+    parts = list(folds(len(labels), _FOLDS, 0)) if len(labels) > 1 else []
     step = Phase("learn", show)
-    step(0, _FOLDS + 1)
+    step(0, len(parts) + 1)
     try:
         model = fit(right, device, folds=1)
     except MltuneError:
         return "The cost model needs measurements that succeeded, and there are none."
-    by_label: dict[str, list[Measurement]] = {}
-    for row in right:
-        by_label.setdefault(row.problem.label, []).append(row)
-    labels = list(by_label)
-    points: list[tuple[float, float]] = []
-    groups: list[int] = []
-    bias: list[tuple[str, float]] = []
-    parts = list(folds(len(labels), _FOLDS, 0)) if len(labels) > 1 else []
-    for done, (train, held_out) in enumerate(parts, start=1):
+    known: list[Measurement] = []
+    predicted: list[float] = []
+    for done, (_, held_out) in enumerate(parts, start=1):
         step(done, len(parts) + 1)
-        blind = fit([row for index in train for row in by_label[labels[index]]], device, folds=1)
-        rows = [row for index in held_out for row in by_label[labels[index]]]
-        here = np.repeat(held_out, [len(by_label[labels[index]]) for index in held_out])
-        predicted, measured = _predict(blind, rows), np.array(_seconds(rows))
-        points += zip(measured.tolist(), np.exp(predicted).tolist(), strict=True)
-        groups += here.tolist()
-        for index in held_out:
-            errors = (predicted - np.log(measured))[here == index]
-            bias.append((labels[index], float(np.exp(np.mean(errors)))))
+        unseen = {labels[place] for place in held_out}
+        blind = fit([row for row in right if row.problem.label not in unseen], device, folds=1)
+        rows = [row for row in right if row.problem.label in unseen]
+        known += rows
+        predicted += _predict(blind, rows).tolist()
     step(len(parts) + 1, len(parts) + 1)
-    logs = np.log(np.array(points)).T if points else None
-    scores = None if logs is None else score(np.array(groups), logs[1], logs[0])
+    scores, bias = _judge(known, predicted) if parts else (None, ())
     return Model(
-        calibration=tuple(points),
-        bias=tuple(bias),
+        calibration=tuple(zip(_seconds(known), np.exp(predicted).tolist(), strict=True)),
+        bias=bias,
         rmse_log=scores.rmse_log if scores else None,
         top_1=scores.top_1 if scores else None,
         importance=_importance(model, right, show),
     )
+
+
+def _judge(
+    rows: Sequence[Measurement], predicted: Sequence[float]
+) -> tuple[Scores, tuple[tuple[str, float], ...]]:
+    """Scores of predicted log seconds, and for each size the mean of predicted / measured time."""
+    truth = np.log(_seconds(rows))
+    labels, groups = np.unique([row.problem.label for row in rows], return_inverse=True)
+    errors = np.array(predicted) - truth
+    means = [float(np.exp(errors[groups == number].mean())) for number in range(len(labels))]
+    bias = tuple(zip(labels.tolist(), means, strict=True))
+    return score(groups, np.array(predicted), truth), bias
 
 
 def _seconds(rows: Sequence[Measurement]) -> list[float]:
