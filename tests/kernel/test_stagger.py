@@ -63,6 +63,7 @@ def test_the_mapping_says_which_number_chooses_the_place(mapping: int, number: s
         {},
         {"prefetch_global_read": 0},
         {"local_buffers": 2},
+        {"direct_to_registers_b": 1},
         {"global_split_u": 3},
         {"global_split_u": 3, "global_split_u_summation_assignment_round_robin": 1},
     ],

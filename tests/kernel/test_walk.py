@@ -55,6 +55,7 @@ def test_shares_of_steps_meet_in_a_second_pass() -> None:
         {"local_buffers": 2},
         {"local_split_u": 2},
         {"stagger_u": 5},
+        {"stagger_u": 5, "direct_to_registers_a": 1},
     ],
 )
 @pytest.mark.parametrize("stream_k", [0, 1])
