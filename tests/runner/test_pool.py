@@ -149,12 +149,13 @@ def test_a_build_over_its_limit_is_stopped(device_spec: str, naive_kernel: Make)
 @pytest.mark.parametrize(
     ("kind", "cores", "devices", "each"),
     [
-        ("gpu", 16, 1, 8),
-        ("gpu", 64, 4, 8),  # not what suits one device, shared out
+        ("gpu", 16, 1, 15),
+        ("gpu", 64, 1, 16),
+        ("gpu", 64, 4, 15),  # not what suits one device, shared out
         ("gpu", 16, 4, 3),
         ("gpu", 2, 4, 1),
         ("cpu", 2, 1, 0),
-        ("cpu", 64, 1, 8),
+        ("cpu", 64, 1, 16),
     ],
 )
 def test_devices_share_the_cores_for_their_builders(
