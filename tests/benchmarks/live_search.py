@@ -60,18 +60,23 @@ def main() -> None:
     samplers = options.samplers.split(",")
     options.folder.mkdir(parents=True, exist_ok=True)
     answers = options.folder / ANSWERS
-    for seed in range(options.seeds):
+    known = _read(answers)
+    lacking = [
+        seed
+        for seed in range(options.seeds)
+        if any((name, seed) not in known for name in samplers)
+    ]
+    for seed in lacking:
         folders = {name: options.folder / f"{name}-{seed}" for name in samplers}
-        known = _read(answers)
-        if any((name, seed) not in known for name in samplers):
-            for name, folder in folders.items():
-                _search(folder, name, seed, options)
-            choices = {name: _chosen(folder) for name, folder in folders.items()}
-            with Run.open(folders[samplers[0]]) as run:
-                info = run.info
-            _write(answers, seed, _measure(info, choices, options))
-            _print(_read(answers), samplers)
-    _print(_read(answers), samplers)
+        for name, folder in folders.items():
+            _search(folder, name, seed, options)
+        choices = {name: _chosen(folder) for name, folder in folders.items()}
+        with Run.open(folders[samplers[0]]) as run:
+            info = run.info
+        _write(answers, seed, _measure(info, choices, options))
+        _print(_read(answers), samplers)
+    if not lacking:
+        _print(known, samplers)
 
 
 def _search(folder: Path, sampler: str, seed: int, options: argparse.Namespace) -> None:
