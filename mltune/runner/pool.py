@@ -45,8 +45,8 @@ def default_builders(kind: str, devices: int = 1) -> int:
         devices: that measure at once, and share this machine's cores evenly.
     """
     cores = len(os.sched_getaffinity(0)) // devices
-    if kind == "cpu":
-        return min(cores, MOST_BUILDERS) if cores >= _SHARED_CORES else 0
+    if kind == "cpu" and cores < _SHARED_CORES:
+        return 0
     return min(max(cores - 1, 1), MOST_BUILDERS)
 
 

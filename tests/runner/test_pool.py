@@ -8,7 +8,7 @@ import pytest
 
 from mltune.kernel import Kernel
 from mltune.record import Status
-from mltune.runner.pool import BuilderPool, default_builders
+from mltune.runner.pool import BuilderPool, certain_builders, default_builders
 
 Make = Callable[..., Kernel]
 
@@ -164,3 +164,12 @@ def test_devices_share_the_cores_for_their_builders(
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
 
     assert default_builders(kind, devices) == each
+
+
+@pytest.mark.parametrize(("cores", "certain"), [(2, None), (4, 3), (16, 15)])
+def test_builders_need_not_wait_for_the_devices_name_unless_cores_are_few(
+    monkeypatch: pytest.MonkeyPatch, cores: int, certain: int | None
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
+
+    assert certain_builders() == certain
