@@ -112,7 +112,7 @@ def _tiled_config(rng: random.Random, precision: Precision) -> Config:
             "prefetch_local_read": rng.choice((0, 1)),
             "wave_lanes_0": rng.choice((0, 1, 2, 4)),
             "wave_lanes_1": rng.choice((0, 1, 2)),
-            "edge_type": rng.choice(("branch", "remainder")),
+            "edge_type": "remainder",
             f"direct_to_registers_{rng.choice('ab')}": 1,
         }
         values |= {name: value for name, value in optional.items() if rng.random() < 0.5}
@@ -124,7 +124,10 @@ def _tiled_config(rng: random.Random, precision: Precision) -> Config:
             continue  # broken in pip's PoCL without AVX-512: see spaces/tiled-cpu.yaml
         vectors = int(values["thread_tile_0"]) // width * int(values["thread_tile_1"])
         parts = 2 if precision.is_complex else 1
-        functions = 4 if values.get("edge_type") == "remainder" else 1
+        functions = 1
+        if values.get("edge_type") == "remainder":
+            functions = 4
+            values |= {"thread_tile_1": rng.choice((1, 2)), "loop_unroll": rng.choice((1, 2))}
         loops = 2 if "persistent_kernel" in values else 1
         if vectors * int(values["loop_unroll"]) * parts * functions * loops > 32:
             continue  # PoCL compiles longer bodies for a minute
