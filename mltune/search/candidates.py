@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 
 import numpy as np
@@ -20,6 +20,8 @@ _SAMPLED = 6_000
 _LEADERS = 20
 _INNER_LEADERS = 5
 _CHILDREN = 3_000
+_REMEMBERED = 2_000
+"""Configs whose neighbours are kept: those of several rounds, as most leaders stay leaders."""
 
 
 class Candidates:
@@ -68,6 +70,7 @@ class CandidateSource:
         self._space = space
         self._encoding = encoding
         self._seed = seed
+        self._near = lru_cache(_REMEMBERED)(space.neighbours)
         # Several models ask for the same candidates, one after the other.
         self._latest: tuple[tuple[Config, ...], Candidates] | None = None
 
@@ -96,11 +99,11 @@ class CandidateSource:
     def _extended(self, leaders: Sequence[Config]) -> Candidates:
         found: dict[Config, None] = {}
         for number, leader in enumerate(leaders):
-            near = self._space.neighbours(leader)
+            near = self._near(leader)
             found |= dict.fromkeys(near)
             if number < _INNER_LEADERS:
                 for other in near:
-                    found |= dict.fromkeys(self._space.neighbours(other))
+                    found |= dict.fromkeys(self._near(other))
         found |= dict.fromkeys(self._children(leaders))
         more = [config for config in found if self._base.number(config) is None]
         ranks = np.concatenate((self._base.ranks, self._encoding.ranks(more)))

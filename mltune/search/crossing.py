@@ -16,7 +16,8 @@ def child_of(
 
     Nothing says that the child satisfies the rules of a space.
     """
-    values = {name: chance.choice((mother[name], father[name])) for name in mother}
+    others = dict(father.items())
+    values = {name: chance.choice((value, others[name])) for name, value in mother.items()}
     for parameter in parameters:
         if chance.random() < 1 / len(parameters):
             values[parameter.name] = chance.choice(parameter.values)

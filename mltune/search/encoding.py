@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ Matrix32 = NDArray[np.float32]
 
 _LOOKED_AT = 500
 """Configs, for the range of derived values."""
+_REMEMBERED = 20_000
+"""Configs whose rows are kept: most candidates are the same ones again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,7 @@ class Encoding:
             {value: rank for rank, value in enumerate(parameter.values)}
             for parameter in self._open
         ]
+        self._row = lru_cache(_REMEMBERED)(self._ranks_of)
         self._levels = _levels(space)
         spans = [highest - lowest for lowest, highest in self._levels.values()]
         self.counts = (*(len(one.values) for one in self._open), *(1 + span for span in spans))
@@ -68,11 +72,15 @@ class Encoding:
 
     def ranks(self, configs: Iterable[Config]) -> Ranks:
         """Return a row for each config."""
-        rows = [[*self._own(config), *self._derived(config)] for config in configs]
+        rows = [self._row(config) for config in configs]
         return np.array(rows, dtype=np.int64).reshape(-1, self.width)
 
+    def _ranks_of(self, config: Config) -> tuple[int, ...]:
+        return (*self._own(config), *self._derived(config))
+
     def _own(self, config: Config) -> Iterable[int]:
-        return [rank[config[one.name]] for one, rank in zip(self._open, self._ranks, strict=True)]
+        values = dict(config.items())
+        return [rank[values[one.name]] for one, rank in zip(self._open, self._ranks, strict=True)]
 
     def _derived(self, config: Config) -> Iterable[int]:
         if not self._levels:

@@ -70,6 +70,14 @@ class Space:
             for rule, condition in zip(constraints, conditions, strict=True)
         ]
         self._allowed = {parameter.name: frozenset(parameter.values) for parameter in parameters}
+        self._rules_of = {
+            parameter.name: [
+                number
+                for number, condition in enumerate(conditions)
+                if parameter.name in names(condition)
+            ]
+            for parameter in parameters
+        }
         self._sorted_slots = sorted(
             (parameter.name, slot) for slot, parameter in enumerate(parameters)
         )
@@ -89,9 +97,10 @@ class Space:
     def __contains__(self, config: object) -> bool:
         if not isinstance(config, Mapping) or config.keys() != self._allowed.keys():
             return False
-        if not all(config[name] in allowed for name, allowed in self._allowed.items()):
+        values = dict(config.items())
+        if not all(values[name] in allowed for name, allowed in self._allowed.items()):
             return False
-        row = self._row(config)
+        row = self._row(values)
         return all(rule(row) for _, rule in self._rules)
 
     def __iter__(self) -> Iterator[Config]:
@@ -159,12 +168,19 @@ class Space:
         Args:
             config: any values that the parameters allow; it need not satisfy the constraints.
         """
+        row = self._row(config)
+        broken = {number for number, (_, holds) in enumerate(self._rules) if not holds(row)}
         found: list[Config] = []
-        for parameter in self.parameters:
-            for value in parameter.neighbours(config[parameter.name]):
-                other = Config.of({**config, parameter.name: value})
-                if other in self:
-                    found.append(other)
+        for slot, parameter in enumerate(self.parameters):
+            # No other rule hears of this parameter.
+            asked = self._rules_of[parameter.name]
+            if not broken.issubset(asked):
+                continue
+            tests = [self._rules[number][1] for number in asked]
+            for value in parameter.neighbours(row[slot]):
+                point = (*row[:slot], value, *row[slot + 1 :])
+                if all(holds(point) for holds in tests):
+                    found.append(self._config(point))
         return tuple(found)
 
     def near(self, values: Mapping[str, Value], count: int) -> tuple[Config, ...]:
@@ -182,7 +198,8 @@ class Space:
         return {name: int(formula(row)) for name, formula in self._derived.items()}
 
     def _row(self, config: Mapping[str, Value]) -> tuple[Value, ...]:
-        return tuple([config[parameter.name] for parameter in self.parameters])
+        values = dict(config.items())
+        return tuple([values[parameter.name] for parameter in self.parameters])
 
     def _config(self, point: tuple[Value, ...]) -> Config:
         return Config(tuple([(name, point[slot]) for name, slot in self._sorted_slots]))
