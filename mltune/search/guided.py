@@ -61,6 +61,9 @@ class GuidedLibrary:
         self._count = len(counts)
         self._answers: dict[Config, Matrix] = {}
         self._asked: dict[Config, tuple[int, ...]] = {}
+        self._proposed: set[Config] = set()
+        self._elsewhere = 0
+        """How many answers came, since this search proposes, to what another one proposed."""
         self._to_beat = np.full(self._count, math.nan)
         """The best values of configs outside the space, such as hand-written kernels."""
         self._worked = 0
@@ -81,6 +84,7 @@ class GuidedLibrary:
         config = (forecast and self._most_promising(forecast)) or self._unseen.draw()
         if config is not None:
             self._unseen.see(config)
+            self._proposed.add(config)
             self._asked[config] = self._worthwhile(config, forecast)
         return config
 
@@ -110,6 +114,7 @@ class GuidedLibrary:
             return
         self._unseen.see(config)
         self._asked.pop(config, None)
+        self._elsewhere += bool(self._proposed) and config not in self._proposed
         self._worked += status is Status.OK
         self._answers[config] = row if status is Status.OK else np.full(self._count, math.inf)
 
@@ -154,7 +159,7 @@ class GuidedLibrary:
             return None
         with one_thread():
             beliefs = [
-                one.expect(self._answers, tuple(self._asked), self._to_beat)
+                one.expect(self._answers, tuple(self._asked), self._to_beat, self._elsewhere)
                 for one in self._surrogates
             ]
             return Forecast.of(self._surrogates[0].candidates, beliefs)

@@ -2,7 +2,9 @@
 
 What it says follows from the answers and their order alone, so that a resumed search goes on as
 if it had not been cut off: it is fitted anew at fixed numbers of answers, to these answers only,
-and takes every further one by one.
+and takes every further one by one. Where several processes search together, each fits as often
+as its own answers ask for: would all of them fit for the answers of all, that alone would take
+the time that they are to save.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ class Surrogate:
         self._view = view
         self._sizes = sizes
         self._knowledge = knowledge
-        self._fitted = -1
+        self._fitted = self._fitted_own = 0
         self._candidates = source.around(())
         self._process: GaussianProcess | None = None
         self._expected = np.zeros(0, dtype=np.float32)
@@ -62,7 +64,9 @@ class Surrogate:
         """Those that it was last asked about."""
         return self._candidates
 
-    def expect(self, answers: Answers, asked: Sequence[Config], to_beat: Matrix) -> Belief:
+    def expect(
+        self, answers: Answers, asked: Sequence[Config], to_beat: Matrix, elsewhere: int = 0
+    ) -> Belief:
         """Return what is expected now.
 
         Args:
@@ -70,14 +74,16 @@ class Surrogate:
             asked: configs without an answer yet; the model believes its own expectation of them,
                 so that it does not ask for the same thing twice.
             to_beat: by size, the best value besides the answers; nan where there is none.
+            elsewhere: how many of the answers are to what other processes asked.
         """
         table = self._table(answers.values())
         scales = self._scales(table)
         due = _fit_due(len(answers))
-        if self._process is None or due != self._fitted:
+        new = len(answers) - elsewhere - self._fitted_own
+        if self._process is None or new >= _fit_pause(self._fitted):
             self._process = self._fit(dict(islice(answers.items(), due)))
-            self._fitted = due
-        for config in (*islice(answers, due, None), *asked):
+            self._fitted, self._fitted_own = due, due - elsewhere
+        for config in (*islice(answers, self._fitted, None), *asked):
             if config not in self._rows:
                 self._observe(self._process, [config])
         blank = np.full(self._sizes, np.nan)
@@ -141,9 +147,14 @@ def _units(scales: Sequence[Scale], table: Matrix) -> Matrix:
 def _fit_due(count: int) -> int:
     """Return at how many answers the model was last due to be fitted."""
     due = 0
-    while (following := due + max(1, min(due // 10, 50))) <= count:
+    while (following := due + _fit_pause(due)) <= count:
         due = following
     return due
+
+
+def _fit_pause(count: int) -> int:
+    """Return how many answers the model waits for after a fit to so many."""
+    return max(1, min(count // 10, 50))
 
 
 def _best_first(answers: Answers) -> list[Config]:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import math
 import tracemalloc
+from itertools import islice
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +11,8 @@ import pytest
 from mltune.errors import UsageError
 from mltune.record.measurement import Status
 from mltune.record.recording import Point, Recording
-from mltune.search import SEARCHERS, Searcher
+from mltune.search import SEARCHERS, Searcher, surrogate
+from mltune.search.gaussian_process import fit
 from mltune.search.guided import GuidedSearcher
 from mltune.search.knowledge import Knowledge
 from mltune.space.config import Config
@@ -137,3 +140,24 @@ def test_a_huge_space_is_searched_within_little_memory() -> None:
     assert tracemalloc.get_traced_memory()[1] < 3e8
     tracemalloc.stop()
     assert len(seen) == 14
+
+
+def test_answers_from_elsewhere_bring_no_more_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    fits = []
+
+    def counted(*given: Any) -> Any:
+        fits.append(given)
+        return fit(*given)
+
+    monkeypatch.setattr(surrogate, "fit", counted)
+    alone, shared = GuidedSearcher(SPACE, 1), GuidedSearcher(SPACE, 1)
+    best_of(alone, 40)
+    count = len(fits)
+    others = iter(SPACE)
+    for _ in range(40):
+        best_of(shared, 1)
+        for config in islice(others, 3):
+            shared.avoid(config)
+            tell(shared, config)
+
+    assert len(fits) - count <= count
