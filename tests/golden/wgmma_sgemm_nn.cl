@@ -380,8 +380,8 @@ static inline ulong descriptor(const __local float *first)
         BEGIN_PRODUCTS();                                                                        \
         _Pragma("unroll") for (int unit = 0; unit < UNITS; ++unit) {                             \
             MULTIPLY(partial, small_rows[set][unit], large, unit * 8, !begins || unit > 0);      \
-            MULTIPLY(partial, large_rows[set][unit], small, unit * 8, 1);                              \
-            MULTIPLY(partial, large_rows[set][unit], large, unit * 8, 1);                              \
+            MULTIPLY(partial, large_rows[set][unit], small, unit * 8, 1);                        \
+            MULTIPLY(partial, large_rows[set][unit], large, unit * 8, 1);                        \
         }                                                                                        \
         END_PRODUCTS();                                                                          \
         buffer = buffer + 1 == BUFFERS ? 0 : buffer + 1;                                         \
@@ -393,7 +393,7 @@ static inline ulong descriptor(const __local float *first)
         if (done < tiles) {                                                                      \
             READ_B(1 - set, done);                                                               \
             AWAIT(BUFFERS - 3);                                                                  \
-            SPLIT_A();                                                                          \
+            SPLIT_A();                                                                           \
         }                                                                                        \
     } while (0)
 
