@@ -9,6 +9,7 @@ from mltune.kernel.arithmetic import Arithmetic
 from mltune.kernel.build_options import build_options
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.mma.instruction import CHUNK_BYTES, INSTRUCTIONS, Instruction
+from mltune.kernel.mma.macro_tile import tile_chunks, tile_place, tile_store
 from mltune.kernel.mma.parameters import read_settings
 from mltune.kernel.name import kernel_name
 from mltune.kernel.rules import Settings
@@ -109,7 +110,6 @@ class MmaFamily:
         }
         instructions = ["copy.cl", *(["matrices.cl"] if instruction.by_matrix else [])]
         fragments = "fragments_matrices.cl" if instruction.by_matrix else "fragments_lanes.cl"
-        store = "store_scratch.cl" if split.has_scratch else "store.cl"
         few = _FEW_TERMS if instruction.splits > 1 else 0
         return (
             *(fill(self._instructions / f, **names) for f in (*instructions, "multiply.cl")),
@@ -119,15 +119,12 @@ class MmaFamily:
             fill(
                 _FOLDER / "mma.cl",
                 arguments=signature.arguments + split.argument,
-                group=split.group,
+                place=tile_place(signature, split),
+                chunks=tile_chunks(signature),
                 terms=split.terms,
                 stride=split.stride,
-                store=fill(_FOLDER / ("add_to_c.cl" if split.is_atomic else store)).rstrip("\n"),
-                position=signature.position,
+                store=tile_store(split),
                 outer_loop=signature.outer_loop,
-                places_a=signature.places("a"),
-                places_b=signature.places("b"),
-                places_c=signature.places("c"),
                 few_terms=fill(_FOLDER / "few_terms.cl", few=few).rstrip("\n")
                 if few
                 else "        const uint terms_here = terms;",

@@ -82,30 +82,9 @@ void KERNEL_NAME(__global STORED *restrict c,
     const uint lane = item % 32, g = lane / 4, t = lane % 4;
     const uint wave_a = item / 32 % WAVES_A, wave_b = item / 32 / WAVES_A;
 
-    /* Work-groups walk over C in strips of WGM columns of tiles: those that run at the same time
-       then share more of A and B in the cache. */
-${group}
-    const uint strip = group / (groups_0 * WGM);
-    const uint strip_width = min((uint)WGM, groups_1 - strip * WGM);
-    const uint in_strip = group - strip * groups_0 * WGM;
-    const uint tile_i = in_strip / strip_width * A_FREE;
-    const uint tile_j = (strip * WGM + in_strip % strip_width) * B_FREE;
+${place}
 
-${position}
-
-    /* A chunk is 16 bytes at a multiple of 16, a vector of C likewise. */
-    const bool chunks_a = step_a == 1 && (${places_a}) % CHUNK == 0;
-    const bool chunks_b = step_b == 1 && (${places_b}) % CHUNK == 0;
-    const bool whole_chunks =
-        chunks_a && chunks_b && size_i - tile_i >= A_FREE && size_j - tile_j >= B_FREE;
-    const bool vectors_c = step_c == 1 && (${places_c}) % VW == 0;
-
-    const ulong free_step_a = A_FREE_IS_CONTIGUOUS ? step_a : ld_a;
-    const ulong free_step_b = B_FREE_IS_CONTIGUOUS ? step_b : ld_b;
-    const ulong term_step_a = A_FREE_IS_CONTIGUOUS ? ld_a : step_a;
-    const ulong term_step_b = B_FREE_IS_CONTIGUOUS ? ld_b : step_b;
-    a += start_a + tile_i * free_step_a;
-    b += start_b + tile_j * free_step_b;
+${chunks}
 
     FRAGMENT part_a[1 + PLR][A_TILES][PARTS], part_b[1 + PLR][B_TILES][PARTS];
     SUM sum[B_TILES / 2][A_TILES], partial[B_TILES / 2][A_TILES];

@@ -7,6 +7,7 @@ from pathlib import Path
 from mltune.kernel.arithmetic import Arithmetic
 from mltune.kernel.build_options import build_options
 from mltune.kernel.kernel import Kernel
+from mltune.kernel.mma.macro_tile import tile_chunks, tile_place, tile_store
 from mltune.kernel.name import kernel_name
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
@@ -18,7 +19,6 @@ from mltune.problem import Contraction
 from mltune.space.config import Config
 
 _FOLDER = Path(__file__).parent
-_MMA = _FOLDER.parent / "mma"
 _LANES = 128  # of a warpgroup
 _ROWS = 64  # of an instruction, along d1
 _TERMS = 16  # of a sum that one instruction adds
@@ -75,15 +75,12 @@ def generate(contraction: Contraction, config: Config, copies: Path, instruction
         fill(
             _FOLDER / "half.cl",
             arguments=signature.arguments + split.argument,
-            group=split.group,
+            place=tile_place(signature, split),
+            chunks=tile_chunks(signature),
             terms=split.terms,
             stride=split.stride,
-            store=fill(_MMA / ("store_scratch.cl" if split.has_scratch else "store.cl")).rstrip(),
-            position=signature.position,
+            store=tile_store(split),
             outer_loop=signature.outer_loop,
-            places_a=signature.places("a"),
-            places_b=signature.places("b"),
-            places_c=signature.places("c"),
         ),
         *split.after(arithmetic, signature),
     )

@@ -115,16 +115,7 @@ void KERNEL_NAME(__global STORED *restrict c,
     const uint lane = item % 32, g = lane / 4, t = lane % 4, warp = item / 32 % 4;
     const uint group_a = item / 128 % GROUPS_A, group_b = item / 128 / GROUPS_A;
 
-    /* Work-groups walk over C in strips of WGM columns of tiles: those that run at the same time
-       then share more of A and B in the cache. */
-${group}
-    const uint strip = group / (groups_0 * WGM);
-    const uint strip_width = min((uint)WGM, groups_1 - strip * WGM);
-    const uint in_strip = group - strip * groups_0 * WGM;
-    const uint tile_i = in_strip / strip_width * A_FREE;
-    const uint tile_j = (strip * WGM + in_strip % strip_width) * B_FREE;
-
-${position}
+${place}
 
     const bool vectors_c = step_c == 1 && (${places_c}) % VW == 0;
 

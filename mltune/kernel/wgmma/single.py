@@ -11,6 +11,7 @@ from pathlib import Path
 from mltune.kernel.arithmetic import Arithmetic
 from mltune.kernel.build_options import build_options
 from mltune.kernel.kernel import Kernel
+from mltune.kernel.mma.macro_tile import tile_place, tile_store
 from mltune.kernel.name import kernel_name
 from mltune.kernel.passes import Area, Pass
 from mltune.kernel.rules import Settings
@@ -23,7 +24,6 @@ from mltune.problem import Contraction
 from mltune.space.config import Config
 
 _FOLDER = Path(__file__).parent
-_MMA = _FOLDER.parent / "mma"
 _LANES = 128  # of a warpgroup
 _ROWS = 64  # of an instruction, along d1
 _UNIT = 8  # terms of a sum that one instruction adds
@@ -194,16 +194,14 @@ def _instructions(copies: Path, instructions: Path, columns: int) -> tuple[str, 
 
 
 def _multiply(signature: Signature, split: SplitSum) -> str:
-    store = "store_scratch.cl" if split.has_scratch else "store.cl"
     return fill(
         _FOLDER / "single.cl",
         arguments=signature.arguments + split.argument,
-        group=split.group,
-        position=signature.position,
+        place=tile_place(signature, split),
         places_c=signature.places("c"),
         share=_share(split),
         no_share=fill(_FOLDER / "single_no_share.cl") if split.slices > 1 else "",
-        store=fill(_MMA / ("add_to_c.cl" if split.is_atomic else store)).rstrip("\n"),
+        store=tile_store(split),
     )
 
 

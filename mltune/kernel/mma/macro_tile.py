@@ -1,0 +1,32 @@
+"""What kernels on tensor cores do alike around their products: find their tile, and store it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mltune.kernel.signature import Signature
+from mltune.kernel.split_sum import SplitSum
+from mltune.kernel.template import fill
+
+_FOLDER = Path(__file__).parent
+
+
+def tile_place(signature: Signature, split: SplitSum) -> str:
+    """Statements: which macro tile is this work-group's, and where its matrices start."""
+    return _text("place.cl", group=split.group, position=signature.position)
+
+
+def tile_chunks(signature: Signature) -> str:
+    """Statements: whether A, B and C may be moved in chunks, and where A and B begin."""
+    return _text("chunks.cl", **{f"places_{x}": signature.places(x) for x in "abc"})
+
+
+def tile_store(split: SplitSum) -> str:
+    """Statements: what becomes of the sums."""
+    if split.is_atomic:
+        return _text("add_to_c.cl")
+    return _text("store_scratch.cl" if split.has_scratch else "store.cl")
+
+
+def _text(file: str, **names: str) -> str:
+    return fill(_FOLDER / file, **names).rstrip("\n")
