@@ -1,10 +1,11 @@
-"""What a kernel asks of a problem beyond its type; generated kernels ask nothing."""
+"""What a kernel asks of a problem beyond its type; most generated kernels ask nothing."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mltune.problem import Problem, packed
+from mltune.errors import UnsupportedError
+from mltune.problem import Contraction, Problem, packed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,27 @@ class Limits:
 
 
 NO_LIMITS = Limits()
+
+
+def exact_limits(
+    family: str, contraction: Contraction, multiples: tuple[int, int, int], *, packed: bool = False
+) -> Limits:
+    """Return the limits of a kernel without any code for remainders, `edge_type` none.
+
+    Args:
+        family: that writes it.
+        contraction: that it computes.
+        multiples: as in `Limits`.
+        packed: as in `Limits`.
+
+    Raises:
+        UnsupportedError: when the contraction is no GEMM.
+    """
+    if not contraction.is_gemm:
+        raise UnsupportedError(
+            f"kernel family {family}: edge_type none takes GEMMs only, not {contraction.name}"
+        )
+    return Limits(multiples=multiples, packed=packed)
 
 
 def _is_packed(problem: Problem) -> bool:

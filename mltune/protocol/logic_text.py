@@ -96,7 +96,6 @@ def _solution(contraction: Contraction, config: Config, number: int) -> dict[str
         "VectorWidth": values.pop("vector_width"),
         "GlobalReadVectorWidth": values.pop("global_read_vector_width") or -1,
         "PrefetchGlobalRead": bool(values.pop("prefetch_global_read")),
-        "PrefetchLocalRead": bool(values.pop("prefetch_local_read")),
         "WorkGroupMapping": values.pop("work_group_mapping"),
         "LdsPadA": values.pop("local_pad"),
         "LdsPadB": values.pop("local_pad_b"),
@@ -118,6 +117,8 @@ def _solution(contraction: Contraction, config: Config, number: int) -> dict[str
     if values["global_split_u_algorithm"] in ("multiple", "single"):
         word = str(values.pop("global_split_u_algorithm"))
         solution["GlobalSplitUAlgorithm"] = f"{word.capitalize()}Buffer"
+    if values["prefetch_local_read"] in (0, 1):
+        solution["PrefetchLocalRead"] = values.pop("prefetch_local_read") == 1
     if values["local_buffers"] in (1, 2):
         solution["1LDSBuffer"] = values.pop("local_buffers") == 1
     if values["multiply_add"] != "expr":

@@ -65,6 +65,7 @@ WIDE: dict[str, int | str] = {
 MORE: list[dict[str, int | str]] = [
     {},
     {"local_buffers": 2, "local_split_u": 2, "prefetch_local_read": 1, "local_pad_b": 5},
+    {"local_buffers": 2, "prefetch_local_read": 2, "edge_type": "none"},
     {"multiply_add": "mad", "vector_width_b": 2, "wave_lanes_0": 4, "wave_lanes_1": 8},
     {"global_to_local": "async", "local_buffers": 3, "local_pad": 4, "prefetch_global_read": 0},
     {"vector_access": "cast", "non_temporal_a": 1, "non_temporal_c": 1},

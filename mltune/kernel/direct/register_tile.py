@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from mltune.errors import UnsupportedError
 from mltune.kernel.arithmetic import (
     MULTIPLY_ADD,
     VECTOR_WIDTHS,
@@ -17,7 +16,7 @@ from mltune.kernel.build_options import build_options
 from mltune.kernel.direct.along_sum import definitions as along_sum_definitions
 from mltune.kernel.direct.along_sum import sums_run_along, width_along
 from mltune.kernel.kernel import Kernel
-from mltune.kernel.limits import NO_LIMITS, Limits
+from mltune.kernel.limits import NO_LIMITS, exact_limits
 from mltune.kernel.name import kernel_name
 from mltune.kernel.rules import Numbers, Rules, Settings, Words
 from mltune.kernel.signature import Signature
@@ -112,11 +111,10 @@ def write(contraction: Contraction, settings: Settings, config: Config, work: Wo
     group, tile = settings.pair("work_group"), settings.pair("thread_tile")
     macro_tile = (group[0] * tile[0], group[1] * tile[1])
     is_exact = settings.word("edge_type") == _EXACT
-    if is_exact and not contraction.is_gemm:
-        raise UnsupportedError(
-            f"kernel family {settings.family}: edge_type {_EXACT} takes GEMMs only, "
-            f"not {contraction.name}"
-        )
+    limits = NO_LIMITS
+    if is_exact:
+        multiples = (*macro_tile, settings.number("depth_u"))
+        limits = exact_limits(settings.family, contraction, multiples)
     along = sums_run_along(settings, arithmetic, signature)
     definitions = (
         ("KERNEL_NAME", name),
@@ -164,9 +162,7 @@ def write(contraction: Contraction, settings: Settings, config: Config, work: Wo
         build_options=build_options(settings.number("max_registers")),
         work_group=work.work_group,
         macro_tile=macro_tile,
-        limits=Limits(multiples=(*macro_tile, settings.number("depth_u")))
-        if is_exact
-        else NO_LIMITS,
+        limits=limits,
     )
 
 

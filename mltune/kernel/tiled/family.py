@@ -10,14 +10,15 @@ from mltune.errors import UnsupportedError
 from mltune.kernel.arithmetic import Arithmetic, edge_unroll, largest_width
 from mltune.kernel.build_options import build_options
 from mltune.kernel.kernel import Kernel
+from mltune.kernel.limits import NO_LIMITS, exact_limits
 from mltune.kernel.name import kernel_name
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.split_sum import SplitSum
 from mltune.kernel.template import Definition, fill, kernel_source
 from mltune.kernel.tiled.local_memory import LocalMemory, own_definitions
-from mltune.kernel.tiled.parameters import read_settings
-from mltune.kernel.tiled.pieces import PIECES
+from mltune.kernel.tiled.parameters import READ_NEXT_TILE, read_settings
+from mltune.kernel.tiled.pieces import EXACT, PIECES, more
 from mltune.kernel.tiled.stagger import Stagger
 from mltune.kernel.tiled.walk import Walk
 from mltune.problem import Contraction
@@ -65,6 +66,10 @@ class TiledFamily:
         before, after = shared.passes(name)
         work_group = (*group, settings.number("local_split_u"))
         body, *rest = PIECES[settings.word("edge_type")]
+        limits = NO_LIMITS
+        if settings.word("edge_type") == EXACT:
+            multiples = (*macro_tile, settings.number("depth_u"))
+            limits = exact_limits(self.name, canonical, multiples, packed=True)
         definitions = (
             ("KERNEL_NAME", name),
             *((piece.macro, name + piece.suffix) for piece in rest),
@@ -88,6 +93,7 @@ class TiledFamily:
             build_options=build_options(settings.number("max_registers")),
             work_group=work_group,
             macro_tile=macro_tile,
+            limits=limits,
             split=split.slices,
             groups_per_unit=walk.groups,
             part=body.part,
@@ -128,7 +134,11 @@ def _templates(
     shared = walk if walk.groups else split
     parts += shared.before(arithmetic)
     parts.append(
-        _text("tiled.cl", **local_memory.macros(), advance=stagger.advance(shared.stride))
+        _text(
+            "tiled.cl",
+            **local_memory.macros(settings.word("edge_type")),
+            advance=stagger.advance(shared.stride),
+        )
     )
     for piece in PIECES[settings.word("edge_type")]:
         texts = piece.texts(signature)
@@ -163,8 +173,6 @@ def _work(
         walk: how they walk.
     """
     shared = walk if walk.groups else split
-    is_async = settings.word("global_to_local") == "async"
-    pipeline = "pipeline_async.cl" if is_async else "pipeline_registers.cl"
     store = "store_scratch.cl" if split.has_scratch else "store.cl"
     store = _lines("add_to_c.cl" if split.is_atomic else store)
     handed = leave = reduction = ""
@@ -184,13 +192,27 @@ def _work(
         terms=shared.terms,
         outer_loop=signature.outer_loop,
         stagger=stagger.begin(shared.stride),
-        pipeline=_lines(
-            pipeline, **LocalMemory.of(settings).steps(), multiply=_lines("multiply.cl")
-        ),
+        pipeline=_pipeline(settings),
         reduction=reduction,
         store=walk.store(store) if walk.groups else store,
     )
     return walk.around(tile, handed, signature) if walk.groups else tile
+
+
+def _pipeline(settings: Settings) -> str:
+    """The statements that bring tiles to local memory, and multiply them there."""
+    ahead = "_ahead" if settings.number("prefetch_local_read") == READ_NEXT_TILE else ""
+    steps = LocalMemory.of(settings).steps()
+    return _lines(
+        f"pipeline_{settings.word('global_to_local')}{ahead}.cl",
+        **steps,
+        more=more(settings.word("edge_type")),
+        multiply=_lines(
+            f"multiply{ahead}.cl",
+            products=_lines("products.cl", p="step & 1" if ahead else "p"),
+        ),
+        multiply_last=_lines("multiply_last.cl", products=_lines("products.cl", p="1")),
+    )
 
 
 def _lines(file: str, **names: str) -> str:
@@ -226,7 +248,7 @@ def _definitions(settings: Settings, arithmetic: Arithmetic) -> tuple[Definition
         ("LU", settings.number("loop_unroll")),
         ("WGM", settings.number("work_group_mapping")),
         ("PGR", settings.number("prefetch_global_read")),
-        ("PLR", settings.number("prefetch_local_read")),
+        ("PLR", int(settings.number("prefetch_local_read") > 0)),
         ("BUFFERS", buffers),
         ("VW", width),
         ("EDGE_UNROLL", edge_unroll(width)),

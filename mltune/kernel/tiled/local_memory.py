@@ -13,6 +13,7 @@ from mltune.kernel.arithmetic import Arithmetic, edge_unroll
 from mltune.kernel.rules import Numbers, Rules, Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.template import Definition, fill
+from mltune.kernel.tiled.pieces import whole
 
 RULES: Rules = {
     "direct_to_registers_a": Numbers(choices=(0, 1), default=0),
@@ -68,11 +69,13 @@ class LocalMemory:
         files = (("operand_own.cl" if X in self.own else "operand.cl", X) for X in "AB")
         return tuple(fill(_FOLDER / file, **_WITH[X]) for file, X in files)
 
-    def macros(self) -> dict[str, str]:
+    def macros(self, edge_type: str) -> dict[str, str]:
         """What the macros' template says of these operands."""
-        file, names = "shares.cl", {}
+        file, names = "shares.cl", {f"whole_{x}": whole(edge_type, x) for x in "ab"}
         if self.own:
-            file, names = "share.cl", _WITH[self.shared[0]]
+            (other,) = self.shared
+            file = "share.cl"
+            names = {**_WITH[other], "whole": whole(edge_type, other.lower())}
         reads = {f"read_{X.lower()}": self._read(X) for X in "AB"}
         return {"shares": fill(_FOLDER / file, **names), **reads}
 

@@ -9,6 +9,8 @@ from mltune.kernel.tiled import local_memory, stagger, walk
 from mltune.kernel.tiled.pieces import PIECES
 from mltune.space.config import Config
 
+READ_NEXT_TILE = 2  # of prefetch_local_read: also over the barrier between two tiles
+
 RULES: Rules = {
     "work_group_0": Numbers(),
     "work_group_1": Numbers(),
@@ -28,7 +30,7 @@ RULES: Rules = {
     "local_pad_b": Numbers(lowest=0, default=-1),  # left out: as local_pad
     "local_buffers": Numbers(choices=(1, 2, 3, 4), default=1),
     "local_split_u": Numbers(default=1),
-    "prefetch_local_read": Numbers(choices=(0, 1), default=0),
+    "prefetch_local_read": Numbers(choices=(0, 1, READ_NEXT_TILE), default=0),
     "wave_lanes_0": Numbers(lowest=0, default=0),
     "wave_lanes_1": Numbers(lowest=0, default=0),
     "global_to_local": Words(("registers", "async"), default="registers"),
@@ -84,10 +86,26 @@ def read_settings(config: Config) -> Settings:
         settings.require(
             fits, f"non_temporal_{tensor}", "0 but with vector_access cast, through registers"
         )
-    fits = len(PIECES[settings.word("edge_type")]) == 1 or settings.number("global_split_u") == 1
+    fits = settings.word("edge_type") == "branch" or settings.number("global_split_u") == 1
     settings.require(fits, "edge_type", "branch where work-groups share a sum")
     local_memory.check(settings)
-    if settings.number("prefetch_local_read"):
+    _check_local_reads(settings)
+    return settings
+
+
+def _check_local_reads(settings: Settings) -> None:
+    """Check what goes with reading rows of tiles before they are multiplied."""
+    ahead = settings.number("prefetch_local_read")
+    if ahead:
         unroll = settings.number("loop_unroll")
         settings.require(unroll % 2 == 0, "loop_unroll", "even with prefetch_local_read")
-    return settings
+    if ahead == READ_NEXT_TILE:
+        rows = settings.number("depth_u") // settings.number("local_split_u")
+        own = any(settings.number(f"direct_to_registers_{tensor}") for tensor in "ab")
+        fits = rows % 2 == 0 and settings.number("local_buffers") > 1 and not own
+        settings.require(
+            fits,
+            "prefetch_local_read",
+            "0 or 1 but with an even depth_u / local_split_u, 2 or more local_buffers and both "
+            "operands in local memory",
+        )

@@ -2,7 +2,8 @@
 
 In one piece every work-group asks whether its macro tile lies inside of C. In pieces a kernel for
 the whole tiles needs no guard along i and j; up to three more, which are launched where there are
-such rows and columns, compute the rest.
+such rows and columns, compute the rest. A kernel for C without a rim has no guards at all, and its
+loop over the steps of a sum no branch but the one back.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ class Piece:
         )
 
 
+EXACT = "none"  # of edge_type: there is no rim, and no code for one
 PIECES: dict[str, tuple[Piece, ...]] = {
     "branch": (Piece("KERNEL_NAME", "", ("all", "all")),),
     "remainder": (
@@ -67,5 +69,27 @@ PIECES: dict[str, tuple[Piece, ...]] = {
         Piece("COLUMNS_NAME", "_columns", ("whole", "rim"), "The columns beside them."),
         Piece("CORNER_NAME", "_corner", ("rim", "rim"), "The corner, below and beside them."),
     ),
+    EXACT: (Piece("KERNEL_NAME", "", ("whole", "whole")),),
 }
 """By `edge_type`; the first piece is the kernel's multiplying pass, the others come after it."""
+
+
+def whole(edge_type: str, operand: str) -> str:
+    """The condition on which all of a step's part of an operand is there, and in vectors.
+
+    Args:
+        edge_type: of the kernel.
+        operand: `a` or `b`.
+    """
+    if edge_type == EXACT:
+        return "(terms > 0)"
+    index = "ij"["ab".index(operand)]
+    return f"(inside_{index} && vectors_{operand} && left >= DU)"
+
+
+def more(edge_type: str) -> str:
+    """The condition on which another step comes after this one.
+
+    Without a rim it is written so that a compiler sees `whole` in it, and leaves no branch.
+    """
+    return "done + DU < terms" if edge_type == EXACT else "terms - done > DU"

@@ -18,7 +18,7 @@ ${here}#if BUFFERS == 1
 #endif
             barrier(CLK_LOCAL_MEM_FENCE);
 #endif
-            const bool more = terms - done > DU;
+            const bool more = ${more};
 #if PGR
             /* The next tiles travel from global memory while the present ones are multiplied. */
             if (more) {

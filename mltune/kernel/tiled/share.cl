@@ -1,6 +1,6 @@
 #define EDGE_${X}(n)                                                                                \
     fetch_edge_${x}(next_${x}, step_${x}, ld_${x}, item, n, size_${i} - tile_${i}, left, vectors_${x})
-#define WHOLE_${X} (inside_${i} && vectors_${x} && left >= DU)
+#define WHOLE_${X} ${whole}
 
 /* From global memory to registers. */
 #define FETCH_SHARES()                                                                           \

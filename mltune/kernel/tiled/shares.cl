@@ -1,7 +1,7 @@
 #define EDGE_A(n) fetch_edge_a(next_a, step_a, ld_a, item, n, size_i - tile_i, left, vectors_a)
 #define EDGE_B(n) fetch_edge_b(next_b, step_b, ld_b, item, n, size_j - tile_j, left, vectors_b)
-#define WHOLE_A (inside_i && vectors_a && left >= DU)
-#define WHOLE_B (inside_j && vectors_b && left >= DU)
+#define WHOLE_A ${whole_a}
+#define WHOLE_B ${whole_b}
 
 /* From global memory to registers. */
 #define FETCH_SHARES()                                                                           \
