@@ -150,6 +150,7 @@ class OpenCLDevice:
         a: cl.Buffer,
         b: cl.Buffer,
         scratch: cl.Buffer | None = None,
+        counters: cl.Buffer | None = None,
     ) -> Execution:
         """Start a kernel's passes on a canonical problem, and return without waiting for them.
 
@@ -160,6 +161,7 @@ class OpenCLDevice:
             a: the first operand.
             b: the second one.
             scratch: of at least the kernel's `scratch_bytes`; None where they are 0.
+            counters: all 0, of at least its `counter_bytes`; None where they are 0.
 
         Raises:
             LimitError: when the work-group or its local memory is over the device's limits;
@@ -168,7 +170,7 @@ class OpenCLDevice:
             UsageError: when the kernel does not compute such a problem.
         """
         try:
-            launch = self._bind(program, problem, (c, a, b, scratch))
+            launch = self._bind(program, problem, (c, a, b, scratch, counters))
             events = [
                 cl.enqueue_nd_range_kernel(
                     self._queue, function, grid.global_size, grid.local_size
@@ -199,8 +201,9 @@ class OpenCLDevice:
         layout = [np.uint64(number) for number in launch.layout]
         others = [bound for bound in self._bound if bound.program is not program]
         self._bound = others[-(_BOUND - 1) :]
-        *matrices, scratch = buffers
-        last = [scratch] if program.kernel.scratch else []
+        *matrices, scratch, counters = buffers
+        kernel = program.kernel
+        last = [scratch] * bool(kernel.scratch) + [counters] * kernel.counters
         for function in program.functions:
             function.set_args(
                 *matrices, scalar(problem.alpha), scalar(problem.beta), *sizes, *layout, *last

@@ -45,6 +45,7 @@ class JsonWriter:
                     "macro_tile": kernel.macro_tile,
                     "passes": [asdict(each) for each in kernel.passes],
                     "scratch": [asdict(area) for area in kernel.scratch],
+                    "counters": kernel.counters,
                     "build_options": kernel.build_options,
                     "source": kernel.source,
                 }

@@ -19,6 +19,11 @@ the other. Those of a kernel with scratch memory have one argument more, at the 
 
     scratch                              __global pointer; holds anything when the first begins
 
+and those whose work-groups count themselves yet another one:
+
+    counters                             __global uint pointer; all 0 when the first begins, and
+                                         when the last has ended
+
 A kernel for another contraction takes instead of the integers
 
     extents                               uint: of every index, by index number
@@ -30,6 +35,7 @@ A kernel for another contraction takes instead of the integers
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -39,6 +45,8 @@ from mltune.kernel.limits import NO_LIMITS, Limits
 from mltune.kernel.passes import Area, Part, Pass, extents
 from mltune.problem import Contraction, Problem
 from mltune.space.config import Config
+
+_COUNTER_BYTES = 4  # an uint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +103,7 @@ class Kernel:
         before: passes that precede the multiplying one.
         after: passes that follow it.
         scratch: memory that the passes hand numbers over in, area after area.
+        counters: whether the work-groups of a macro tile count themselves.
 
     Raises:
         UsageError: when a build option is not on the list of those that are allowed.
@@ -115,6 +124,7 @@ class Kernel:
     before: tuple[Pass, ...] = ()
     after: tuple[Pass, ...] = ()
     scratch: tuple[Area, ...] = ()
+    counters: bool = False
 
     def __post_init__(self) -> None:
         check_build_options(self.build_options)
@@ -150,6 +160,20 @@ class Kernel:
             return 0
         reach = extents(problem.canonical(), compute_units)
         return sum(area.nbytes(reach) for area in self.scratch)
+
+    def counter_bytes(self, problem: Problem) -> int:
+        """Return how large the counters are; 0 where there are none.
+
+        There is one for each work-group of the largest pass: more than macro tiles, for a launch
+        that knows grids only.
+        """
+        if not self.counters:
+            return 0
+        reach = extents(problem.canonical(), compute_units=1)
+        return _COUNTER_BYTES * max(
+            math.prod(each.global_size(reach)) // math.prod(each.work_group)
+            for each in self.passes
+        )
 
     def launch(self, problem: Problem, compute_units: int = 1) -> Launch:
         """Return geometry and integer arguments for a problem of this kernel's type.

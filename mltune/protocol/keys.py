@@ -18,6 +18,11 @@ from mltune.space.domain import unknown
 from mltune.space.yaml_document import Item
 
 MACRO_TILE = "MacroTile"
+SPLIT_ALGORITHMS: Mapping[str, Value] = {
+    "MultipleBuffer": "multiple",
+    "MultipleBufferSingleKernel": "multiple_single_kernel",
+    "SingleBuffer": "single",
+}
 
 Read = Callable[[Item, str], dict[str, Value]]
 
@@ -145,9 +150,7 @@ KEYS: dict[str, Key] = {
     "LdsPadB": _whole("local_pad_b", least=0),
     "1LDSBuffer": _switch("local_buffers", 2, 1),
     "GlobalSplitU": _whole("global_split_u"),
-    "GlobalSplitUAlgorithm": _word(
-        "global_split_u_algorithm", {"MultipleBuffer": "multiple", "SingleBuffer": "single"}
-    ),
+    "GlobalSplitUAlgorithm": _word("global_split_u_algorithm", SPLIT_ALGORITHMS),
     "GlobalSplitUSummationAssignmentRoundRobin": _switch(
         "global_split_u_summation_assignment_round_robin", 0, 1
     ),

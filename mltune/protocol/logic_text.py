@@ -13,6 +13,7 @@ from mltune.errors import UsageError
 from mltune.kernel.name import kernel_name
 from mltune.kernel.tiled.parameters import RULES
 from mltune.problem import Contraction, Precision, gemm_name, problem_type_name
+from mltune.protocol.keys import SPLIT_ALGORITHMS
 from mltune.space.config import Config, Value
 
 Fastest = tuple[tuple[int, ...], Config, float]
@@ -114,9 +115,10 @@ def _solution(contraction: Contraction, config: Config, number: int) -> dict[str
             values.pop("global_split_u_work_group_mapping_round_robin")
         ),
     }
-    if values["global_split_u_algorithm"] in ("multiple", "single"):
-        word = str(values.pop("global_split_u_algorithm"))
-        solution["GlobalSplitUAlgorithm"] = f"{word.capitalize()}Buffer"
+    for spelt, word in SPLIT_ALGORITHMS.items():
+        if values.get("global_split_u_algorithm") == word:
+            solution["GlobalSplitUAlgorithm"] = spelt
+            del values["global_split_u_algorithm"]
     if values["prefetch_local_read"] in (0, 1):
         solution["PrefetchLocalRead"] = values.pop("prefetch_local_read") == 1
     if values["local_buffers"] in (1, 2):

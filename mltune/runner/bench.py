@@ -86,7 +86,7 @@ class Bench:
         self._workspaces: Cache[tuple[Problem, int], Workspace] = Cache(memory_bytes)
         self._verdicts: Cache[tuple[str, Problem, int], Verdict] = Cache(_KEPT_VERDICTS)
         kernel, problem = canary()
-        self._scratch = Scratch(device)
+        self._scratch, self._counters = Scratch(device), Scratch(device, byte=0)
         self._anchor = (self._workspace(problem.canonical(), 0), device.build(kernel))
         self._evicting: Any = None
         self._observer = NoObserver() if observer is None else observer
@@ -219,7 +219,7 @@ class Bench:
         return built
 
     def _workspace(self, problem: Problem, seed: int) -> Workspace:
-        return Workspace.make(self._device, problem, seed, self._scratch)
+        return Workspace.make(self._device, problem, seed, self._scratch, self._counters)
 
     def _prepare(self, problem: Problem, seed: int) -> Workspace:
         self._enter(Stage.PREPARING)

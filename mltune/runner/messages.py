@@ -69,6 +69,7 @@ class Request:
                 "before": [asdict(each) for each in kernel.before],
                 "after": [asdict(each) for each in kernel.after],
                 "scratch": [asdict(area) for area in kernel.scratch],
+                "counters": kernel.counters,
             },
             "plan": asdict(self.plan),
             "seed": self.seed,

@@ -1,4 +1,4 @@
-"""The memory between a kernel's passes, in guards, full of NaN before a result is checked."""
+"""The memory that a kernel hands numbers over in, in guards, spoilt before a result is checked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mltune.runner.data import GUARD_BYTES
 
 Buffer = Any  # the driver's handle, which only the device looks into
 
-_NAN_BYTE = 0xFF  # a number of such bytes is NaN, whatever its precision
+NAN_BYTE = 0xFF  # a number of such bytes is NaN, whatever its precision
 
 
 class Scratch:
@@ -20,8 +20,15 @@ class Scratch:
     It ends where the kernel's share ends, so that a write beyond it is one into the guard.
     """
 
-    def __init__(self, device: OpenCLDevice) -> None:
+    def __init__(self, device: OpenCLDevice, byte: int = NAN_BYTE) -> None:
+        """Make none yet.
+
+        Args:
+            device: where it is.
+            byte: what it and its guards are full of; 0 for counters.
+        """
         self._device = device
+        self._byte = byte
         self._nbytes = 0
         self._buffer: Buffer = None
         self._inside: Buffer = None
@@ -48,15 +55,21 @@ class Scratch:
     def spoil(self) -> None:
         """Overwrite all of it, so that nothing left there by an earlier kernel can be read."""
         if self._buffer is not None:
-            self._device.fill(self._buffer, _NAN_BYTE)
+            self._device.fill(self._buffer, self._byte)
 
     def guards_untouched(self) -> bool:
         """Whether nothing was written around it."""
+        return self._is_full(0, GUARD_BYTES) and self._is_full(
+            GUARD_BYTES + self._nbytes, GUARD_BYTES
+        )
+
+    def untouched(self) -> bool:
+        """Whether it, too, is as if nothing had been written."""
+        return self._is_full(0, GUARD_BYTES + self._nbytes + GUARD_BYTES)
+
+    def _is_full(self, first_byte: int, nbytes: int) -> bool:
         if self._buffer is None:
             return True
-        found = np.empty(GUARD_BYTES, np.uint8)
-        for first_byte in (0, GUARD_BYTES + self._nbytes):
-            self._device.read(self._buffer, found, first_byte)
-            if not (found == _NAN_BYTE).all():
-                return False
-        return True
+        found = np.empty(nbytes, np.uint8)
+        self._device.read(self._buffer, found, first_byte)
+        return bool((found == self._byte).all())

@@ -27,7 +27,8 @@ class Workspace:
         a: A's guarded buffer. Likewise `b`, `c`.
         inside: what kernels get: C, A and B without their guards.
         fresh_c: C's buffer as it was before the product.
-        scratch: what kernels of several passes hand numbers over in.
+        scratch: what kernels hand numbers over in.
+        counters: what work-groups that share a sum count themselves in.
         on_device: compares there; None where the host does.
     """
 
@@ -40,11 +41,17 @@ class Workspace:
     inside: tuple[Buffer, Buffer, Buffer]
     fresh_c: Buffer
     scratch: Scratch
+    counters: Scratch
     on_device: Comparison | None = None
 
     @classmethod
     def make(
-        cls, device: OpenCLDevice, problem: Problem, seed: int, scratch: Scratch | None = None
+        cls,
+        device: OpenCLDevice,
+        problem: Problem,
+        seed: int,
+        scratch: Scratch | None = None,
+        counters: Scratch | None = None,
     ) -> Workspace:
         """Draw the numbers, compute the reference and upload.
 
@@ -53,6 +60,7 @@ class Workspace:
             problem: what they compute.
             seed: of the numbers.
             scratch: shared with other workspaces; one of its own if left out.
+            counters: likewise; full of zeros.
 
         Raises:
             LimitError: when a tensor is larger than the device allows.
@@ -78,27 +86,34 @@ class Workspace:
             inside=(inside("c"), inside("a"), inside("b")),
             fresh_c=fresh_c,
             scratch=scratch or Scratch(device),
+            counters=counters or Scratch(device, byte=0),
             on_device=device.comparison(_expected(problem, right)) if is_large else None,
             **buffers,
         )
 
     def restore(self) -> None:
-        """Give C its old contents back, and make all scratch memory NaN."""
+        """Give C its old contents back, make all scratch memory NaN and all counters 0."""
         self.device.copy(self.fresh_c, self.c)
         self.scratch.spoil()
+        self.counters.spoil()
 
     def launch(self, program: Program) -> Execution:
         """Start a kernel on these numbers; see `OpenCLDevice.launch` for what it raises."""
         c, a, b = self.inside
         units = self.device.info.compute_units
         scratch = self.scratch.of(program.kernel.scratch_bytes(self.problem, units))
-        return self.device.launch(program, self.problem, c=c, a=a, b=b, scratch=scratch)
+        counters = self.counters.of(program.kernel.counter_bytes(self.problem))
+        return self.device.launch(
+            program, self.problem, c=c, a=a, b=b, scratch=scratch, counters=counters
+        )
 
     def check(self) -> Verdict:
         """Compare the whole C, and what lies around it, with the reference."""
         verdict = self._verdict()
         if not verdict.fault and not self.scratch.guards_untouched():
             return replace(verdict, fault="memory around the scratch memory was written")
+        if not verdict.fault and not self.counters.untouched():
+            return replace(verdict, fault="counters, or memory around them, are not 0 afterwards")
         return verdict
 
     def _verdict(self) -> Verdict:

@@ -20,6 +20,7 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 
 _KEPT_PLANS = 4096
+_COUNTER_BYTES = 4  # an uint
 
 _HELD_BACK = b"//@ "  # before instructions that the compiler of OpenCL C must not see
 _TARGET = re.compile(rb"^(\.target sm_\d+)a?\b", re.MULTILINE)
@@ -72,7 +73,8 @@ class GemmKernel:
 
     Attributes:
         passes: launched one after the other, all with the same arguments.
-        scratch: memory for what the passes hand over, one area after the other.
+        scratch: memory for what work-groups hand over, one area after the other.
+        counters: whether work-groups count themselves, in memory full of zeros.
         held_back: whether PTX instructions stand in comments that begin with `//@ `, so that
             what the first build gives must be built again without these marks.
     """
@@ -82,6 +84,7 @@ class GemmKernel:
     build_options: tuple[str, ...]
     passes: tuple[GemmPass, ...]
     scratch: tuple[GemmArea, ...] = ()
+    counters: bool = False
     held_back: bool = False
 
 
@@ -138,7 +141,7 @@ class _Plan:
         number: the kernel's.
         swaps: whether B comes before A among the kernel's arguments.
         reach: the extent of each index of C's transpose or C, the batch, and the compute units.
-        integers: the arguments after alpha and beta, but scratch memory.
+        integers: the arguments after alpha and beta, but scratch memory and counters.
         global_sizes: one for each of the kernel's passes; 0 where there is nothing to start.
     """
 
@@ -151,10 +154,14 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scratch:
-    """Scratch memory of a queue: whoever uses it next waits for who did last."""
+    """Scratch memory of a queue: whoever uses it next waits for who did last.
+
+    Kernels leave the counters full of zeros, as they have found them.
+    """
 
     queue: cl.CommandQueue  # kept alive, so that its pointer cannot come to mean another one
     buffer: cl.Buffer
+    counters: cl.Buffer | None = None
     last: cl.Event | None = None
 
 
@@ -355,6 +362,9 @@ class Launcher:
             if kernel.scratch:
                 scratch = self._scratch_of(queue, _scratch_bytes(kernel, plan.reach))
                 arguments.append(scratch.buffer)
+                if kernel.counters:
+                    scratch = _counting(scratch, _counter_bytes(kernel, plan.global_sizes))
+                    arguments.append(scratch.counters)
                 events = [*events, *([scratch.last] if scratch.last else [])]
             launches = zip(functions, plan.global_sizes, kernel.passes, strict=True)
             for function, global_size, each in launches:
@@ -370,11 +380,11 @@ class Launcher:
     def _scratch_of(self, queue: cl.CommandQueue, nbytes: int) -> _Scratch:
         """Return the queue's scratch memory, at least so large; the lock must be held."""
         kept = self._scratch.get(queue.int_ptr)
-        if kept is None or kept.buffer.size < nbytes:
-            # OpenCL keeps a smaller buffer until those who use it have ended.
-            buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, nbytes)
-            kept = self._scratch[queue.int_ptr] = _Scratch(queue, buffer)
-        return kept
+        if kept is not None and kept.buffer.size >= nbytes:
+            return kept
+        # OpenCL keeps a smaller buffer until those who use it have ended.
+        buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, nbytes)
+        return _Scratch(queue, buffer) if kept is None else replace(kept, buffer=buffer)
 
     def _build(self, queue: cl.CommandQueue, number: int) -> tuple[cl.Kernel, ...]:
         """Return a kernel's passes for the queue's device; the lock must be held."""
@@ -391,7 +401,7 @@ class Launcher:
                     + [self._type.dtype] * 2
                     + [np.uint32] * 3
                     + [np.uint64] * 9
-                    + [None] * bool(kernel.scratch)
+                    + [None] * (bool(kernel.scratch) + kernel.counters)
                 )
         return self._built[key]
 
@@ -460,6 +470,27 @@ def _scratch_bytes(kernel: GemmKernel, reach: Mapping[str, int]) -> int:
         )
         for area in kernel.scratch
     )
+
+
+def _counter_bytes(kernel: GemmKernel, global_sizes: Sequence[tuple[int, int, int]]) -> int:
+    """A counter for each work-group of the largest pass."""
+    return _COUNTER_BYTES * max(
+        math.prod(size) // math.prod(each.work_group)
+        for size, each in zip(global_sizes, kernel.passes, strict=True)
+    )
+
+
+def _counting(scratch: _Scratch, nbytes: int) -> _Scratch:
+    """Scratch memory with counters, at least so many bytes of them."""
+    if scratch.counters is not None and scratch.counters.size >= nbytes:
+        return scratch
+    queue = scratch.queue
+    counters = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, nbytes)
+    waits = [scratch.last] if scratch.last else None
+    filled = cl.enqueue_fill_buffer(
+        queue, counters, np.zeros(1, np.uint32), 0, nbytes, wait_for=waits
+    )
+    return replace(scratch, counters=counters, last=filled)
 
 
 def _dimensions(order: str) -> tuple[int, int]:

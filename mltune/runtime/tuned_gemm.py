@@ -168,6 +168,7 @@ def _gemm_kernel(kernel: Kernel) -> GemmKernel:
         build_options=kernel.build_options,
         passes=tuple(GemmPass(**asdict(each)) for each in kernel.passes),
         scratch=tuple(GemmArea(**asdict(area)) for area in kernel.scratch),
+        counters=kernel.counters,
         held_back=holds_back(kernel.source),
     )
 

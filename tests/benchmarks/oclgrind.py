@@ -146,8 +146,12 @@ class Checker:
             self._device.write(buffers[tensor], exact)
         scratch_bytes = kernel.scratch_bytes(problem, self._device.info.compute_units)
         scratch = self._device.allocate(scratch_bytes) if scratch_bytes else None
+        counted = np.zeros(kernel.counter_bytes(problem), np.uint8)
+        counters = self._device.allocate(counted.nbytes) if kernel.counters else None
+        if counters is not None:
+            self._device.write(counters, counted)
         program = self._device.build(kernel)
-        self._device.launch(program, problem, **buffers, scratch=scratch).wait()
+        self._device.launch(program, problem, **buffers, scratch=scratch, counters=counters).wait()
         layout, computed = layouts["c"], data.c.copy()
         found = np.empty(layout.length - 2 * layout.guard, layout.dtype)
         self._device.read(buffers["c"], found)

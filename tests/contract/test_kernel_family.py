@@ -56,7 +56,7 @@ def _split(rng: random.Random, precision: Precision) -> dict[str, int | str]:
         return {}
     values: dict[str, int | str] = {"global_split_u": rng.choice((1, 2, 3, 4, 8, 32))}
     has_atomics = precision in (Precision.SINGLE, Precision.DOUBLE)
-    algorithms = ("multiple", "single") if has_atomics else ("multiple",)
+    algorithms = ("multiple", "multiple_single_kernel", *(("single",) if has_atomics else ()))
     optional: dict[str, int | str] = {
         "global_split_u_algorithm": rng.choice(algorithms),
         "global_split_u_summation_assignment_round_robin": rng.choice((0, 1)),

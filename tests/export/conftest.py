@@ -104,6 +104,27 @@ def walking() -> Make:
 
 
 @pytest.fixture(scope="session")
+def counting() -> Make:
+    """A library of two kernels whose work-groups count themselves."""
+
+    def make(problem_type: str) -> Library:
+        contraction = parse_problem_type(problem_type)
+        changed: dict[str, int | str] = {
+            "global_split_u": 3,
+            "global_split_u_algorithm": "multiple_single_kernel",
+        }
+        kernels = [
+            FAMILIES["tiled"].generate(
+                contraction, Config.of({**SMALL, **changed, "thread_tile_0": rows})
+            )
+            for rows in (2, 4)
+        ]
+        return _library(contraction, kernels, Split("mnk", 50_000, Leaf(0), Leaf(1)), {})
+
+    return make
+
+
+@pytest.fixture(scope="session")
 def chooser() -> Make:
     """A library that is good for choosing only: its kernels do nothing."""
 

@@ -81,17 +81,21 @@ def test_the_example_is_right_and_agrees_with_numpy(
     np.testing.assert_allclose(result, 1.5 * a @ b - 0.25 * c, rtol=bound, atol=bound)
 
 
-@pytest.mark.parametrize("sanitizer", ["address", "thread"])
+@pytest.mark.parametrize(
+    ("sanitizer", "kernels"), [("address", "tiled"), ("thread", "tiled"), ("thread", "counting")]
+)
 def test_calls_right_and_wrong_from_one_thread_and_eight(
     sanitizer: str,
-    tiled: Make,
+    kernels: str,
+    request: pytest.FixtureRequest,
     compile_opencl: Build,
     sanitize: Callable[[str], str],
     opencl_environment: dict[str, str],
     tmp_path: Path,
 ) -> None:
     option = sanitize(sanitizer)
-    files = sources(tiled("sgemm_nn"), tmp_path) + sources(tiled("sgemm_nn_batched"), tmp_path)
+    make: Make = request.getfixturevalue(kernels)
+    files = sources(make("sgemm_nn"), tmp_path) + sources(make("sgemm_nn_batched"), tmp_path)
     program = compile_opencl(tmp_path / "calls", CALLS, *files, f"-I{tmp_path}", option)
 
     done = subprocess.run(
@@ -116,14 +120,16 @@ def test_calls_as_of_a_blas_give_what_numpy_gives(
 
 
 @pytest.mark.parametrize("problem_type", ["sgemm_nt_row", "zgemm_tc"])
-def test_work_groups_that_walk_are_started_for_each_compute_unit(
+@pytest.mark.parametrize("kernels", ["walking", "counting"])
+def test_work_groups_that_walk_or_count_themselves_give_what_numpy_gives(
     problem_type: str,
-    walking: Make,
+    kernels: str,
+    request: pytest.FixtureRequest,
     compile_shared: Build,
     queue: cl.CommandQueue,
     tmp_path: Path,
 ) -> None:
-    library = walking(problem_type)
+    library = request.getfixturevalue(kernels)(problem_type)
     shared = compile_shared(tmp_path / "library.so", *sources(library, tmp_path))
 
     check_calls(library, shared, queue, random.Random(problem_type), 8)

@@ -25,6 +25,7 @@ MMA: dict[str, int | str] = {
     "waves_0": 1, "waves_1": 2, "wave_tile_0": 32, "wave_tile_1": 16, "depth_u": 16,
     "local_buffers": 3, "work_group_mapping": 1, "global_split_u": 4,
 }  # fmt: skip
+ALGORITHMS = ("multiple", "multiple_single_kernel", "single")
 
 
 def _kernel(precision: Precision = Precision.SINGLE, **changes: int | str) -> Kernel:
@@ -51,8 +52,15 @@ def _run(
     scratch = device.allocate(nbytes) if nbytes else None
     if scratch is not None:
         device.fill(scratch, 0xFF)
+    counted: Array = np.zeros(kernel.counter_bytes(problem) // 4, np.uint32)
+    counters = device.allocate(counted.nbytes) if kernel.counters else None
+    if counters is not None:
+        device.write(counters, counted)
     program = device.build(kernel)
-    device.launch(program, problem, **buffers, scratch=scratch).wait()
+    device.launch(program, problem, **buffers, scratch=scratch, counters=counters).wait()
+    if counters is not None:
+        device.read(counters, counted)
+    assert not counted.any()
     found = np.empty(c.size, c.dtype)
     device.read(buffers["c"], found)
     return found.reshape(n, m).T
@@ -81,6 +89,16 @@ def test_additions_to_c_itself_need_a_pass_before_and_no_memory() -> None:
     assert [each.entry for each in kernel.passes] == [f"{kernel.name}_scale", kernel.name]
 
 
+def test_work_groups_that_count_themselves_need_no_other_pass() -> None:
+    kernel = _kernel(global_split_u_algorithm="multiple_single_kernel")
+    problem = gemm_problem(kernel.contraction, 33, 9, 5)  # 3 x 2 tiles, 4 work-groups each
+
+    assert [each.entry for each in kernel.passes] == [kernel.name]
+    assert kernel.scratch == (Area(element_bytes=4, tile=(16, 8), copies=4),)
+    assert kernel.counter_bytes(problem) == 4 * (3 * 2 * 4)
+    assert _kernel().counter_bytes(problem) == 0
+
+
 @pytest.mark.parametrize("family", ["tiled", "mma"])
 def test_half_keeps_its_sums_in_single(family: str) -> None:
     config = Config.of({**SMALL, "global_split_u": 4} if family == "tiled" else MMA)
@@ -101,7 +119,7 @@ def test_one_work_group_shares_with_nobody() -> None:
     "precision", [Precision.HALF, Precision.COMPLEX_SINGLE, Precision.COMPLEX_DOUBLE]
 )
 def test_atomic_additions_are_refused_where_there_are_none(precision: Precision) -> None:
-    with pytest.raises(UnsupportedError, match="global_split_u_algorithm must be multiple in"):
+    with pytest.raises(UnsupportedError, match="global_split_u_algorithm must not add to C in"):
         _kernel(precision, global_split_u_algorithm="single")
 
 
@@ -116,7 +134,7 @@ def test_a_name_says_how_a_sum_is_split() -> None:
     assert parse_kernel_name(kernel.name) == (kernel.contraction, kernel.config)
 
 
-@pytest.mark.parametrize("algorithm", ["multiple", "single"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("dealt", [0, 1])
 def test_few_terms_leave_some_with_nothing_to_do(
     device: OpenCLDevice, algorithm: str, dealt: int
@@ -133,7 +151,7 @@ def test_few_terms_leave_some_with_nothing_to_do(
         np.testing.assert_allclose(found, 1.5 * a @ b - 0.5 * c, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("algorithm", ["multiple", "single"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_what_a_zero_stands_before_is_not_read(device: OpenCLDevice, algorithm: str) -> None:
     kernel = _kernel(global_split_u_algorithm=algorithm)
     a, b, c = _operands(17, 9, 33)
@@ -146,8 +164,11 @@ def test_what_a_zero_stands_before_is_not_read(device: OpenCLDevice, algorithm: 
     np.testing.assert_array_equal(without_product, 2 * c)
 
 
-def test_buffers_of_their_own_give_the_same_bits_every_time(device: OpenCLDevice) -> None:
-    kernel = _kernel(global_split_u=8)
+@pytest.mark.parametrize("algorithm", ["multiple", "multiple_single_kernel"])
+def test_buffers_of_their_own_give_the_same_bits_every_time(
+    device: OpenCLDevice, algorithm: str
+) -> None:
+    kernel = _kernel(global_split_u=8, global_split_u_algorithm=algorithm)
     operands = _operands(40, 30, 500)
 
     results = {_run(device, kernel, *operands, 1.0, 0.0).tobytes() for _ in range(5)}
@@ -155,10 +176,26 @@ def test_buffers_of_their_own_give_the_same_bits_every_time(device: OpenCLDevice
     assert len(results) == 1
 
 
+def test_slices_of_a_work_group_may_share_their_shares(device: OpenCLDevice) -> None:
+    kernel = _kernel(local_split_u=2, global_split_u_algorithm="multiple_single_kernel")
+    a, b, c = _operands(17, 9, 50)
+
+    found = _run(device, kernel, a, b, c, 1.5, -0.5)
+
+    np.testing.assert_allclose(found, 1.5 * a @ b - 0.5 * c, rtol=1e-4, atol=1e-4)
+
+
 def test_the_written_source_matches_the_golden_file() -> None:
     golden = Path(__file__).parents[1] / "golden" / "tiled_sgemm_nn_split.cl"
 
     assert _kernel().source == golden.read_text(encoding="utf-8")
+
+
+def test_the_source_of_a_kernel_that_counts_matches_the_golden_file() -> None:
+    golden = Path(__file__).parents[1] / "golden" / "tiled_sgemm_nn_split_single_kernel.cl"
+    kernel = _kernel(global_split_u_algorithm="multiple_single_kernel")
+
+    assert kernel.source == golden.read_text(encoding="utf-8")
 
 
 def test_doubles_are_added_by_exchanging_64_bits() -> None:

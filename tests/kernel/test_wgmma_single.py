@@ -71,6 +71,15 @@ def test_every_pass_of_a_shared_sum_takes_the_scratch_memory(algorithm: str) -> 
     assert kernel.source.count("__global TYPE *restrict scratch)") == 4
 
 
+def test_no_pass_follows_where_work_groups_count_themselves() -> None:
+    config = _config(global_split_u=4, global_split_u_algorithm="multiple_single_kernel")
+    kernel = WGMMA.generate(gemm(Precision.SINGLE), config)
+
+    entries = [each.entry.removeprefix(kernel.name) for each in kernel.passes]
+    assert entries == ["_pack_a", "_pack_b", ""]
+    assert kernel.source.count("volatile __global uint *counters)") == 3
+
+
 def test_a_name_tells_the_config() -> None:
     kernel = WGMMA.generate(gemm(Precision.SINGLE), _config())
 

@@ -30,6 +30,11 @@ def settings(name: str, value: str) -> dict[str, Value]:
         ("GlobalSplitU", "4", {"global_split_u": 4}),
         ("GlobalSplitUAlgorithm", "SingleBuffer", {"global_split_u_algorithm": "single"}),
         (
+            "GlobalSplitUAlgorithm",
+            "MultipleBufferSingleKernel",
+            {"global_split_u_algorithm": "multiple_single_kernel"},
+        ),
+        (
             "GlobalSplitUWorkGroupMappingRoundRobin",
             "True",
             {"global_split_u_work_group_mapping_round_robin": 1},

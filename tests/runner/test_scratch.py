@@ -101,3 +101,22 @@ def test_a_pass_that_leaves_its_scratch_memory_is_wrong(
 
     assert found.status is Status.WRONG_RESULT
     assert words in found.message
+
+
+def test_counters_that_a_kernel_leaves_are_wrong(device_spec: str) -> None:
+    algorithm: dict[str, int | str] = {
+        "global_split_u": 2,
+        "global_split_u_algorithm": "multiple_single_kernel",
+    }
+    kernel = FAMILIES["tiled"].generate(gemm(Precision.SINGLE), Config.of({**SPLIT, **algorithm}))
+    source = kernel.source.replace("*counter = 0;", ";")
+    assert source != kernel.source
+
+    with WorkerRunner(device_spec, FAMILIES["tiled"], samples=1) as runner:
+        problem = gemm_problem(kernel.contraction, 9, 9, 9)
+        right = runner.run_kernel(problem, kernel)
+        wrong = runner.run_kernel(problem, replace(kernel, source=source))
+
+    assert right.status is Status.OK
+    assert wrong.status is Status.WRONG_RESULT
+    assert "counters, or memory around them, are not 0 afterwards" in wrong.message

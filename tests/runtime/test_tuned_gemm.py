@@ -23,9 +23,10 @@ SMALL: dict[str, int | str] = {
     "work_group_mapping": 1, "multiply_add": "expr", "vector_access": "cast",
 }  # fmt: skip
 SPLIT = {**SMALL, "thread_tile_0": 4, "vector_width": 2, "global_split_u": 3}
+COUNT = {**SPLIT, "global_split_u_algorithm": "multiple_single_kernel"}
 REMAINDER = {**SMALL, "edge_type": "remainder"}
 WALK = {**SMALL, "persistent_kernel": 1, "stream_k": 1}
-CONFIGS = tuple(map(Config.of, (SMALL, SPLIT, REMAINDER, WALK)))
+CONFIGS = tuple(map(Config.of, (SMALL, SPLIT, REMAINDER, WALK, COUNT)))
 
 
 def selector_for(contraction: Contraction) -> Selector:
@@ -133,7 +134,7 @@ def test_a_kernel_that_does_not_build_is_one_line(
         for config in CONFIGS
     ]
     a = cl_array.zeros(queue, (3, 3), "float32")
-    with pytest.raises(MltuneError, match="TunedGemm sgemm_nn, 4 kernels> failed on") as caught:
+    with pytest.raises(MltuneError, match="TunedGemm sgemm_nn, 5 kernels> failed on") as caught:
         TunedGemm(selector, kernels).gemm(queue, a, a)
     assert "\n" not in str(caught.value)
 
@@ -156,10 +157,10 @@ def _stored(queue: cl.CommandQueue, values: Any, trans: str) -> Any:
     return stored.transpose((*range(values.ndim - 2), values.ndim - 1, values.ndim - 2))
 
 
-@pytest.mark.parametrize("kernel", [CONFIGS.index(Config.of(config)) for config in (SPLIT, WALK)])
+@pytest.mark.parametrize(("config", "passes"), [(SPLIT, 2), (WALK, 2), (COUNT, 1)])
 @pytest.mark.parametrize("in_order", [True, False])
 def test_passes_follow_one_another_and_calls_share_their_scratch_memory(
-    queue: cl.CommandQueue, in_order: bool, kernel: int
+    queue: cl.CommandQueue, in_order: bool, config: dict[str, int | str], passes: int
 ) -> None:
     own = cl.CommandQueue(queue.context)
     if not in_order:
@@ -171,10 +172,11 @@ def test_passes_follow_one_another_and_calls_share_their_scratch_memory(
     for extent in (5, 40, 9, 77, 33):  # the scratch memory grows twice
         a, b = rng.standard_normal((extent, 29)), rng.standard_normal((29, extent))
         on_a, on_b = (cl_array.to_device(own, values) for values in (a, b))
-        c, events = tuned.enqueue(own, on_a, on_b, kernel=kernel)
+        number = CONFIGS.index(Config.of(config))
+        c, events = tuned.enqueue(own, on_a, on_b, kernel=number)
         calls.append((a @ b, c, events))
 
     for expected, c, events in calls:
-        assert len(events) == 2
+        assert len(events) == passes
         np.testing.assert_allclose(c.get(), expected, atol=1e-12)
     tuned.release()

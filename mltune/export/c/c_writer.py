@@ -160,7 +160,7 @@ def geometry(library: Library, sources: Sequence[str]) -> str:
             f"    {{{source}, sizeof {source} / sizeof {source}[0],\n"
             f"     {literal(' '.join(kernel.build_options))},\n"
             f"     passes_{number}, {len(passes)}, "
-            f"{f'scratch_{number}' if areas else 'NULL'}, {len(areas)}}},"
+            f"{f'scratch_{number}' if areas else 'NULL'}, {len(areas)}, {int(kernel.counters)}}},"
         )
     return "\n".join((*parts, "", f"const {name}_kernel {name}_kernels[] = {{", *entries, "};"))
 

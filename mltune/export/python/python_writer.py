@@ -108,6 +108,7 @@ def _kernel(kernel: Kernel) -> str:
             f"        build_options=({options}),",
             *_tuple("passes", [f"GemmPass({_arguments(each)})" for each in kernel.passes]),
             *_tuple("scratch", [f"GemmArea({_arguments(area)})" for area in kernel.scratch]),
+            *["        counters=True,"] * kernel.counters,
             *["        held_back=True,"] * holds_back(kernel.source),
             "    ),",
         )

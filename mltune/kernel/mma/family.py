@@ -91,6 +91,7 @@ class MmaFamily:
             before=before,
             after=after,
             scratch=split.scratch(arithmetic, macro_tile),
+            counters=split.has_counters,
         )
 
     def _templates(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from mltune.kernel.signature import Signature
-from mltune.kernel.split_sum import SplitSum
+from mltune.kernel.split_sum import SplitSum, Sums
 from mltune.kernel.template import fill
 
 _FOLDER = Path(__file__).parent
+_SUMS = Sums(type="SUM", rows="B_TILES / 2", columns="A_TILES", items="THREADS")
 
 
 def tile_place(signature: Signature, split: SplitSum) -> str:
@@ -25,6 +26,8 @@ def tile_store(split: SplitSum) -> str:
     """Statements: what becomes of the sums."""
     if split.is_atomic:
         return _text("add_to_c.cl")
+    if split.has_counters:
+        return split.meet(_SUMS) + _text("store.cl")
     return _text("store_scratch.cl" if split.has_scratch else "store.cl")
 
 

@@ -1,5 +1,5 @@
 """Sums that several work-groups share: what the families that can split one have in common."""
 
-from mltune.kernel.split_sum.split_sum import RULES, SplitSum
+from mltune.kernel.split_sum.split_sum import RULES, SplitSum, Sums
 
-__all__ = ["RULES", "SplitSum"]
+__all__ = ["RULES", "SplitSum", "Sums"]

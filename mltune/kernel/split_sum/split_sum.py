@@ -1,14 +1,15 @@
-"""Splits a sum between work-groups, and writes the pass that puts C together.
+"""Splits a sum between work-groups, and writes what puts C together.
 
 GSU work-groups compute the same macro tile, each over its share of the terms. Either each writes
 its sums into a buffer of its own, and a pass after them adds these up in their order, or a pass
 before them multiplies C with beta, and all add to C by atomic operations, in any order. Tensile
-calls these MultipleBuffer and SingleBuffer.
+calls these MultipleBuffer and SingleBuffer. In its MultipleBufferSingleKernel no pass follows: the
+work-groups of a tile count themselves, and the last one to arrive adds the buffers up.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from mltune.errors import UnsupportedError
@@ -20,7 +21,9 @@ from mltune.kernel.template import Definition, fill
 
 RULES: Rules = {
     "global_split_u": Numbers(default=1),
-    "global_split_u_algorithm": Words(("multiple", "single", "red"), default="multiple"),
+    "global_split_u_algorithm": Words(
+        ("multiple", "multiple_single_kernel", "single", "red"), default="multiple"
+    ),
     "global_split_u_summation_assignment_round_robin": Numbers(choices=(0, 1), default=0),
     "global_split_u_work_group_mapping_round_robin": Numbers(choices=(0, 1), default=0),
 }
@@ -30,13 +33,33 @@ _OTHER_GROUP = (32, 4, 1)  # one element of C each
 
 
 @dataclass(frozen=True, slots=True)
+class Sums:
+    """How a family's work-items hold their sums, in expressions of its text.
+
+    Attributes:
+        type: of the elements of the array `sum`, which has two dimensions.
+        rows: its first dimension.
+        columns: its second one.
+        items: so many work-items have sums: those whose `item` is the smallest.
+        has_sums: whether this work-item has.
+    """
+
+    type: str
+    rows: str
+    columns: str
+    items: str
+    has_sums: str = "true"
+
+
+@dataclass(frozen=True, slots=True)
 class SplitSum:
     """How many work-groups share a sum, and how.
 
     Attributes:
         family: for messages.
         slices: work-groups that share a sum; 1 where it is not split.
-        algorithm: `multiple` buffers, a `single` one by compare-exchange, or by PTX's `red`.
+        algorithm: `multiple` buffers, added up by a pass after or in the `single_kernel`; a
+            `single` one by compare-exchange, or by PTX's `red`.
         deals_steps: whether steps of the sum are dealt out in turn; else a share is in one piece.
         deals_groups: whether work-groups that share a sum are far apart; else neighbours.
         has_other_scratch: whether the kernel has scratch memory for something else, too.
@@ -68,7 +91,7 @@ class SplitSum:
         )
         if split.is_atomic and (arithmetic.parts > 1 or arithmetic.stored == "half"):
             raise UnsupportedError(
-                f"kernel family {split.family}: global_split_u_algorithm must be multiple in "
+                f"kernel family {split.family}: global_split_u_algorithm must not add to C in "
                 f"{arithmetic.precision.name.lower()}, which has no atomic addition, "
                 f"got '{split.algorithm}'"
             )
@@ -77,23 +100,33 @@ class SplitSum:
     @property
     def is_atomic(self) -> bool:
         """Whether work-groups add to C themselves."""
-        return self.slices > 1 and self.algorithm != "multiple"
+        return self.slices > 1 and self.algorithm in ("single", "red")
 
     @property
     def has_scratch(self) -> bool:
         """Whether they write their sums into buffers of their own."""
-        return self.slices > 1 and self.algorithm == "multiple"
+        return self.slices > 1 and not self.is_atomic
+
+    @property
+    def has_counters(self) -> bool:
+        """Whether they count themselves, so that the last one to arrive puts C together."""
+        return self.slices > 1 and self.algorithm == "multiple_single_kernel"
+
+    @property
+    def has_other_pass(self) -> bool:
+        """Whether a pass before or after them does a part of the work."""
+        return self.slices > 1 and not self.has_counters
 
     def definitions(self, name: str, macro_tile: tuple[int, int]) -> tuple[Definition, ...]:
         """The macros that the texts of a kernel of this name use."""
         if self.slices == 1:
             return ()
-        return (
-            ("GSU", self.slices),
+        other_pass: tuple[Definition, ...] = (
             ("TILE_0", macro_tile[0]),
             ("TILE_1", macro_tile[1]),
             ("OTHER_NAME", self._other(name)),
         )
+        return (("GSU", self.slices), *(other_pass if self.has_other_pass else ()))
 
     @property
     def stride(self) -> str:
@@ -116,12 +149,15 @@ class SplitSum:
 
     @property
     def argument(self) -> str:
-        """The argument after all others."""
+        """The arguments after all others."""
         needed = self.has_scratch or self.has_other_scratch
-        return ",\n        __global TYPE *restrict scratch" if needed else ""
+        scratch = ",\n        __global TYPE *restrict scratch" if needed else ""
+        return scratch + (", volatile __global uint *counters" if self.has_counters else "")
 
     def before(self, arithmetic: Arithmetic) -> tuple[str, ...]:
         """Texts that come before the kernel."""
+        if self.has_counters:
+            return (_text("arrive.cl"),)
         if not self.is_atomic:
             return ()
         wide = arithmetic.real == "double"
@@ -140,9 +176,13 @@ class SplitSum:
             ),
         )
 
+    def meet(self, sums: Sums) -> str:
+        """Statements: after them only the last work-group of a tile is left, with whole sums."""
+        return _text("meet.cl", **asdict(sums))
+
     def after(self, arithmetic: Arithmetic, signature: Signature) -> tuple[str, ...]:
         """Texts that come after the kernel: the other pass."""
-        if self.slices == 1:
+        if not self.has_other_pass:
             return ()
         return (
             _text(
@@ -158,7 +198,7 @@ class SplitSum:
 
     def passes(self, name: str) -> tuple[tuple[Pass, ...], tuple[Pass, ...]]:
         """The passes before and after the kernel of this name."""
-        if self.slices == 1:
+        if not self.has_other_pass:
             return (), ()
         other = Pass(entry=self._other(name), work_group=_OTHER_GROUP, tile=_OTHER_GROUP[:2])
         return ((other,), ()) if self.is_atomic else ((), (other,))

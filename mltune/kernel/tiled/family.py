@@ -14,7 +14,7 @@ from mltune.kernel.limits import NO_LIMITS, exact_limits
 from mltune.kernel.name import kernel_name
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
-from mltune.kernel.split_sum import SplitSum
+from mltune.kernel.split_sum import SplitSum, Sums
 from mltune.kernel.template import Definition, fill, kernel_source
 from mltune.kernel.tiled.local_memory import LocalMemory, own_definitions
 from mltune.kernel.tiled.parameters import READ_NEXT_TILE, read_settings
@@ -26,6 +26,9 @@ from mltune.space.config import Config
 
 _FOLDER = Path(__file__).parent
 _ASYNC_BYTES = (4, 8, 16)  # what one cp.async can move
+_SUMS = Sums(
+    type="VECTOR", rows="TT1", columns="TT0 / VW", items="(WG0 * WG1)", has_sums="slice == 0"
+)
 
 
 class TiledFamily:
@@ -100,6 +103,7 @@ class TiledFamily:
             before=before,
             after=(*(piece.launched(name, work_group, macro_tile) for piece in rest), *after),
             scratch=shared.scratch(arithmetic, macro_tile),
+            counters=split.has_counters,
         )
 
 
@@ -173,12 +177,11 @@ def _work(
         walk: how they walk.
     """
     shared = walk if walk.groups else split
-    store = "store_scratch.cl" if split.has_scratch else "store.cl"
-    store = _lines("add_to_c.cl" if split.is_atomic else store)
+    store = _store(split)
     handed = leave = reduction = ""
     if settings.number("local_split_u") > 1:
         handed = _text("handed.cl")
-        leave = "" if walk.groups else _text("leave.cl")
+        leave = "" if walk.groups or split.has_counters else _text("leave.cl")
         reduction = _lines("reduction.cl", handed="" if walk.groups else handed, leave=leave)
     tile = _lines(
         "tile.cl",
@@ -213,6 +216,15 @@ def _pipeline(settings: Settings) -> str:
         ),
         multiply_last=_lines("multiply_last.cl", products=_lines("products.cl", p="1")),
     )
+
+
+def _store(split: SplitSum) -> str:
+    """Statements: what becomes of the sums."""
+    if split.is_atomic:
+        return _lines("add_to_c.cl")
+    if split.has_counters:
+        return split.meet(_SUMS) + _lines("store.cl")
+    return _lines("store_scratch.cl" if split.has_scratch else "store.cl")
 
 
 def _lines(file: str, **names: str) -> str:

@@ -97,6 +97,7 @@ def generate(contraction: Contraction, config: Config, copies: Path, instruction
         before=before,
         after=after,
         scratch=split.scratch(arithmetic, macro_tile),
+        counters=split.has_counters,
     )
 
 

@@ -94,6 +94,7 @@ def generate(contraction: Contraction, config: Config, copies: Path, instruction
             Area(element_bytes=_BYTES, tile=(macro_tile[0], 2 * _DEPTH), over="il"),
             Area(element_bytes=_BYTES, tile=(macro_tile[1], 2 * _DEPTH), over="jl"),
         ),
+        counters=split.has_counters,
     )
 
 

@@ -31,11 +31,14 @@ typedef struct built {
     struct built *next;
 } built;
 
-/* The scratch memory of a queue, which is kept alive for the same reason. */
+enum { plain, zeroed, num_memories };
+
+/* The scratch memory of a queue, which is kept alive for the same reason, and counters, which
+   kernels leave full of zeros, as they have found them. */
 typedef struct scratch {
     cl_command_queue queue;
-    cl_mem buffer;
-    size_t bytes;
+    cl_mem buffers[num_memories];
+    size_t bytes[num_memories];
     struct scratch *next;
 } scratch;
 
@@ -160,7 +163,7 @@ static cl_int compute_units(cl_command_queue queue, size_t *units)
 
 static cl_int set_arguments(cl_kernel kernel, const matrix *c, const matrix *first,
                             const matrix *second, cl_float alpha, cl_float beta, cl_uint terms,
-                            const cl_mem *scratch_buffer)
+                            const cl_mem *const *memories)
 {
     const matrix *const matrices[3] = {c, first, second};
     const cl_uint sizes[3] = {(cl_uint)c->length, (cl_uint)c->count, terms};
@@ -184,8 +187,9 @@ static cl_int set_arguments(cl_kernel kernel, const matrix *c, const matrix *fir
         for (j = 0; j < 3 && status == CL_SUCCESS; ++j)
             status = clSetKernelArg(kernel, argument++, sizeof place[j], &place[j]);
     }
-    if (status == CL_SUCCESS && scratch_buffer != NULL)
-        status = clSetKernelArg(kernel, argument++, sizeof(cl_mem), scratch_buffer);
+    for (i = 0; i < num_memories && status == CL_SUCCESS; ++i)
+        if (memories[i] != NULL)
+            status = clSetKernelArg(kernel, argument++, sizeof(cl_mem), memories[i]);
     return status;
 }
 
@@ -233,9 +237,27 @@ static uint64_t scratch_bytes(const mltune_sgemm_nn_kernel *written, const size_
     return bytes;
 }
 
-/* Find the queue's scratch memory, or make it larger. The mutex must be held. */
-static cl_int scratch_for(cl_command_queue queue, uint64_t bytes, const cl_mem **buffer)
+/* A counter for each work-group of the largest pass. */
+static uint64_t counter_bytes(const mltune_sgemm_nn_kernel *written, const size_t *extents, size_t batch)
 {
+    uint64_t most = 0;
+    int i, j;
+
+    for (i = 0; i < written->num_passes; ++i) {
+        const mltune_sgemm_nn_pass *const pass = &written->passes[i];
+        uint64_t groups = product(batch, pass->split);
+
+        for (j = 0; j < 2; ++j)
+            groups = product(groups, tiles(extents[pass->over[j]], pass->tile[j]));
+        most = groups > most ? groups : most;
+    }
+    return product(most, sizeof(cl_uint));
+}
+
+/* Find the queue's scratch memory or counters, or make more. The mutex must be held. */
+static cl_int memory_for(cl_command_queue queue, int kind, uint64_t bytes, const cl_mem **buffer)
+{
+    const cl_uint zero = 0;
     scratch *entry = scratches;
     cl_context context;
     cl_mem larger = NULL;
@@ -252,20 +274,26 @@ static cl_int scratch_for(cl_command_queue queue, uint64_t bytes, const cl_mem *
         entry->next = scratches;
         scratches = entry;
     }
-    if (entry->bytes < bytes) {
+    if (entry->bytes[kind] < bytes) {
         if (bytes > SIZE_MAX)
             return CL_MEM_OBJECT_ALLOCATION_FAILURE;
         status = clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
         if (status == CL_SUCCESS)
             larger = clCreateBuffer(context, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &status);
-        if (status != CL_SUCCESS)
+        if (status == CL_SUCCESS && kind == zeroed)
+            status = clEnqueueFillBuffer(queue, larger, &zero, sizeof zero, 0, (size_t)bytes, 0,
+                                         NULL, NULL);
+        if (status != CL_SUCCESS) {
+            if (larger != NULL)
+                clReleaseMemObject(larger);
             return status;
-        if (entry->buffer != NULL) /* OpenCL keeps it until those who use it have ended */
-            clReleaseMemObject(entry->buffer);
-        entry->buffer = larger;
-        entry->bytes = (size_t)bytes;
+        }
+        if (entry->buffers[kind] != NULL) /* OpenCL keeps it until those who use it have ended */
+            clReleaseMemObject(entry->buffers[kind]);
+        entry->buffers[kind] = larger;
+        entry->bytes[kind] = (size_t)bytes;
     }
-    *buffer = &entry->buffer;
+    *buffer = &entry->buffers[kind];
     return CL_SUCCESS;
 }
 
@@ -289,7 +317,7 @@ static cl_int enqueue(cl_command_queue queue, const mltune_sgemm_nn_kernel *writ
             last = i;
         }
     }
-    if (last > first)
+    if (last > first || written->num_areas > 0)
         status = clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
                                        NULL);
     for (i = first; i <= last && status == CL_SUCCESS; ++i) {
@@ -377,7 +405,7 @@ int mltune_sgemm_nn_with(
         const mltune_sgemm_nn_kernel *const written = &mltune_sgemm_nn_kernels[number];
         size_t extents[5] = {(size_t)matrix_c.length, (size_t)matrix_c.count, (size_t)terms, 0, 1};
         const cl_kernel *kernels = NULL;
-        const cl_mem *buffer = NULL;
+        const cl_mem *memories[num_memories] = {NULL, NULL};
         cl_int status;
         int i;
 
@@ -386,11 +414,16 @@ int mltune_sgemm_nn_with(
         if (status == CL_SUCCESS)
             status = compute_units(queue, &extents[mltune_sgemm_nn_units]);
         if (status == CL_SUCCESS && written->num_areas > 0)
-            status = scratch_for(
-                queue, scratch_bytes(written, extents, (size_t)problem.batch), &buffer);
+            status = memory_for(queue, plain,
+                                scratch_bytes(written, extents, (size_t)problem.batch),
+                                &memories[plain]);
+        if (status == CL_SUCCESS && written->has_counters)
+            status = memory_for(queue, zeroed,
+                                counter_bytes(written, extents, (size_t)problem.batch),
+                                &memories[zeroed]);
         for (i = 0; i < written->num_passes && status == CL_SUCCESS; ++i)
             status = set_arguments(kernels[i], &matrix_c, &matrix_a, &matrix_b, alpha, beta,
-                                   (cl_uint)terms, buffer);
+                                   (cl_uint)terms, memories);
         if (status == CL_SUCCESS)
             status = enqueue(queue, written, kernels, extents, (size_t)problem.batch, num_events,
                              wait_list, event);
@@ -412,10 +445,11 @@ int mltune_sgemm_nn(
 
 void mltune_sgemm_nn_release(void)
 {
+    int i;
+
     pthread_mutex_lock(&mutex);
     while (cache != NULL) {
         built *const next = cache->next;
-        int i;
 
         for (i = 0; i < mltune_sgemm_nn_kernels[cache->number].num_passes; ++i)
             clReleaseKernel(cache->kernels[i]);
@@ -425,8 +459,9 @@ void mltune_sgemm_nn_release(void)
     while (scratches != NULL) {
         scratch *const next = scratches->next;
 
-        if (scratches->buffer != NULL)
-            clReleaseMemObject(scratches->buffer);
+        for (i = 0; i < num_memories; ++i)
+            if (scratches->buffers[i] != NULL)
+                clReleaseMemObject(scratches->buffers[i]);
         clReleaseCommandQueue(scratches->queue);
         free(scratches);
         scratches = next;

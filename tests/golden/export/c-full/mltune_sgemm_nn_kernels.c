@@ -26,8 +26,8 @@ static const mltune_sgemm_nn_pass passes_1[] = {
 const mltune_sgemm_nn_kernel mltune_sgemm_nn_kernels[] = {
     {one_element_SOURCE, sizeof one_element_SOURCE / sizeof one_element_SOURCE[0],
      "-cl-std=CL1.2",
-     passes_0, 1, NULL, 0},
+     passes_0, 1, NULL, 0, 0},
     {four_rows_SOURCE, sizeof four_rows_SOURCE / sizeof four_rows_SOURCE[0],
      "-cl-std=CL1.2",
-     passes_1, 1, NULL, 0},
+     passes_1, 1, NULL, 0, 0},
 };

@@ -63,8 +63,8 @@ static const mltune_sgemm_nn_pass passes_1[] = {
 const mltune_sgemm_nn_kernel mltune_sgemm_nn_kernels[] = {
     {source_0, sizeof source_0 / sizeof source_0[0],
      "-cl-std=CL1.2",
-     passes_0, 1, NULL, 0},
+     passes_0, 1, NULL, 0, 0},
     {source_1, sizeof source_1 / sizeof source_1[0],
      "-cl-std=CL1.2",
-     passes_1, 1, NULL, 0},
+     passes_1, 1, NULL, 0, 0},
 };

@@ -44,6 +44,7 @@ typedef struct mltune_sgemm_nn_kernel {
     int num_passes;
     const mltune_sgemm_nn_area *scratch; /* one area after the other */
     int num_areas;
+    int has_counters; /* whether work-groups count themselves, in memory full of zeros */
 } mltune_sgemm_nn_kernel;
 
 #define MLTUNE_SGEMM_NN_MOST_PASSES 1

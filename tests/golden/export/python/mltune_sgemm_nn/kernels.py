@@ -12,6 +12,7 @@ def _kernel(
     build_options: tuple[str, ...],
     passes: tuple[GemmPass, ...],
     scratch: tuple[GemmArea, ...] = (),
+    counters: bool = False,
     held_back: bool = False,
 ) -> GemmKernel:
     return GemmKernel(
@@ -20,6 +21,7 @@ def _kernel(
         build_options=build_options,
         passes=passes,
         scratch=scratch,
+        counters=counters,
         held_back=held_back,
     )
 
