@@ -37,6 +37,40 @@ class DistanceTable:
     squares: Matrix
 
 
+@dataclass(frozen=True, slots=True)
+class ValuePairs:
+    """All pairs of two values of one parameter, and the tables' entries for them.
+
+    Attributes:
+        rows: by pair, the first value's number among all values.
+        columns: the second one's.
+        pair: by entry of a table, the pair.
+        table: by entry, the number of the table.
+        squares: by entry, the squared distance.
+    """
+
+    rows: Ranks
+    columns: Ranks
+    pair: Ranks
+    table: Ranks
+    squares: Matrix
+
+    def distances(self, weights: Matrix) -> Matrix:
+        """Return the squared distance of each pair, with a weight for each table."""
+        return np.bincount(self.pair, self.squares * weights[self.table]).astype(np.float64)
+
+    def by_table(self, slopes: Matrix) -> Matrix:
+        """Return how far the weight of each table changes what has these slopes by distance."""
+        return np.bincount(self.table, self.squares * slopes[self.pair]).astype(np.float64)
+
+    def table_of(self, by_pair: Matrix) -> Matrix:
+        """Return a table of all values by all values; 0 for two that are no pair."""
+        total = int(self.rows[-1]) + 1
+        table = np.zeros((total, total))
+        table[self.rows, self.columns] = by_pair
+        return table
+
+
 class Encoding:
     """Writes configs as rows of ranks; parameters with a single value are left out.
 
@@ -97,6 +131,27 @@ class Encoding:
         for column, start in enumerate(self._starts):
             hot[np.arange(len(ranks)), start + ranks[:, column]] = 1
         return hot
+
+    def pairs(self) -> ValuePairs:
+        """Return the pairs of values, with all values in one row as in `indicators`."""
+        shapes = [np.indices((count, count)).reshape(2, -1) for count in self.counts]
+        firsts, seconds = np.hstack(
+            [shape + start for shape, start in zip(shapes, self._starts, strict=True)]
+        )
+        ends = np.cumsum([shape.shape[1] for shape in shapes])
+        entries = [table.squares.ravel() for table in self.tables]
+        return ValuePairs(
+            rows=firsts,
+            columns=seconds,
+            pair=np.concatenate(
+                [
+                    np.arange(ends[table.column] - one.size, ends[table.column])
+                    for table, one in zip(self.tables, entries, strict=True)
+                ]
+            ),
+            table=np.repeat(np.arange(len(entries)), [one.size for one in entries]),
+            squares=np.concatenate(entries),
+        )
 
 
 def _levels(space: ConfigSpace) -> dict[str, tuple[int, int]]:

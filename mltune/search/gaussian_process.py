@@ -106,7 +106,11 @@ def _typical(encoding: Encoding, variance: float) -> Matrix:
 
 
 class _Density:
-    """The negative log posterior density of hyperparameters, with its gradient."""
+    """The negative log posterior density of hyperparameters, with its gradient.
+
+    What depends on two values of a parameter is computed once for each such pair, and goes to and
+    from pairs of configs by matrix products: pairs of values are few.
+    """
 
     def __init__(
         self,
@@ -122,25 +126,16 @@ class _Density:
         self._typical = typical
         self._spreads = spreads
         self._width = encoding.width
-        self._columns = np.array([table.column for table in encoding.tables], dtype=np.int64)
-        # By table, config and config.
-        self._squares = np.array(
-            [
-                table.squares[ranks[:, table.column][:, None], ranks[:, table.column]]
-                for table in encoding.tables
-            ]
-        )
+        self._hot = encoding.indicators(ranks).astype(np.float64)
+        self._pairs = encoding.pairs()
 
     def __call__(self, logs: Matrix) -> tuple[float, Matrix]:
         count = len(self._values)
         hyper = Hyperparameters(logs)
-        scaled = self._squares * hyper.weights[:, None, None]
-        by_parameter = np.zeros((self._width, count, count))
-        for column, part in zip(self._columns, scaled, strict=True):
-            by_parameter[column] += part
-        shared, shared_slope = _matern(by_parameter.sum(axis=0))
-        single, single_slope = _matern(by_parameter)
-        mean_single = single.mean(axis=0)
+        distances = self._pairs.distances(hyper.weights)
+        single, single_slope = _matern(distances)
+        shared, shared_slope = _matern(self._of_configs(distances))
+        mean_single = self._of_configs(single) / self._width
         covariance = hyper.shared * shared + hyper.single * mean_single + self._fixed
         covariance[np.diag_indices(count)] += hyper.noise + _JITTER
         stray = (logs - self._typical) / self._spreads
@@ -155,11 +150,11 @@ class _Density:
         part = 1 / math.sqrt(self._values.shape[1])
         value = 0.5 * part * np.vdot(self._values, weighted) + np.log(np.diag(lower)).sum()
         pull = part * weighted @ weighted.T - inverse
-        slope = (hyper.shared * pull) * shared_slope
-        slopes = slope + (hyper.single / self._width) * (pull * single_slope)
+        slopes = hyper.shared * self._of_values(pull * shared_slope)
+        slopes += (hyper.single / self._width) * self._of_values(pull) * single_slope
         gradient = np.concatenate(
             (
-                np.einsum("tij,tij->t", scaled, slopes[self._columns]),
+                hyper.weights * self._pairs.by_table(slopes),
                 [
                     -0.5 * hyper.shared * (pull * shared).sum(),
                     -0.5 * hyper.single * (pull * mean_single).sum(),
@@ -168,6 +163,16 @@ class _Density:
             )
         )
         return value + 0.5 * stray @ stray, gradient + stray / self._spreads
+
+    def _of_configs(self, by_pair: Matrix) -> Matrix:
+        """By config and config: the sum over the parameters of what their two values have."""
+        summed: Matrix = self._hot @ self._pairs.table_of(by_pair) @ self._hot.T
+        return summed
+
+    def _of_values(self, by_configs: Matrix) -> Matrix:
+        """By pair of values: the sum over all two configs that have them."""
+        summed: Matrix = self._hot.T @ by_configs @ self._hot
+        return summed[self._pairs.rows, self._pairs.columns]
 
 
 class GaussianProcess:
@@ -189,9 +194,10 @@ class GaussianProcess:
         self._candidates = candidates
         self._indicators = np.ascontiguousarray(encoding.indicators(candidates).T)
         self._basis = basis.astype(np.float32)
-        self._distances = [np.zeros((count, count)) for count in encoding.counts]
-        for table, weight in zip(encoding.tables, hyper.weights, strict=True):
-            self._distances[table.column] += weight * table.squares
+        pairs = encoding.pairs()
+        distances = pairs.distances(hyper.weights)
+        self._distances = pairs.table_of(distances)
+        self._single = pairs.table_of((hyper.single / encoding.width) * _matern(distances)[0])
         self._seen_ranks = np.zeros((0, encoding.width), dtype=np.int64)
         self._seen_basis = np.zeros((0, basis.shape[1]), dtype=np.float32)
         self._lower = np.zeros((0, 0))
@@ -274,30 +280,22 @@ class GaussianProcess:
             self._rows = grown
 
     def _covariance(self, ranks: Ranks, basis: Matrix32, others: Ranks, more: Matrix32) -> Matrix:
-        by_parameter = np.array(
-            [
-                distances[ranks[:, column][:, None], others[:, column]]
-                for column, distances in enumerate(self._distances)
-            ]
-        )
-        covariance: Matrix = (
-            self._hyper.shared * _matern(by_parameter.sum(axis=0))[0]
-            + self._hyper.single * _matern(by_parameter)[0].mean(axis=0)
-            + (basis @ more.T).astype(np.float64)
-        )
+        hot = self._encoding.indicators(ranks).astype(np.float64)
+        other_hot = self._encoding.indicators(others).T.astype(np.float64)
+        covariance: Matrix = self._hyper.shared * _matern(hot @ self._distances @ other_hot)[0]
+        covariance += hot @ self._single @ other_hot
+        covariance += (basis @ more.T).astype(np.float64)
         return covariance
 
     def _to_candidates(self, ranks: Ranks, basis: Matrix32) -> Matrix32:
         """As `_covariance` with all candidates, by matrix products that touch each value once."""
-        distances = np.concatenate(
-            [table[ranks[:, column]] for column, table in enumerate(self._distances)], axis=1
-        )
-        shared: Matrix32 = np.maximum(distances.astype(np.float32) @ self._indicators, 0)
+        hot = self._encoding.indicators(ranks).astype(np.float64)
+        distances = (hot @ self._distances).astype(np.float32)
+        shared: Matrix32 = np.maximum(distances @ self._indicators, 0)
         np.sqrt(5 * shared, out=shared)
         rows: Matrix32 = np.exp(-shared)
         rows *= np.float32(self._hyper.shared) * (1 + shared + shared * shared / 3)
-        single = np.float32(self._hyper.single / self._encoding.width) * _matern(distances)[0]
-        rows += single.astype(np.float32) @ self._indicators
+        rows += (hot @ self._single).astype(np.float32) @ self._indicators
         rows += basis @ self._basis.T
         return rows
 

@@ -83,9 +83,11 @@ class Surrogate:
         if self._process is None or new >= _fit_pause(self._fitted):
             self._process = self._fit(dict(islice(answers.items(), due)))
             self._fitted, self._fitted_own = due, due - elsewhere
-        for config in (*islice(answers, self._fitted, None), *asked):
-            if config not in self._rows:
-                self._observe(self._process, [config])
+        unseen = (*islice(answers, self._fitted, None), *asked)
+        fresh = [config for config in unseen if config not in self._rows]
+        # Together is faster, and rounds otherwise than one by one.
+        for part in [fresh] if elsewhere and fresh else [[config] for config in fresh]:
+            self._observe(self._process, part)
         blank = np.full(self._sizes, np.nan)
         seen = _units(scales, self._table([answers.get(config, blank) for config in self._rows]))
         mean, deviation = self._process.predict(seen - np.array([[*self._rows.values()]]).T)

@@ -11,7 +11,6 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 
 from mltune.record import Status
@@ -20,13 +19,13 @@ from mltune.record.run_info import RunInfo
 from mltune.record.store import Store
 from mltune.runner import Runner
 from mltune.search.library import LibrarySearcher
-from mltune.space.config import Config
 from mltune.workflow.finale import FINAL
 from mltune.workflow.gauge import Gauge
 from mltune.workflow.leader_rounds import LeaderRounds, contenders
 from mltune.workflow.options import TIME
 from mltune.workflow.progress import Progress, Show
 from mltune.workflow.session import measure_trial
+from mltune.workflow.thinker import Thinker
 from mltune.workflow.trials import Trial, group_trials
 
 _WAIT_SECONDS = 0.5
@@ -61,13 +60,12 @@ class SharedSession:
         self._store = store
         self._board = board
         self._runner = runner
-        self._searcher = searcher
+        self._thinker = Thinker(searcher)
         self._show = show
         self._note = note
         self._problems = info.problems
         self._gauge = Gauge(runner, info.objective)
-        self._ahead: list[Trial] = []
-        self._thought: Config | None = None
+        self._ahead: list[tuple[Trial, tuple[int, ...]]] = []  # with the sizes to time
         self._counts = board.counts()
         self._used_up = False  # the space, as far as this process can see
         self._has_device = self._waits = False
@@ -88,10 +86,10 @@ class SharedSession:
         self._hear()
         self._heard_before = self._heard
         self._show(self._progress())
-        with ThreadPoolExecutor(1) as thinker:
+        with self._thinker:
             while not self._counts.concluded and time.monotonic() < end:
                 try:
-                    if self._step(thinker):
+                    if self._step():
                         return True
                 except LeaseLostError as error:
                     self._note(str(error))
@@ -100,12 +98,12 @@ class SharedSession:
                     self._show(self._progress())
         return False
 
-    def _step(self, thinker: Executor) -> bool:
+    def _step(self) -> bool:
         """Do what is to be done next; say whether that concluded the run."""
         if not self._has_device and not self._take_device():
             time.sleep(_WAIT_SECONDS)
-        elif (trial := self._next()) is not None:
-            self._measure(trial, thinker)
+        elif (following := self._next()) is not None:
+            self._measure(*following)
         elif self._is_searched and self._board.take_leaders():
             self._measure_leaders()
             return True
@@ -139,13 +137,13 @@ class SharedSession:
         for finished in news.finished:
             values = self._values(finished)
             if values or finished.status is not Status.OK:
-                self._searcher.tell(finished.config, values, finished.status)
+                self._thinker.tell(finished.config, values, finished.status)
             for size, value in values.items():
                 self._lowest[size] = min(value, self._lowest.get(size, math.inf))
             if finished.status is not Status.OK:
                 self._failures[finished.status.value] += 1
         for config in news.begun:
-            self._searcher.avoid(config)
+            self._thinker.avoid(config)
         self._heard += len(news.finished)
         self._begun = self._counts.claimed
         return bool(news.finished)
@@ -158,8 +156,8 @@ class SharedSession:
         trial = Trial(finished.number, finished.config, rows)
         return {} if trial.failure else trial.values_by(self._problems, self._gauge.worth)
 
-    def _next(self) -> Trial | None:
-        """Return a trial that this process holds; None if there is none to be had now."""
+    def _next(self) -> tuple[Trial, tuple[int, ...]] | None:
+        """Return a trial that this process holds, and its sizes; None if there is none now."""
         now = time.monotonic()
         if not self._ahead and now - self._looked >= _LOOK_SECONDS:
             self._looked = now
@@ -169,26 +167,31 @@ class SharedSession:
             self._take_up()
         if not self._ahead:
             return None
-        configs = tuple(trial.config for trial in self._ahead)
+        configs = tuple(trial.config for trial, _ in self._ahead)
         return self._ahead.pop(self._runner.soonest(self._problems[0], configs))
 
     def _take_up(self) -> None:
         taken = self._board.take_up()
         if taken is not None:
             number, config = taken
-            self._ahead.append(Trial(number, config, tuple(self._store.trial(number))))
+            trial = Trial(number, config, tuple(self._store.trial(number)))
+            self._ahead.append((trial, self._thinker.sizes(config)))
 
     def _claim(self) -> None:
         """Ask for a config, and for as many more as the runner can prepare meanwhile.
 
         Towards the end fewer are claimed, so that no process has many left when others have none.
+        While there is enough to build and to measure, nothing waits for a searcher that thinks.
         """
         while True:
             left = self._counts.budget - self._counts.claimed
-            if left <= 0 or len(self._ahead) >= min(1 + self._runner.ahead, max(1, left // 4)):
+            room = min(1 + self._runner.ahead, max(1, left // 4))
+            if left <= 0 or len(self._ahead) >= room:
                 return
-            config = self._thought or self._searcher.ask()
-            self._thought = None
+            if self._may_think and 2 * len(self._ahead) >= room and not self._thinker.has_thought:
+                self._thinker.think()
+                return
+            config = self._thinker.ask()
             self._used_up = config is None
             if config is None:
                 return
@@ -198,22 +201,23 @@ class SharedSession:
                 continue
             self._counts = replace(self._counts, claimed=number + 1)
             self._runner.prepare(self._problems[0], config)
-            self._ahead.append(Trial(number, config, ()))
+            self._ahead.append((Trial(number, config, ()), self._thinker.sizes(config)))
 
-    def _measure(self, trial: Trial, thinker: Executor) -> None:
-        """Measure a trial, and may think of a later one meanwhile, as `Session` does."""
-        problems = tuple(self._problems[size] for size in self._searcher.sizes(trial.config))
-        left = self._counts.budget - self._counts.claimed
-        may_think = self._ahead and left > 0 and self._runner.device.kind != "cpu"
-        thought = thinker.submit(self._searcher.ask) if may_think else None
+    @property
+    def _may_think(self) -> bool:
+        """Whether the searcher may compute while a trial is measured, as in `Session`."""
+        return self._runner.device.kind != "cpu"
+
+    def _measure(self, trial: Trial, sizes: tuple[int, ...]) -> None:
+        """Measure a trial, and may think of a later one meanwhile."""
+        if self._may_think and self._ahead and self._counts.claimed < self._counts.budget:
+            self._thinker.think()
+        problems = tuple(self._problems[size] for size in sizes)
         try:
             whole = measure_trial(trial, problems, self._gauge, self._board.add)
         except LeaseLostError:
             self._board.drop(trial.number)
             raise
-        finally:
-            if thought is not None:
-                self._thought = thought.result()
         failure = whole.failure
         status = failure.status if failure else Status.OK
         values = {} if failure else whole.values_by(self._problems, self._gauge.worth)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import numpy as np
+
 from mltune.search.encoding import Encoding
 from mltune.space.config import Config
 from mltune.space.constraint import Derived
@@ -50,3 +52,20 @@ def test_a_list_of_configs_derives_nothing() -> None:
 
     assert Encoding(space).width == 3
     assert space.derived(config(1, 1)) == {}
+
+
+def test_pairs_of_values_hold_the_distances_of_configs() -> None:
+    encoding = Encoding(SPACE)
+    pairs, weights = encoding.pairs(), np.arange(1.0, 1 + len(encoding.tables))
+    ranks = encoding.ranks(SPACE)
+    hot = encoding.indicators(ranks)
+
+    summed = hot @ pairs.table_of(pairs.distances(weights)) @ hot.T
+    expected = sum(
+        weight * table.squares[ranks[:, table.column][:, None], ranks[:, table.column]]
+        for weight, table in zip(weights, encoding.tables, strict=True)
+    )
+    slopes = np.random.default_rng(0).normal(size=len(pairs.rows))
+
+    np.testing.assert_allclose(summed, expected, rtol=1e-6)
+    np.testing.assert_allclose(weights @ pairs.by_table(slopes), pairs.distances(weights) @ slopes)
