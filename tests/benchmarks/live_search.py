@@ -49,6 +49,13 @@ def main() -> None:
     parser.add_argument("--space", help="in place of the device's default space")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--builders", type=int, default=2)
+    parser.add_argument(
+        "--also",
+        type=Path,
+        nargs="*",
+        default=[],
+        help="runs that are measured beside each seed's",
+    )
     parser.add_argument("--rounds", type=int, default=9, help="in which the answers are measured")
     parser.add_argument(
         "--quantile",
@@ -58,6 +65,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     samplers = options.samplers.split(",")
+    shown = [*samplers, *(folder.name for folder in options.also)]
     options.folder.mkdir(parents=True, exist_ok=True)
     answers = options.folder / ANSWERS
     known = _read(answers)
@@ -70,13 +78,14 @@ def main() -> None:
         folders = {name: options.folder / f"{name}-{seed}" for name in samplers}
         for name, folder in folders.items():
             _search(folder, name, seed, options)
+        folders |= {folder.name: folder for folder in options.also}
         choices = {name: _chosen(folder) for name, folder in folders.items()}
         with Run.open(folders[samplers[0]]) as run:
             info = run.info
         _write(answers, seed, _measure(info, choices, options))
-        _print(_read(answers), samplers)
+        _print(_read(answers), shown)
     if not lacking:
-        _print(known, samplers)
+        _print(known, shown)
 
 
 def _search(folder: Path, sampler: str, seed: int, options: argparse.Namespace) -> None:
