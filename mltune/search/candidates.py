@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from itertools import islice
@@ -10,10 +9,11 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from mltune.search.crossing import child_of
+from mltune.search.crossing import children_of
 from mltune.search.encoding import Encoding, Ranks
 from mltune.space.config import Config
 from mltune.space.config_space import ConfigSpace
+from mltune.space.ranks import configs_of, ranks_of
 
 _MOST_LISTED = 30_000
 _SAMPLED = 6_000
@@ -112,10 +112,9 @@ class CandidateSource:
     def _children(self, leaders: Sequence[Config]) -> list[Config]:
         """Children that satisfy the rules of the space."""
         # Made anew from what is known, so that a resumed search has the same ones.
-        chance = random.Random(f"{self._seed} {leaders[0].id}")
+        chance = np.random.default_rng((self._seed, int(leaders[0].id, 16)))
         parameters = self._space.parameters
-        children = (
-            child_of(chance.choice(leaders), chance.choice(leaders), parameters, chance)
-            for _ in range(_CHILDREN)
-        )
-        return [child for child in children if child in self._space]
+        ranks = ranks_of(parameters, leaders)
+        mothers, fathers = ranks[chance.integers(len(leaders), size=(2, _CHILDREN))]
+        children = children_of(mothers, fathers, parameters, chance)
+        return configs_of(parameters, children[self._space.allowed(children)])

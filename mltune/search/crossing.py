@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 
-from mltune.space.config import Config
+import numpy as np
+
 from mltune.space.parameter import Parameter
+from mltune.space.ranks import Ranks
 
 
-def child_of(
-    mother: Config, father: Config, parameters: Sequence[Parameter], chance: random.Random
-) -> Config:
+def children_of(
+    mothers: Ranks, fathers: Ranks, parameters: Sequence[Parameter], chance: np.random.Generator
+) -> Ranks:
     """Take each value from either parent, and one parameter in their number at random.
 
-    Nothing says that the child satisfies the rules of a space.
+    Nothing says that the children satisfy the rules of a space.
+
+    Args:
+        mothers: a row for each child.
+        fathers: likewise.
+        parameters: one for each column.
+        chance: decides which values.
     """
-    others = dict(father.items())
-    values = {name: chance.choice((value, others[name])) for name, value in mother.items()}
-    for parameter in parameters:
-        if chance.random() < 1 / len(parameters):
-            values[parameter.name] = chance.choice(parameter.values)
-    return Config.of(values)
+    shape = mothers.shape
+    counts = [len(parameter.values) for parameter in parameters]
+    mixed = np.where(chance.random(shape) < 0.5, mothers, fathers)
+    anew = chance.random(shape) < 1 / len(parameters)
+    return np.where(anew, chance.integers(counts, size=shape), mixed)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import random
+import numpy as np
 
 from mltune.record.measurement import Status
-from mltune.search.crossing import child_of
+from mltune.search.crossing import children_of
 from mltune.search.searcher import check_answer
 from mltune.search.unseen import UnseenConfigs
 from mltune.space.config import Config
 from mltune.space.config_space import ConfigSpace
+from mltune.space.ranks import configs_of, ranks_of
 
 _PARENTS = 20
 _NEAREST = 64
@@ -63,11 +64,13 @@ class EvolutionSearcher:
         if len(self._values) < _PARENTS:
             return None
         # Made anew for each child, so that a resumed search draws what it would have drawn.
-        chance = random.Random(f"{self._seed} {len(self._told)} {len(self._open)}")
+        chance = np.random.default_rng((self._seed, len(self._told), len(self._open)))
         best = sorted(self._values, key=self._values.__getitem__)[:_PARENTS]
         # The better of two, twice.
-        mother, father = (best[min(chance.choices(range(_PARENTS), k=2))] for _ in range(2))
-        child = child_of(mother, father, self._space.parameters, chance)
+        mother, father = chance.integers(_PARENTS, size=(2, 2)).min(axis=1)
+        parameters = self._space.parameters
+        ranks = ranks_of(parameters, (best[mother], best[father]))
+        (child,) = configs_of(parameters, children_of(ranks[:1], ranks[1:], parameters, chance))
         if child in self._unseen:
             return child
         near = self._space.near(child, _NEAREST)

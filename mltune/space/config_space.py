@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mltune.space.config import Config, Value
 from mltune.space.parameter import Parameter
+from mltune.space.ranks import Ranks
 
 
 class ConfigSpace(Protocol):
@@ -30,6 +32,10 @@ class ConfigSpace(Protocol):
         ...
 
     def __contains__(self, config: object) -> bool: ...
+
+    def allowed(self, ranks: Ranks) -> NDArray[np.bool_]:
+        """Mark the rows of ranks of all parameters' values that are configs of the space."""
+        ...
 
     def __iter__(self) -> Iterator[Config]: ...
 

@@ -36,6 +36,9 @@ class Condition:
 
 Domain = Numbers | Words | Condition
 
+_LARGE = 2**62
+"""A bit less than what 64 bits hold, as dividing upwards negates."""
+
 _DESCRIPTIONS = {Numbers: "a number", Words: "a word", Condition: "a condition"}
 
 
@@ -81,6 +84,19 @@ def infer(node: Node, scope: Mapping[str, Domain]) -> Domain:
             if symbol in ("==", "!=", "<", "<=", ">", ">="):
                 return Condition()
             return _range(symbol, numbers)
+
+
+def fits_in_64_bits(node: Node, scope: Mapping[str, Domain]) -> bool:
+    """Whether no value of an expression, and none on the way to it, can be too large for 64 bits.
+
+    Raises:
+        UsageError: with the rule that the expression breaks.
+    """
+    domain = infer(node, scope)
+    if isinstance(domain, Numbers) and max(-domain.low, domain.high) > _LARGE:
+        return False
+    operands = node.operands if isinstance(node, Operation) else ()
+    return all(fits_in_64_bits(operand, scope) for operand in operands)
 
 
 def _require(kind: type[Domain], symbol: str, domains: Iterable[Domain]) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mltune.errors import UsageError
 from mltune.space.config import Config, Value
 from mltune.space.parameter import Parameter
+from mltune.space.ranks import Ranks, configs_of, ranks_of
 
 
 class RecordedSpace:
@@ -41,11 +43,7 @@ class RecordedSpace:
             for parameter, column in zip(names, columns, strict=True)
         )
         self._set = frozenset(self._configs)
-        ranks = []
-        for parameter, column in zip(self.parameters, columns, strict=True):
-            rank = {value: number for number, value in enumerate(parameter.values)}
-            ranks.append([rank[value] for value in column])
-        self._ranks = np.array(ranks)
+        self._ranks = ranks_of(self.parameters, self._configs)
 
     @property
     def size(self) -> int:
@@ -54,6 +52,11 @@ class RecordedSpace:
 
     def __contains__(self, config: object) -> bool:
         return config in self._set
+
+    def allowed(self, ranks: Ranks) -> NDArray[np.bool_]:
+        """Mark the rows of ranks that are in the list."""
+        configs = configs_of(self.parameters, ranks)
+        return np.array([config in self._set for config in configs], dtype=np.bool_)
 
     def __iter__(self) -> Iterator[Config]:
         return iter(self._configs)
@@ -88,7 +91,7 @@ class RecordedSpace:
         Closeness counts steps between numbers, and 1 for another word.
         """
         total = np.zeros(self.size, dtype=np.int64)
-        for parameter, ranks in zip(self.parameters, self._ranks, strict=True):
+        for parameter, ranks in zip(self.parameters, self._ranks.T, strict=True):
             total += np.array(parameter.distances(values[parameter.name]))[ranks]
         return tuple(self._configs[i] for i in np.argsort(total, kind="stable")[:count])
 

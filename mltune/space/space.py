@@ -7,8 +7,10 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mltune.errors import UsageError
+from mltune.space.columns import Columns
 from mltune.space.config import Config, Value
 from mltune.space.constraint import Constraint, Derived
 from mltune.space.domain import Domain, Numbers, unknown
@@ -25,6 +27,7 @@ from mltune.space.expression import (
 from mltune.space.feasible import FeasiblePoints
 from mltune.space.parameter import Parameter
 from mltune.space.parser import RESERVED
+from mltune.space.ranks import Ranks, configs_of
 
 
 class Space:
@@ -82,6 +85,7 @@ class Space:
             (parameter.name, slot) for slot, parameter in enumerate(parameters)
         )
         values = {parameter.name: parameter.values for parameter in parameters}
+        self._columns = Columns(parameters, derived, constraints, limits)
         self._points = FeasiblePoints(values, conditions)
         if self._points.size == 0:
             # Blame the first constraint with which no config is left.
@@ -102,6 +106,13 @@ class Space:
             return False
         row = self._row(values)
         return all(rule(row) for _, rule in self._rules)
+
+    def allowed(self, ranks: Ranks) -> NDArray[np.bool_]:
+        """Mark the rows of ranks that satisfy all constraints."""
+        if self._columns.exact:
+            return self._columns.allowed(ranks)
+        configs = configs_of(self.parameters, ranks)
+        return np.array([config in self for config in configs], dtype=np.bool_)
 
     def __iter__(self) -> Iterator[Config]:
         return map(self._config, self._points)

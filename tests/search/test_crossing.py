@@ -1,24 +1,27 @@
 from __future__ import annotations
 
-import random
+import numpy as np
 
-from mltune.search.crossing import child_of
-from mltune.space.config import Config
+from mltune.search.crossing import children_of
 from mltune.space.parameter import Parameter
 
 PARAMETERS = [Parameter(name, tuple(range(100))) for name in "abcd"]
-MOTHER = Config.of(dict.fromkeys("abcd", 1))
-FATHER = Config.of(dict.fromkeys("abcd", 2))
+MOTHERS, FATHERS = (np.full((500, 4), rank) for rank in (1, 2))
 
 
 def test_a_child_takes_after_both_parents_but_for_a_parameter_or_so() -> None:
-    chance = random.Random(0)
-    values = [
-        value
-        for _ in range(500)
-        for value in child_of(MOTHER, FATHER, PARAMETERS, chance).values()
-    ]
+    children = children_of(MOTHERS, FATHERS, PARAMETERS, np.random.default_rng(0))
 
-    assert 600 < values.count(1) < 900
-    assert 600 < values.count(2) < 900
-    assert 350 < sum(value not in (1, 2) for value in values) < 650
+    assert children.shape == MOTHERS.shape
+    assert 600 < (children == 1).sum() < 900
+    assert 600 < (children == 2).sum() < 900
+    assert 350 < (children > 2).sum() < 650
+
+
+def test_every_value_of_a_parameter_may_come_anew() -> None:
+    parameters = [Parameter("few", (1, 2, 3)), Parameter("many", tuple(range(5)))]
+    parents = np.zeros((500, 2), dtype=np.int64)
+    few, many = children_of(parents, parents, parameters, np.random.default_rng(0)).T
+
+    assert set(few) == {0, 1, 2}
+    assert set(many) == {0, 1, 2, 3, 4}

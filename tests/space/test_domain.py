@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mltune.errors import UsageError
-from mltune.space.domain import Condition, Domain, Numbers, Words, infer
+from mltune.space.domain import Condition, Domain, Numbers, Words, fits_in_64_bits, infer
 from mltune.space.parser import parse
 
 SCOPE: dict[str, Domain] = {
@@ -45,3 +45,17 @@ def test_infers_kinds() -> None:
     assert infer(parse("tile_k + 1"), SCOPE) == Numbers(5, 9)
     assert infer(parse("access"), SCOPE) == Words(("cast", "vload"))
     assert infer(parse('access == "cast" or tile_k < 5'), SCOPE) == Condition()
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [
+        ("tile_k * 2", True),
+        ("access == 'cast' and tile_k < 5", True),
+        ("tile_k * 900000000000000000 > 5", False),
+        ("tile_k * 900000000000000000 // 900000000000000000", False),
+        ("-900000000000000000 * tile_k < 0 or zero == 1", False),
+    ],
+)
+def test_finds_numbers_beyond_64_bits_on_the_way(text: str, fits: bool) -> None:
+    assert fits_in_64_bits(parse(text), SCOPE) is fits

@@ -6,6 +6,7 @@ import ast
 import operator
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from mltune.space.expression import (
     Name,
     Number,
     Operation,
+    column_evaluator,
     evaluator,
     known_parts,
     names,
@@ -119,6 +121,18 @@ def test_means_what_python_means(text: str, values: tuple[int, ...]) -> None:
     assert evaluator(tree, slots_of(NAMES))(values) == expected
 
 
+@given(arithmetic() | conditions(), st.lists(VALUES, min_size=1, max_size=5))
+def test_means_the_same_of_columns(text: str, rows: list[tuple[int, ...]]) -> None:
+    tree = parse(text)
+    try:
+        expected = [evaluator(tree, slots_of(NAMES))(row) for row in rows]
+    except ZeroDivisionError:
+        return
+    computed = column_evaluator(tree, slots_of(NAMES))(list(np.array(rows).T))
+
+    assert np.broadcast_to(computed, len(rows)).tolist() == expected
+
+
 @given(arithmetic(), VALUES, VALUES)
 def test_range_holds_every_value(text: str, low: tuple[int, ...], span: tuple[int, ...]) -> None:
     tree = parse(text)
@@ -156,6 +170,8 @@ def test_compares_words() -> None:
     holds = evaluator(parse("access != 'cast'"), slots_of(["access"]))
 
     assert [holds([word]) for word in ("cast", "vload")] == [False, True]
+    holds = column_evaluator(parse("access != 'cast'"), slots_of(["access"]))
+    assert holds([np.array(["cast", "vload"])]).tolist() == [False, True]
 
 
 def test_substitutes_names() -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from mltune.errors import UsageError
 from mltune.space.config import Config
+from mltune.space.ranks import configs_of
 from mltune.space.recorded import RecordedSpace
 
 CONFIGS = [
@@ -26,6 +27,15 @@ def test_holds_each_config_once_in_order() -> None:
         "way": ("a", "b"),
         "x": (1, 2, 4, 8),
     }
+
+
+def test_allows_the_points_of_the_list() -> None:
+    ranks = np.array([(way, x) for way in range(2) for x in range(4)])
+
+    assert space().allowed(ranks).tolist() == [
+        config in CONFIGS for config in configs_of(space().parameters, ranks)
+    ]
+    assert space().allowed(ranks).sum() == 5
 
 
 def test_neighbours_are_listed_configs_one_step_or_one_word_away() -> None:
