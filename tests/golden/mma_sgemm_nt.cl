@@ -141,11 +141,13 @@ static inline void copy_a(__local LOCAL *tile, const __global LOCAL *a, const ul
 {
     const uint rows_left = A_FREE_IS_CONTIGUOUS ? terms_left : free_left;
     const uint along_left = A_FREE_IS_CONTIGUOUS ? free_left : terms_left;
-#pragma unroll 1
-    for (uint n = item; n < A_CHUNKS; n += THREADS) {
-        const uint row = n / A_RUN, along = n % A_RUN * CHUNK;
+#pragma unroll 4
+    for (uint n = 0; n < A_LOADS; ++n) {
+        if (!A_IS_THERE(item, n))
+            continue;
+        const uint row = A_ROW(item, n), along = A_IN_ROW(item, n) * CHUNK;
         const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
-        __local LOCAL *to = tile + place_a(row, n % A_RUN);
+        __local LOCAL *to = tile + place_a(row, A_IN_ROW(item, n));
         if (chunks) {
             /* Where nothing is inside, nothing is read, but the address must be one. */
             copy_chunk(to, inside > 0 ? a + along + row * ld_a : a,
@@ -197,11 +199,13 @@ static inline void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ul
 {
     const uint rows_left = B_FREE_IS_CONTIGUOUS ? terms_left : free_left;
     const uint along_left = B_FREE_IS_CONTIGUOUS ? free_left : terms_left;
-#pragma unroll 1
-    for (uint n = item; n < B_CHUNKS; n += THREADS) {
-        const uint row = n / B_RUN, along = n % B_RUN * CHUNK;
+#pragma unroll 4
+    for (uint n = 0; n < B_LOADS; ++n) {
+        if (!B_IS_THERE(item, n))
+            continue;
+        const uint row = B_ROW(item, n), along = B_IN_ROW(item, n) * CHUNK;
         const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
-        __local LOCAL *to = tile + place_b(row, n % B_RUN);
+        __local LOCAL *to = tile + place_b(row, B_IN_ROW(item, n));
         if (chunks) {
             /* Where nothing is inside, nothing is read, but the address must be one. */
             copy_chunk(to, inside > 0 ? b + along + row * ld_b : b,
@@ -430,7 +434,7 @@ void KERNEL_NAME(__global STORED *restrict c,
         const uint whole_tiles = whole_chunks ? terms_here / DU : 0;
         uint copied = 0, filling = 0, buffer = BUFFERS - 1, done = 0;
         const __local LOCAL *now_a, *now_b;
-#pragma unroll
+#pragma unroll 1
         for (int ahead = 0; ahead < BUFFERS - 1 + PLR; ++ahead)
             COPY_NEXT();
 #if PLR

@@ -67,11 +67,6 @@ def test_each_precision_has_its_instruction(precision: Precision, instruction: s
     [
         (Precision.COMPLEX_SINGLE, {}, "writes half, single, double, not complex_single"),
         (Precision.SINGLE, {"depth_u": 8}, "depth_u must be a multiple of 16 in this precision"),
-        (
-            Precision.SINGLE,
-            {"waves_0": 1, "wave_tile_0": 16},
-            "waves_0 * wave_tile_0 must be at least 32 in this precision, got 16",
-        ),
     ],
 )
 def test_what_a_precision_has_not_is_unsupported(

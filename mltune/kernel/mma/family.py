@@ -219,7 +219,7 @@ def _swizzle(run: int, is_free: bool, instruction: Instruction) -> str:
     """What a chunk's number is xor'ed with: eight chunks of 16 bytes fill the banks once."""
     if is_free and not instruction.by_matrix:
         # Lanes of equal g read rows that lie a chunk's elements apart, two chunks each.
-        return f"((row) / {instruction.chunk} % 4 * 2)"
+        return f"((row) / {instruction.chunk} % {min(run // 2, 4)} * 2)"
     if run < 8:
         return f"((row) / {8 // run} % {run})"
     if instruction.by_matrix:

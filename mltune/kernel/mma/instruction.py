@@ -52,11 +52,6 @@ class Instruction:
         """Terms that are read from local memory together."""
         return self.terms * self.parts // 2
 
-    @property
-    def smallest_macro_tile(self) -> int:
-        """The least extent whose rows of chunks have room for the swizzle."""
-        return 16 if self.by_matrix else 8 * self.chunk
-
 
 INSTRUCTIONS: dict[Precision, Instruction] = {
     Precision.HALF: Instruction(

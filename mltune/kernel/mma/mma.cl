@@ -104,7 +104,7 @@ ${few_terms}
         const uint whole_tiles = whole_chunks ? terms_here / DU : 0;
         uint copied = 0, filling = 0, buffer = BUFFERS - 1, done = 0;
         const __local LOCAL *now_a, *now_b;
-#pragma unroll
+#pragma unroll 1
         for (int ahead = 0; ahead < BUFFERS - 1 + PLR; ++ahead)
             COPY_NEXT();
 #if PLR

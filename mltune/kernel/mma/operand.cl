@@ -36,11 +36,13 @@ static inline void copy_$x(__local LOCAL *tile, const __global LOCAL *$x, const 
 {
     const uint rows_left = ${X}_FREE_IS_CONTIGUOUS ? terms_left : free_left;
     const uint along_left = ${X}_FREE_IS_CONTIGUOUS ? free_left : terms_left;
-#pragma unroll 1
-    for (uint n = item; n < ${X}_CHUNKS; n += THREADS) {
-        const uint row = n / ${X}_RUN, along = n % ${X}_RUN * CHUNK;
+#pragma unroll 4
+    for (uint n = 0; n < ${X}_LOADS; ++n) {
+        if (!${X}_IS_THERE(item, n))
+            continue;
+        const uint row = ${X}_ROW(item, n), along = ${X}_IN_ROW(item, n) * CHUNK;
         const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
-        __local LOCAL *to = tile + place_$x(row, n % ${X}_RUN);
+        __local LOCAL *to = tile + place_$x(row, ${X}_IN_ROW(item, n));
         if (chunks) {
             /* Where nothing is inside, nothing is read, but the address must be one. */
             copy_chunk(to, inside > 0 ? $x + along + row * ld_$x : $x,

@@ -41,13 +41,6 @@ def read_settings(config: Config, instruction: Instruction) -> Settings:
             f"kernel family mma: depth_u must be a multiple of {unit} in this precision, "
             f"got {depth}"
         )
-    for axis in (0, 1):
-        extent = settings.number(f"waves_{axis}") * settings.number(f"wave_tile_{axis}")
-        if extent < instruction.smallest_macro_tile:
-            raise UnsupportedError(
-                f"kernel family mma: waves_{axis} * wave_tile_{axis} must be at least "
-                f"{instruction.smallest_macro_tile} in this precision, got {extent}"
-            )
     partial, terms = settings.number("partial_sum_terms"), instruction.terms
     fits = partial % terms == 0 and (depth % max(partial, 1) == 0 or partial % (2 * depth) == 0)
     settings.require(
