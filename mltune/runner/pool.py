@@ -28,6 +28,9 @@ MOST_BUILDERS = 16
 """With NVIDIA's driver and 16 cores 15 builders made a search 1.27 times as fast as 8."""
 
 _SHARED_CORES = 4
+_OPENING_AT_ONCE = 4
+"""NVIDIA's driver opens a device for one process after the other, 0.4 s each on an H200's host:
+with 60 at once all of them, and the worker, are ready after 27 s only."""
 _START_SECONDS = 120.0
 _LINGER_SECONDS = 2.0  # how long a builder waits for the launch that makes PoCL compile
 _FAREWELL_SECONDS = 5.0
@@ -95,6 +98,7 @@ class BuilderPool:
         )
         self._builders: dict[int, WorkerProcess] = {}
         self._spans: list[tuple[float, float]] = []
+        self._opening = threading.Semaphore(_OPENING_AT_ONCE)
         self._started: list[Future[None]] = [Future() for _ in range(builders)]
         self._threads = [
             threading.Thread(target=self._serve, args=(number,), daemon=True)
@@ -223,7 +227,9 @@ class BuilderPool:
     def _open(self, number: int) -> None:
         """Start a builder before there is work; if that fails, the first task will tell."""
         try:
-            self._start(number)
+            with self._opening:
+                if not self._closing:
+                    self._start(number)
         except (OSError, WorkerDiedError) as error:  # a TimeoutError is an OSError
             self._retire(number)
             _log.info("a builder did not start: %s", error)
