@@ -191,6 +191,17 @@ def test_shipped_spaces_bind(name: str, precision: Precision, gpu_names: dict[st
     assert all(parameter.meaning for parameter in space.parameters)
 
 
+@pytest.mark.parametrize("precision", list(Precision))
+def test_every_config_of_the_space_of_large_tiles_gives_a_kernel(
+    precision: Precision, gpu_names: dict[str, int]
+) -> None:
+    loaded = load_space(data_folder("spaces") / "tiled-large-nvidia.yaml")
+    space = loaded.bind({**gpu_names, **precision_names(precision)})
+
+    for config in space.sample(np.random.default_rng(0), 100):
+        assert FAMILIES[loaded.family].generate(gemm(precision), config).config == config
+
+
 def test_the_kernel_of_clblas_is_one_of_the_direct_space(gpu_names: dict[str, int]) -> None:
     loaded = load_space(data_folder("spaces") / "direct.yaml")
     space = loaded.bind({**gpu_names, **precision_names(Precision.SINGLE)})
