@@ -3,39 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property, lru_cache
-from itertools import islice
+from functools import cached_property
+from itertools import count, islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mltune.search.crossing import children_of
-from mltune.search.encoding import Encoding, Ranks
+from mltune.search.encoding import Encoding
 from mltune.space.config import Config
 from mltune.space.config_space import ConfigSpace
-from mltune.space.ranks import configs_of, ranks_of
+from mltune.space.ranks import Ranks, configs_of, distinct, neighbours_of, ranks_of
 
 _MOST_LISTED = 30_000
 _SAMPLED = 6_000
 _LEADERS = 20
 _INNER_LEADERS = 5
 _CHILDREN = 3_000
-_REMEMBERED = 2_000
-"""Configs whose neighbours are kept: those of several rounds, as most leaders stay leaders."""
 
 
 class Candidates:
     """A list of configs with their ranks.
 
     Args:
-        configs: distinct.
-        ranks: of the configs.
+        numbers: of distinct configs, their places in the list, in order.
+        ranks: of the configs, as the encoding writes them.
     """
 
-    def __init__(self, configs: Iterable[Config], ranks: Ranks) -> None:
-        self.configs = tuple(configs)
+    def __init__(self, numbers: dict[Config, int], ranks: Ranks) -> None:
+        self.configs = tuple(numbers)
         self.ranks = ranks
-        self._numbers = {config: number for number, config in enumerate(self.configs)}
+        self._numbers = numbers
+
+    def with_more(self, configs: Iterable[Config], ranks: Ranks) -> Candidates:
+        """Return a longer list: also with configs that are distinct and new, and their ranks."""
+        numbers = self._numbers | dict(zip(configs, count(len(self))))
+        return Candidates(numbers, np.concatenate((self.ranks, ranks)))
 
     def __len__(self) -> int:
         return len(self.configs)
@@ -70,7 +73,6 @@ class CandidateSource:
         self._space = space
         self._encoding = encoding
         self._seed = seed
-        self._near = lru_cache(_REMEMBERED)(space.neighbours)
         # Several models ask for the same candidates, one after the other.
         self._latest: tuple[tuple[Config, ...], Candidates] | None = None
 
@@ -94,27 +96,35 @@ class CandidateSource:
             if self._is_listed
             else self._space.sample(np.random.default_rng(self._seed), _SAMPLED)
         )
-        return Candidates(configs, self._encoding.ranks(configs))
+        numbers = {config: number for number, config in enumerate(configs)}
+        return Candidates(numbers, self._encoding.ranks(configs))
+
+    @cached_property
+    def _base_points(self) -> Ranks:
+        return ranks_of(self._space.parameters, self._base.configs)
 
     def _extended(self, leaders: Sequence[Config]) -> Candidates:
-        found: dict[Config, None] = {}
-        for number, leader in enumerate(leaders):
-            near = self._near(leader)
-            found |= dict.fromkeys(near)
-            if number < _INNER_LEADERS:
-                for other in near:
-                    found |= dict.fromkeys(self._near(other))
-        found |= dict.fromkeys(self._children(leaders))
-        more = [config for config in found if self._base.number(config) is None]
-        ranks = np.concatenate((self._base.ranks, self._encoding.ranks(more)))
-        return Candidates((*self._base.configs, *more), ranks)
+        points = ranks_of(self._space.parameters, leaders)
+        near_first = self._near(points[:_INNER_LEADERS])
+        parts = (
+            near_first,
+            self._near(points[_INNER_LEADERS:]),
+            self._near(near_first),
+            self._children(points, leaders[0]),
+        )
+        found = distinct(np.concatenate(parts), self._base_points)
+        return self._base.with_more(
+            configs_of(self._space.parameters, found), self._encoding.rows(found)
+        )
 
-    def _children(self, leaders: Sequence[Config]) -> list[Config]:
-        """Children that satisfy the rules of the space."""
+    def _near(self, points: Ranks) -> Ranks:
+        return self._allowed(neighbours_of(self._space.parameters, points))
+
+    def _children(self, leaders: Ranks, best: Config) -> Ranks:
         # Made anew from what is known, so that a resumed search has the same ones.
-        chance = np.random.default_rng((self._seed, int(leaders[0].id, 16)))
-        parameters = self._space.parameters
-        ranks = ranks_of(parameters, leaders)
-        mothers, fathers = ranks[chance.integers(len(leaders), size=(2, _CHILDREN))]
-        children = children_of(mothers, fathers, parameters, chance)
-        return configs_of(parameters, children[self._space.allowed(children)])
+        chance = np.random.default_rng((self._seed, int(best.id, 16)))
+        mothers, fathers = leaders[chance.integers(len(leaders), size=(2, _CHILDREN))]
+        return self._allowed(children_of(mothers, fathers, self._space.parameters, chance))
+
+    def _allowed(self, points: Ranks) -> Ranks:
+        return points[self._space.allowed(points)]

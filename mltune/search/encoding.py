@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +11,13 @@ from numpy.typing import NDArray
 from mltune.space.config import Config
 from mltune.space.config_space import ConfigSpace
 from mltune.space.parameter import Parameter
+from mltune.space.ranks import Ranks, ranks_of
 
-Ranks = NDArray[np.int64]
 Matrix = NDArray[np.float64]
 Matrix32 = NDArray[np.float32]
 
 _LOOKED_AT = 500
 """Configs, for the range of derived values."""
-_REMEMBERED = 20_000
-"""Configs whose rows are kept: most candidates are the same ones again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +80,18 @@ class Encoding:
 
     def __init__(self, space: ConfigSpace) -> None:
         self._space = space
-        self._open = [one for one in space.parameters if len(one.values) > 1]
-        self._ranks = [
-            {value: rank for rank, value in enumerate(parameter.values)}
-            for parameter in self._open
-        ]
-        self._row = lru_cache(_REMEMBERED)(self._ranks_of)
+        counts = [len(parameter.values) for parameter in space.parameters]
+        self._open = [column for column, count in enumerate(counts) if count > 1]
         self._levels = _levels(space)
         spans = [highest - lowest for lowest, highest in self._levels.values()]
-        self.counts = (*(len(one.values) for one in self._open), *(1 + span for span in spans))
+        self.counts = (*(counts[column] for column in self._open), *(1 + span for span in spans))
         self._starts = np.concatenate(([0], np.cumsum(self.counts)[:-1])).astype(np.int64)
         self.tables = (
-            *(table for column, one in enumerate(self._open) for table in _tables(column, one)),
+            *(
+                table
+                for column, slot in enumerate(self._open)
+                for table in _tables(column, space.parameters[slot])
+            ),
             *(_along(len(self._open) + number, 1 + span) for number, span in enumerate(spans)),
         )
 
@@ -106,30 +102,21 @@ class Encoding:
 
     def ranks(self, configs: Iterable[Config]) -> Ranks:
         """Return a row for each config."""
-        rows = [self._row(config) for config in configs]
-        return np.array(rows, dtype=np.int64).reshape(-1, self.width)
+        return self.rows(ranks_of(self._space.parameters, configs))
 
-    def _ranks_of(self, config: Config) -> tuple[int, ...]:
-        return (*self._own(config), *self._derived(config))
-
-    def _own(self, config: Config) -> Iterable[int]:
-        values = dict(config.items())
-        return [rank[values[one.name]] for one, rank in zip(self._open, self._ranks, strict=True)]
-
-    def _derived(self, config: Config) -> Iterable[int]:
-        if not self._levels:
-            return ()
-        values = self._space.derived(config)
-        return [
-            min(max(_level(values[name]), lowest), highest) - lowest
+    def rows(self, points: Ranks) -> Ranks:
+        """Return a row for each point, which is a row of ranks of all parameters."""
+        derived = self._space.derived(points)
+        levels = [
+            np.clip(_level(derived[name]), lowest, highest) - lowest
             for name, (lowest, highest) in self._levels.items()
         ]
+        return np.column_stack((points[:, self._open], *levels))
 
     def indicators(self, ranks: Ranks) -> Matrix32:
         """Return, for each row, a 1 for each value that it has among all values."""
         hot = np.zeros((len(ranks), sum(self.counts)), dtype=np.float32)
-        for column, start in enumerate(self._starts):
-            hot[np.arange(len(ranks)), start + ranks[:, column]] = 1
+        np.put_along_axis(hot, self._starts + ranks, 1, axis=1)
         return hot
 
     def pairs(self) -> ValuePairs:
@@ -156,16 +143,18 @@ class Encoding:
 
 def _levels(space: ConfigSpace) -> dict[str, tuple[int, int]]:
     """The lowest and highest level of each derived value that varies, by a sample."""
-    rows = [space.derived(one) for one in space.sample(np.random.default_rng(0), _LOOKED_AT)]
-    columns = {name: [_level(row[name]) for row in rows] for name in rows[0]}
-    ends = {name: (min(levels), max(levels)) for name, levels in columns.items()}
+    sample = space.sample(np.random.default_rng(0), _LOOKED_AT)
+    columns = space.derived(ranks_of(space.parameters, sample))
+    levels = {name: _level(column) for name, column in columns.items()}
+    ends = {name: (int(one.min()), int(one.max())) for name, one in levels.items()}
     return {
         name: (lowest, highest) for name, (lowest, highest) in ends.items() if lowest < highest
     }
 
 
-def _level(value: int) -> int:
-    return round(2 * math.log2(max(value, 1)))
+def _level(values: Matrix) -> Ranks:
+    half_octaves: Matrix = np.rint(2 * np.log2(np.maximum(values, 1)))
+    return half_octaves.astype(np.int64)
 
 
 def _tables(column: int, parameter: Parameter) -> list[DistanceTable]:

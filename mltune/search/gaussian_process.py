@@ -16,7 +16,8 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 from scipy.optimize import minimize
 
-from mltune.search.encoding import Encoding, Matrix, Matrix32, Ranks
+from mltune.search.encoding import Encoding, Matrix, Matrix32
+from mltune.space.ranks import Ranks
 
 _LENGTH = 2.0
 """The typical length scale: from one end of a parameter to the other is half of it."""

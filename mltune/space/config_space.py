@@ -47,14 +47,10 @@ class ConfigSpace(Protocol):
         """Draw distinct configs, every one as likely as any other; all if there are fewer."""
         ...
 
-    def neighbours(self, config: Config) -> tuple[Config, ...]:
-        """Return the configs that differ in one parameter: by one step, or by a word."""
-        ...
-
     def near(self, values: Mapping[str, Value], count: int) -> tuple[Config, ...]:
         """Find up to `count` configs close to any combination of values, the closest first."""
         ...
 
-    def derived(self, config: Mapping[str, Value]) -> dict[str, int]:
-        """Compute the derived values of a config; there may be none."""
+    def derived(self, ranks: Ranks) -> dict[str, NDArray[np.float64]]:
+        """Compute the derived values of each row of ranks, as floats; there may be none."""
         ...

@@ -9,10 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
-
-import numpy as np
 
 from mltune.space.config import Value
 
@@ -21,8 +18,6 @@ MAX_TERMS = 200
 
 Row = Sequence[Value]
 Evaluator = Callable[[Row], Value]
-ColumnEvaluator = Callable[[Sequence[Any]], Any]
-"""Takes and returns arrays; what depends on no name is a single value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +79,6 @@ OPERATORS: dict[str, Callable[..., Value]] = {
 }
 """What each operator computes; `and` and `or` see conditions only."""
 
-_COLUMN_OPERATORS: dict[str, Callable[..., Any]] = {
-    **OPERATORS,
-    "not": np.logical_not,
-    "min": lambda *operands: reduce(np.minimum, operands),
-    "max": lambda *operands: reduce(np.maximum, operands),
-}
-"""What each operator computes of arrays: where Python's own take single values only, numpy's."""
-
 
 def leaves(node: Node) -> Iterator[Number | Word | Name]:
     """The numbers, words and names of an expression, from left to right."""
@@ -135,20 +122,13 @@ def evaluator(node: Node, slots: Mapping[Node, int]) -> Evaluator:
         slots: for every part that need not be computed, where the row holds its value; all
             names of the expression must lie inside such parts.
     """
-    return _compiled(node, slots, OPERATORS)
+    return compiled(node, slots, OPERATORS)
 
 
-def column_evaluator(node: Node, slots: Mapping[Node, int]) -> ColumnEvaluator:
-    """As `evaluator`, of a row of arrays of 64-bit numbers or of words, for many points at once.
-
-    Numbers beyond 64 bits wrap around.
-    """
-    return _compiled(node, slots, _COLUMN_OPERATORS)
-
-
-def _compiled(
+def compiled(
     node: Node, slots: Mapping[Node, int], operators: Mapping[str, Callable[..., Any]]
 ) -> Callable[[Sequence[Any]], Any]:
+    """As `evaluator`, with operators for another kind of values in place of `OPERATORS`."""
     if node in slots:
         return operator.itemgetter(slots[node])
     if isinstance(node, Number | Word):
@@ -157,7 +137,7 @@ def _compiled(
     if isinstance(node, Name):
         raise KeyError(node.text)
     apply = operators[node.operator]
-    operands = [_compiled(operand, slots, operators) for operand in node.operands]
+    operands = [compiled(operand, slots, operators) for operand in node.operands]
     if len(operands) == 1:
         return lambda row: apply(operands[0](row))
     if len(operands) == 2:

@@ -68,13 +68,6 @@ class Parameter:
             return Numbers(min(whole), max(whole))
         return Words(tuple(str(value) for value in self.values))
 
-    def neighbours(self, value: Value) -> tuple[Value, ...]:
-        """The next smaller and the next larger number; for a word, every other word."""
-        here = self.values.index(value)
-        if self.is_number:
-            return self.values[max(here - 1, 0) : here] + self.values[here + 1 : here + 2]
-        return self.values[:here] + self.values[here + 1 :]
-
     def distances(self, value: Value) -> tuple[int, ...]:
         """How far each value is from a value: steps between numbers, 1 to any other word."""
         here = self.values.index(value)

@@ -6,7 +6,7 @@ loop over configs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,10 @@ def ranks_of(parameters: Sequence[Parameter], configs: Iterable[Config]) -> Rank
         (one.name, value): number for one in parameters for number, value in enumerate(one.values)
     }
     names = [one.name for one in parameters]
-    rows = [[rank[name, values[name]] for name in names] for values in map(dict, configs)]
+    rows = [
+        [rank[name, values[name]] for name in names]
+        for values in (dict(config.items_) for config in configs)
+    ]
     return np.array(rows, dtype=np.int64).reshape(-1, len(parameters))
 
 
@@ -35,3 +38,30 @@ def configs_of(parameters: Sequence[Parameter], ranks: Ranks) -> list[Config]:
         items = [(name, value) for value in parameters[slot].values]
         columns.append([items[rank] for rank in ranks[:, slot].tolist()])
     return [Config(items) for items in zip(*columns, strict=True)]
+
+
+def distinct(ranks: Ranks, seen: Ranks) -> Ranks:
+    """Return each row once that is not among those seen."""
+    known = set(_keys(seen))
+    places = dict(zip(_keys(ranks), range(len(ranks)), strict=True))
+    return ranks[[place for key, place in places.items() if key not in known]]
+
+
+def neighbours_of(parameters: Sequence[Parameter], ranks: Ranks) -> Ranks:
+    """Return all rows that differ from one of these in one column: by one step, or by a word.
+
+    Nothing says that they satisfy the rules of a space.
+    """
+    found = []
+    for column, parameter in enumerate(parameters):
+        distances = np.array([parameter.distances(value) for value in parameter.values])
+        rows, others = np.nonzero(distances[ranks[:, column]] == 1)
+        found.append(ranks[rows])
+        found[-1][:, column] = others
+    return np.concatenate(found)
+
+
+def _keys(ranks: Ranks) -> Sequence[Hashable]:
+    """Each row as something that can be looked up."""
+    rows = np.ascontiguousarray(ranks)
+    return rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel().tolist()

@@ -76,15 +76,6 @@ class RecordedSpace:
         chosen = rng.choice(self.size, min(count, self.size), replace=False)
         return tuple(self._configs[index] for index in chosen)
 
-    def neighbours(self, config: Config) -> tuple[Config, ...]:
-        """Return the listed configs that differ in one parameter: by one step, or by a word."""
-        others = (
-            Config.of({**config, parameter.name: value})
-            for parameter in self.parameters
-            for value in parameter.neighbours(config[parameter.name])
-        )
-        return tuple(other for other in others if other in self._set)
-
     def near(self, values: Mapping[str, Value], count: int) -> tuple[Config, ...]:
         """Find the `count` listed configs closest to any combination of allowed values.
 
@@ -95,7 +86,7 @@ class RecordedSpace:
             total += np.array(parameter.distances(values[parameter.name]))[ranks]
         return tuple(self._configs[i] for i in np.argsort(total, kind="stable")[:count])
 
-    def derived(self, config: Mapping[str, Value]) -> dict[str, int]:
+    def derived(self, ranks: Ranks) -> dict[str, NDArray[np.float64]]:
         """Return nothing: a list has no rules."""
         return {}
 

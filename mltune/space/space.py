@@ -27,7 +27,7 @@ from mltune.space.expression import (
 from mltune.space.feasible import FeasiblePoints
 from mltune.space.parameter import Parameter
 from mltune.space.parser import RESERVED
-from mltune.space.ranks import Ranks, configs_of
+from mltune.space.ranks import Ranks
 
 
 class Space:
@@ -73,14 +73,6 @@ class Space:
             for rule, condition in zip(constraints, conditions, strict=True)
         ]
         self._allowed = {parameter.name: frozenset(parameter.values) for parameter in parameters}
-        self._rules_of = {
-            parameter.name: [
-                number
-                for number, condition in enumerate(conditions)
-                if parameter.name in names(condition)
-            ]
-            for parameter in parameters
-        }
         self._sorted_slots = sorted(
             (parameter.name, slot) for slot, parameter in enumerate(parameters)
         )
@@ -109,10 +101,7 @@ class Space:
 
     def allowed(self, ranks: Ranks) -> NDArray[np.bool_]:
         """Mark the rows of ranks that satisfy all constraints."""
-        if self._columns.exact:
-            return self._columns.allowed(ranks)
-        configs = configs_of(self.parameters, ranks)
-        return np.array([config in self for config in configs], dtype=np.bool_)
+        return self._columns.allowed(ranks)
 
     def __iter__(self) -> Iterator[Config]:
         return map(self._config, self._points)
@@ -149,7 +138,7 @@ class Space:
         row = self._row(config)
         for rule, holds in self._rules:
             if not holds(row):
-                known = {**config, **self.derived(config), **self._limits}
+                known = {**config, **self._derived_of(config), **self._limits}
                 used = ", ".join(f"{name} = {known[name]}" for name in sorted(names(rule.tree)))
                 raise UsageError(
                     f"{here}: constraint '{rule.name}' does not hold: {rule.text} ({used})"
@@ -173,27 +162,6 @@ class Space:
             chosen = list(distinct)
         return tuple(self.at(index) for index in chosen)
 
-    def neighbours(self, config: Config) -> tuple[Config, ...]:
-        """Return the configs that differ in one parameter: by one step, or by a word.
-
-        Args:
-            config: any values that the parameters allow; it need not satisfy the constraints.
-        """
-        row = self._row(config)
-        broken = {number for number, (_, holds) in enumerate(self._rules) if not holds(row)}
-        found: list[Config] = []
-        for slot, parameter in enumerate(self.parameters):
-            # No other rule hears of this parameter.
-            asked = self._rules_of[parameter.name]
-            if not broken.issubset(asked):
-                continue
-            tests = [self._rules[number][1] for number in asked]
-            for value in parameter.neighbours(row[slot]):
-                point = (*row[:slot], value, *row[slot + 1 :])
-                if all(holds(point) for holds in tests):
-                    found.append(self._config(point))
-        return tuple(found)
-
     def near(self, values: Mapping[str, Value], count: int) -> tuple[Config, ...]:
         """Find up to `count` configs close to any combination of values, the closest first.
 
@@ -203,8 +171,11 @@ class Space:
         distances = [parameter.distances(values[parameter.name]) for parameter in self.parameters]
         return tuple(self._config(point) for point in self._points.near(distances, count))
 
-    def derived(self, config: Mapping[str, Value]) -> dict[str, int]:
-        """Compute the derived values of a config."""
+    def derived(self, ranks: Ranks) -> dict[str, NDArray[np.float64]]:
+        """Compute the derived values of each row of ranks, as floats."""
+        return self._columns.derived(ranks)
+
+    def _derived_of(self, config: Mapping[str, Value]) -> dict[str, int]:
         row = self._row(config)
         return {name: int(formula(row)) for name, formula in self._derived.items()}
 

@@ -7,6 +7,7 @@ from mltune.search.encoding import Encoding
 from mltune.space.config import Config
 from mltune.space.constraint import Constraint
 from mltune.space.parameter import Parameter
+from mltune.space.ranks import configs_of, neighbours_of, ranks_of
 from mltune.space.space import Space
 
 HUGE = Space(
@@ -43,7 +44,8 @@ def test_the_surroundings_and_children_of_the_leaders_are_among_them() -> None:
     ]
 
     assert alone < led
-    assert led >= set(HUGE.neighbours(LEADERS[0]))
+    near = neighbours_of(HUGE.parameters, ranks_of(HUGE.parameters, LEADERS[:1]))
+    assert led >= set(configs_of(HUGE.parameters, near[HUGE.allowed(near)]))
     # Both parents' values of c to f, in all of the 14 ways that mix them.
     assert len({tuple(one[name] == 7 for name in "cdef") for one in children}) >= 14
 

@@ -51,7 +51,7 @@ def test_a_list_of_configs_derives_nothing() -> None:
     space = RecordedSpace("list", SPACE)
 
     assert Encoding(space).width == 3
-    assert space.derived(config(1, 1)) == {}
+    assert space.derived(np.zeros((1, 4), dtype=np.int64)) == {}
 
 
 def test_pairs_of_values_hold_the_distances_of_configs() -> None:

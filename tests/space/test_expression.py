@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mltune.errors import UsageError
+from mltune.space.columns import COLUMN_OPERATORS, LARGE_COLUMN_OPERATORS, ColumnOperators
 from mltune.space.domain import Numbers, infer
 from mltune.space.expression import (
     Name,
     Number,
     Operation,
-    column_evaluator,
+    compiled,
     evaluator,
     known_parts,
     names,
@@ -121,14 +122,17 @@ def test_means_what_python_means(text: str, values: tuple[int, ...]) -> None:
     assert evaluator(tree, slots_of(NAMES))(values) == expected
 
 
+@pytest.mark.parametrize("operators", [COLUMN_OPERATORS, LARGE_COLUMN_OPERATORS])
 @given(arithmetic() | conditions(), st.lists(VALUES, min_size=1, max_size=5))
-def test_means_the_same_of_columns(text: str, rows: list[tuple[int, ...]]) -> None:
+def test_means_the_same_of_columns(
+    operators: ColumnOperators, text: str, rows: list[tuple[int, ...]]
+) -> None:
     tree = parse(text)
     try:
         expected = [evaluator(tree, slots_of(NAMES))(row) for row in rows]
     except ZeroDivisionError:
         return
-    computed = column_evaluator(tree, slots_of(NAMES))(list(np.array(rows).T))
+    computed = compiled(tree, slots_of(NAMES), operators)(list(np.array(rows).T))
 
     assert np.broadcast_to(computed, len(rows)).tolist() == expected
 
@@ -170,7 +174,12 @@ def test_compares_words() -> None:
     holds = evaluator(parse("access != 'cast'"), slots_of(["access"]))
 
     assert [holds([word]) for word in ("cast", "vload")] == [False, True]
-    holds = column_evaluator(parse("access != 'cast'"), slots_of(["access"]))
+
+
+@pytest.mark.parametrize("operators", [COLUMN_OPERATORS, LARGE_COLUMN_OPERATORS])
+def test_compares_columns_of_words(operators: ColumnOperators) -> None:
+    holds = compiled(parse("access != 'cast'"), slots_of(["access"]), operators)
+
     assert holds([np.array(["cast", "vload"])]).tolist() == [False, True]
 
 

@@ -13,6 +13,7 @@ from mltune.errors import UsageError
 from mltune.space.config import Config, Value
 from mltune.space.constraint import Constraint, Derived
 from mltune.space.parameter import Parameter
+from mltune.space.ranks import configs_of, neighbours_of, ranks_of
 from mltune.space.space import Space
 
 RULES = (
@@ -102,7 +103,8 @@ def test_samples_and_neighbours_are_feasible(rules: list[str], seed: int) -> Non
             if sum(other[name] != config[name] for name in config) == 1
             and all(abs(step) <= 1 for step in steps(config, other))
         }
-        neighbours = space.neighbours(config)
+        near = neighbours_of(space.parameters, ranks_of(space.parameters, [config]))
+        neighbours = configs_of(space.parameters, near[space.allowed(near)])
         assert len(neighbours) == len(expected)
         assert set(neighbours) == expected
 
@@ -164,7 +166,9 @@ def test_a_sample_of_more_than_all_is_all() -> None:
 def test_derived_values() -> None:
     config = Config.of({"x": 3, "word": "a", "y": 4, "z": 0})
 
-    assert made([]).derived(config) == {"tile": 12}
+    space = made([])
+
+    assert space.derived(ranks_of(space.parameters, [config])) == {"tile": [12]}
 
 
 def test_check_names_the_broken_rule_and_its_values() -> None:
