@@ -212,11 +212,12 @@ def test_the_kernel_of_clblas_is_one_of_the_direct_space(gpu_names: dict[str, in
     assert config in space
 
 
+@pytest.mark.parametrize("name", ["mma-nvidia", "mma-skinny-nvidia"])
 @pytest.mark.parametrize("precision", [Precision.HALF, Precision.SINGLE, Precision.DOUBLE])
-def test_the_tensor_cores_space_binds_to_kernels(
-    precision: Precision, gpu_names: dict[str, int]
+def test_the_tensor_cores_spaces_bind_to_kernels(
+    precision: Precision, name: str, gpu_names: dict[str, int]
 ) -> None:
-    loaded = load_space(data_folder("spaces") / "mma-nvidia.yaml")
+    loaded = load_space(data_folder("spaces") / f"{name}.yaml")
     space = loaded.bind({**gpu_names, **precision_names(precision)})
 
     assert space.size > 10_000
