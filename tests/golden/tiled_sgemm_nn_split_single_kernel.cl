@@ -205,7 +205,7 @@ static inline uint arrive(volatile __global uint *counter)
     before = atomic_inc(counter);
     mem_fence(CLK_GLOBAL_MEM_FENCE);
     if (before == GSU - 1)
-        *counter = 0;
+        atomic_xchg(counter, 0);
 #endif
     return before;
 }
@@ -464,9 +464,9 @@ void KERNEL_NAME(__global STORED *restrict c,
         return;
 #pragma unroll
     for (int v = 0; v < vectors; ++v)
-        sum[v / columns][v % columns] = parts[v * items];
+        sum[v / columns][v % columns] = (VECTOR)(0);
 #pragma unroll 4
-    for (uint n = 1; n < GSU; ++n)
+    for (uint n = 0; n < GSU; ++n)
 #pragma unroll
         for (int v = 0; v < vectors; ++v)
             sum[v / columns][v % columns] += parts[(n * vectors + v) * items];

@@ -82,7 +82,9 @@ class MmaFamily:
                 name,
                 arithmetic.pragmas,
                 definitions,
-                self._templates(instruction, signature, arithmetic, split),
+                self._templates(
+                    instruction, signature, arithmetic, split, tile[0] * tile[1] // _LANES
+                ),
             ),
             build_options=build_options(settings.number("max_registers")),
             work_group=(_LANES * waves[0] * waves[1], 1, 1),
@@ -100,8 +102,9 @@ class MmaFamily:
         signature: Signature,
         arithmetic: Arithmetic,
         split: SplitSum,
+        elements: int,
     ) -> tuple[str, ...]:
-        """The source after the macros."""
+        """The source after the macros, for so many elements of C in each work-item."""
         names: dict[str, str | int] = {
             "shape": instruction.shape,
             "terms": instruction.terms,
@@ -124,7 +127,7 @@ class MmaFamily:
                 chunks=tile_chunks(signature),
                 terms=split.terms,
                 stride=split.stride,
-                store=tile_store(split),
+                store=tile_store(split, elements),
                 outer_loop=signature.outer_loop,
                 few_terms=fill(_FOLDER / "few_terms.cl", few=few).rstrip("\n")
                 if few

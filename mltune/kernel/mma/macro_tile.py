@@ -9,7 +9,6 @@ from mltune.kernel.split_sum import SplitSum, Sums
 from mltune.kernel.template import fill
 
 _FOLDER = Path(__file__).parent
-_SUMS = Sums(type="SUM", rows="B_TILES / 2", columns="A_TILES", items="THREADS")
 
 
 def tile_place(signature: Signature, split: SplitSum) -> str:
@@ -22,12 +21,18 @@ def tile_chunks(signature: Signature) -> str:
     return _text("chunks.cl", **{f"places_{x}": signature.places(x) for x in "abc"})
 
 
-def tile_store(split: SplitSum) -> str:
-    """Statements: what becomes of the sums."""
+def tile_store(split: SplitSum, elements: int) -> str:
+    """Statements: what becomes of the sums.
+
+    Args:
+        split: how work-groups share them.
+        elements: of C that a work-item has.
+    """
     if split.is_atomic:
         return _text("add_to_c.cl")
     if split.has_counters:
-        return split.meet(_SUMS) + _text("store.cl")
+        sums = Sums("SUM", "B_TILES / 2", "A_TILES", "THREADS", elements)
+        return split.meet(sums) + _text("store.cl")
     return _text("store_scratch.cl" if split.has_scratch else "store.cl")
 
 

@@ -13,7 +13,7 @@ static inline uint arrive(volatile __global uint *counter)
     before = atomic_inc(counter);
     mem_fence(CLK_GLOBAL_MEM_FENCE);
     if (before == GSU - 1)
-        *counter = 0;
+        atomic_xchg(counter, 0);
 #endif
     return before;
 }

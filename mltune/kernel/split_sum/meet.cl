@@ -21,9 +21,9 @@
         return;
 #pragma unroll
     for (int v = 0; v < vectors; ++v)
-        sum[v / columns][v % columns] = parts[v * items];
-#pragma unroll 4
-    for (uint n = 1; n < GSU; ++n)
+        sum[v / columns][v % columns] = (${type})(0);
+#pragma unroll ${at_once}
+    for (uint n = 0; n < GSU; ++n)
 #pragma unroll
         for (int v = 0; v < vectors; ++v)
             sum[v / columns][v % columns] += parts[(n * vectors + v) * items];

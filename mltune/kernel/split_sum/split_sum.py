@@ -29,6 +29,7 @@ RULES: Rules = {
 }
 
 _FOLDER = Path(__file__).parent
+_READ_AHEAD = 128  # numbers that a work-item has on the way from memory: half of its registers
 _OTHER_GROUP = (32, 4, 1)  # one element of C each
 
 
@@ -41,6 +42,7 @@ class Sums:
         rows: its first dimension.
         columns: its second one.
         items: so many work-items have sums: those whose `item` is the smallest.
+        elements: of C that each of them has.
         has_sums: whether this work-item has.
     """
 
@@ -48,6 +50,7 @@ class Sums:
     rows: str
     columns: str
     items: str
+    elements: int
     has_sums: str = "true"
 
 
@@ -178,7 +181,8 @@ class SplitSum:
 
     def meet(self, sums: Sums) -> str:
         """Statements: after them only the last work-group of a tile is left, with whole sums."""
-        return _text("meet.cl", **asdict(sums))
+        at_once = min(max(_READ_AHEAD // sums.elements, 1), self.slices)
+        return _text("meet.cl", **asdict(sums), at_once=at_once)
 
     def after(self, arithmetic: Arithmetic, signature: Signature) -> tuple[str, ...]:
         """Texts that come after the kernel: the other pass."""
@@ -217,5 +221,5 @@ _ABOUT_SUM = "The pass after it: adds up what the work-groups have left in the s
 _ABOUT_SCALE = "The pass before it: multiplies C with beta, so that it can be added to."
 
 
-def _text(file: str, **names: str) -> str:
+def _text(file: str, **names: str | int) -> str:
     return fill(_FOLDER / file, **names)

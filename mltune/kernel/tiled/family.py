@@ -26,9 +26,6 @@ from mltune.space.config import Config
 
 _FOLDER = Path(__file__).parent
 _ASYNC_BYTES = (4, 8, 16)  # what one cp.async can move
-_SUMS = Sums(
-    type="VECTOR", rows="TT1", columns="TT0 / VW", items="(WG0 * WG1)", has_sums="slice == 0"
-)
 
 
 class TiledFamily:
@@ -177,7 +174,7 @@ def _work(
         walk: how they walk.
     """
     shared = walk if walk.groups else split
-    store = _store(split)
+    store = _store(split, math.prod(settings.pair("thread_tile")))
     handed = leave = reduction = ""
     if settings.number("local_split_u") > 1:
         handed = _text("handed.cl")
@@ -218,12 +215,13 @@ def _pipeline(settings: Settings) -> str:
     )
 
 
-def _store(split: SplitSum) -> str:
-    """Statements: what becomes of the sums."""
+def _store(split: SplitSum, elements: int) -> str:
+    """Statements: what becomes of the sums of so many elements in each work-item."""
     if split.is_atomic:
         return _lines("add_to_c.cl")
     if split.has_counters:
-        return split.meet(_SUMS) + _lines("store.cl")
+        sums = Sums("VECTOR", "TT1", "TT0 / VW", "(WG0 * WG1)", elements, "slice == 0")
+        return split.meet(sums) + _lines("store.cl")
     return _lines("store_scratch.cl" if split.has_scratch else "store.cl")
 
 

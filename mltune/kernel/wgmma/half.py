@@ -79,7 +79,7 @@ def generate(contraction: Contraction, config: Config, copies: Path, instruction
             chunks=tile_chunks(signature),
             terms=split.terms,
             stride=split.stride,
-            store=tile_store(split),
+            store=tile_store(split, tile[0] * tile[1] // _LANES),
             outer_loop=signature.outer_loop,
         ),
         *split.after(arithmetic, signature),

@@ -79,7 +79,7 @@ def generate(contraction: Contraction, config: Config, copies: Path, instruction
                 _pack("b", signature, split),
                 *_instructions(copies, instructions, tile[0]),
                 *split.before(arithmetic),
-                _multiply(signature, split),
+                _multiply(signature, split, tile[0] * tile[1] // _LANES),
                 *split.after(arithmetic, signature),
             ),
         ),
@@ -194,7 +194,7 @@ def _instructions(copies: Path, instructions: Path, columns: int) -> tuple[str, 
     )
 
 
-def _multiply(signature: Signature, split: SplitSum) -> str:
+def _multiply(signature: Signature, split: SplitSum, elements: int) -> str:
     return fill(
         _FOLDER / "single.cl",
         arguments=signature.arguments + split.argument,
@@ -202,7 +202,7 @@ def _multiply(signature: Signature, split: SplitSum) -> str:
         places_c=signature.places("c"),
         share=_share(split),
         no_share=fill(_FOLDER / "single_no_share.cl") if split.slices > 1 else "",
-        store=tile_store(split),
+        store=tile_store(split, elements),
     )
 
 
