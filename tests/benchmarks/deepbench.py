@@ -58,14 +58,17 @@ GROUPS = {
         lambda m, n, k: k < LONG and min(m, n) > 4 * SKINNY,
         ("wgmma-single-nvidia", "mma-nvidia"),
     ),
-    "skinny": Group(
-        lambda m, n, k: k < LONG and SKINNY // 4 < min(m, n) <= SKINNY, ("mma-skinny-nvidia",)
-    ),
     "middle": Group(
         lambda m, n, k: k < LONG and SKINNY < min(m, n) <= 4 * SKINNY,
         ("mma-skinny-nvidia", "mma-nvidia"),
     ),
-    "vector": Group(lambda m, n, k: k < LONG and min(m, n) <= SKINNY // 4, ("mma-skinny-nvidia",)),
+    "skinny": Group(
+        lambda m, n, k: k < LONG and SKINNY // 4 < min(m, n) <= SKINNY, ("mma-skinny-nvidia",)
+    ),
+    "vector": Group(
+        lambda m, n, k: k < LONG and min(m, n) <= SKINNY // 4,
+        ("mma-skinny-nvidia", "small-vectors"),
+    ),
     "long": Group(lambda m, n, k: k >= LONG, ("mma-skinny-nvidia",)),
 }
 
