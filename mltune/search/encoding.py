@@ -115,9 +115,19 @@ class Encoding:
 
     def indicators(self, ranks: Ranks) -> Matrix32:
         """Return, for each row, a 1 for each value that it has among all values."""
-        hot = np.zeros((len(ranks), sum(self.counts)), dtype=np.float32)
-        np.put_along_axis(hot, self._starts + ranks, 1, axis=1)
-        return hot
+        # Laid out value by value: that is how products with all candidates read it.
+        hot = np.zeros((sum(self.counts), len(ranks)), dtype=np.float32)
+        hot[(self._starts + ranks).T, np.arange(len(ranks))] = 1
+        return hot.T
+
+    def pairs_with_all(self, ranks: Ranks) -> Ranks:
+        """Return, for each row and each of all values, the pair of the row's own value with it."""
+        counts = np.array(self.counts)
+        ends = np.cumsum(counts**2)
+        own = ends - counts**2 + ranks * counts
+        column = np.repeat(np.arange(self.width), counts)
+        pairs: Ranks = own[:, column] + np.arange(len(column)) - self._starts[column]
+        return pairs
 
     def pairs(self) -> ValuePairs:
         """Return the pairs of values, with all values in one row as in `indicators`."""

@@ -129,6 +129,7 @@ class _Density:
         self._width = encoding.width
         self._hot = encoding.indicators(ranks).astype(np.float64)
         self._pairs = encoding.pairs()
+        self._own_with_all = encoding.pairs_with_all(ranks)
 
     def __call__(self, logs: Matrix) -> tuple[float, Matrix]:
         count = len(self._values)
@@ -167,13 +168,14 @@ class _Density:
 
     def _of_configs(self, by_pair: Matrix) -> Matrix:
         """By config and config: the sum over the parameters of what their two values have."""
-        summed: Matrix = self._hot @ self._pairs.table_of(by_pair) @ self._hot.T
+        summed: Matrix = by_pair[self._own_with_all] @ self._hot.T
         return summed
 
     def _of_values(self, by_configs: Matrix) -> Matrix:
         """By pair of values: the sum over all two configs that have them."""
-        summed: Matrix = self._hot.T @ by_configs @ self._hot
-        return summed[self._pairs.rows, self._pairs.columns]
+        by_value = by_configs @ self._hot
+        summed = np.bincount(self._own_with_all.ravel(), by_value.ravel(), len(self._pairs.rows))
+        return summed.astype(np.float64)
 
 
 class GaussianProcess:
@@ -283,8 +285,8 @@ class GaussianProcess:
     def _covariance(self, ranks: Ranks, basis: Matrix32, others: Ranks, more: Matrix32) -> Matrix:
         hot = self._encoding.indicators(ranks).astype(np.float64)
         other_hot = self._encoding.indicators(others).T.astype(np.float64)
-        covariance: Matrix = self._hyper.shared * _matern(hot @ self._distances @ other_hot)[0]
-        covariance += hot @ self._single @ other_hot
+        covariance: Matrix = self._hyper.shared * _matern(hot @ (self._distances @ other_hot))[0]
+        covariance += hot @ (self._single @ other_hot)
         covariance += (basis @ more.T).astype(np.float64)
         return covariance
 

@@ -37,7 +37,7 @@ def configs_of(parameters: Sequence[Parameter], ranks: Ranks) -> list[Config]:
     for name, slot in sorted((one.name, slot) for slot, one in enumerate(parameters)):
         items = [(name, value) for value in parameters[slot].values]
         columns.append([items[rank] for rank in ranks[:, slot].tolist()])
-    return [Config(items) for items in zip(*columns, strict=True)]
+    return list(map(Config, zip(*columns, strict=True)))
 
 
 def distinct(ranks: Ranks, seen: Ranks) -> Ranks:
