@@ -66,6 +66,7 @@ PAIRS: dict[str, str] = {
 
 _DEPTH = "depth_u"
 _DIGITS = "[0-9]{1,18}"
+_WORD_END = re.compile("_(?=[A-Z])")  # a value may hold underscores, too
 _MACRO_TILES = (
     ("work_group", "thread_tile"),
     ("waves", "wave_tile"),
@@ -127,9 +128,9 @@ def parse_kernel_name(name: str) -> tuple[Contraction, Config]:
     by_abbreviation = {abbreviation: name for name, abbreviation in ABBREVIATIONS.items()}
     stems = {abbreviation: stem for stem, abbreviation in PAIRS.items()}
     values: dict[str, Value] = {}
-    for word in ("MT" + tail).split("_"):
+    for word in _WORD_END.split("MT" + tail):
         pair = re.fullmatch(rf"([A-Z]+)({_DIGITS})x({_DIGITS})(?:x({_DIGITS}))?", word)
-        single = re.fullmatch(rf"([A-Z]+)({_DIGITS}|[a-z]+)", word)
+        single = re.fullmatch(rf"([A-Z]+)({_DIGITS}|[a-z_]+)", word)
         if pair is not None and pair[1] == "MT":
             values[_DEPTH] = int(pair[4] or 0)
         elif pair is not None and pair[1] in stems:

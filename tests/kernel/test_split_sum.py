@@ -123,14 +123,15 @@ def test_atomic_additions_are_refused_where_there_are_none(precision: Precision)
         _kernel(precision, global_split_u_algorithm="single")
 
 
-def test_a_name_says_how_a_sum_is_split() -> None:
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_name_says_how_a_sum_is_split(algorithm: str) -> None:
     kernel = _kernel(
-        global_split_u_algorithm="single",
+        global_split_u_algorithm=algorithm,
         global_split_u_summation_assignment_round_robin=1,
         global_split_u_work_group_mapping_round_robin=1,
     )
 
-    assert "_GSU4_GSUAsingle_GSUSARR1_GSUWGMRR1_" in kernel.name
+    assert f"_GSU4_GSUA{algorithm}_GSUSARR1_GSUWGMRR1_" in kernel.name
     assert parse_kernel_name(kernel.name) == (kernel.contraction, kernel.config)
 
 
