@@ -110,6 +110,7 @@ def _tiled_config(rng: random.Random, precision: Precision) -> Config:
             "local_buffers": rng.choice((1, 2)),
             "local_split_u": rng.choice((1, 2, 4)),
             "prefetch_local_read": rng.choice((0, 1, 2)),
+            "swizzle": 1,
             "wave_lanes_0": rng.choice((0, 1, 2, 4)),
             "wave_lanes_1": rng.choice((0, 1, 2)),
             "edge_type": "remainder",

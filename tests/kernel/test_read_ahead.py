@@ -1,6 +1,5 @@
 """The loop that reads the next tile's first row over the barrier, on the embedded device."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -13,6 +12,7 @@ from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
 from mltune.record import Status
 from mltune.runner import WorkerRunner
 from mltune.space import Config
+from tests.plain_async import without_copies
 
 VALUES: dict[str, int | str] = {
     "work_group_0": 4, "work_group_1": 4, "thread_tile_0": 4, "thread_tile_1": 2, "depth_u": 8,
@@ -27,19 +27,7 @@ ASYNC: dict[str, int | str] = {
 
 def _kernel(contraction: Contraction, **changes: int | str) -> Kernel:
     kernel = FAMILIES["tiled"].generate(contraction, Config.of({**VALUES, **changes}))
-    return replace(kernel, source=_without_ptx(kernel.source))
-
-
-def _without_ptx(source: str) -> str:
-    """The same kernel whose copies are made at once."""
-    copies = r'asm volatile\("cp\.async\.c[ag]\.shared\.global \[%0\], \[%1\], (\d+);"[^;]*'
-
-    def plain(copy: re.Match[str]) -> str:
-        vector = {4: "float", 8: "float2", 16: "float4"}[int(copy[1])]
-        return f"*(__local {vector} *)to = *(const __global {vector} *)from"
-
-    source = re.sub(copies, plain, source)
-    return re.sub(r"(#define (?:COMMIT|WAIT)\(\)) asm .*", r"\1", source)
+    return replace(kernel, source=without_copies(kernel.source))
 
 
 @pytest.fixture(scope="module")

@@ -138,7 +138,7 @@ def test_a_general_contraction_is_launched_with_all_extents_and_strides() -> Non
         ({"non_temporal_a": 1, "vector_access": "vload"}, "non_temporal_a must be 0 but with"),
         ({"depth_u": "deep"}, "'depth_u' must be a whole number, got 'deep'"),
         ({"stagger_u": -1}, "stagger_u must be at least 0, got -1"),
-        ({"swizzle": 1}, "unknown parameter 'swizzle'"),
+        ({"waves_0": 1}, "unknown parameter 'waves_0'"),
     ],
 )
 def test_a_value_it_cannot_write_is_refused(changes: dict[str, int | str], words: str) -> None:

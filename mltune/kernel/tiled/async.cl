@@ -7,7 +7,7 @@ static inline void copy_async_$x(__local TYPE *tile, const __global STORED *$x, 
 #if ${X}_FREE_IS_CONTIGUOUS
     __local TYPE *to = tile + across * ${X}_PITCH + along;
 #else
-    __local TYPE *to = tile + along * ${X}_PITCH + across;
+    __local TYPE *to = tile + along * ${X}_PITCH + ${column};
 #endif
     asm volatile("cp.async.${cache}.shared.global [%0], [%1], ${bytes};"
                  :: "r"((uint)to), "l"(from) : "memory");

@@ -16,7 +16,7 @@ from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.split_sum import SplitSum, Sums
 from mltune.kernel.template import Definition, fill, kernel_source
-from mltune.kernel.tiled.local_memory import LocalMemory, own_definitions
+from mltune.kernel.tiled.local_memory import LocalMemory, own_definitions, swizzle_definition
 from mltune.kernel.tiled.parameters import READ_NEXT_TILE, read_settings
 from mltune.kernel.tiled.pieces import EXACT, PIECES, more
 from mltune.kernel.tiled.stagger import Stagger
@@ -115,7 +115,7 @@ def _templates(
 ) -> tuple[str, ...]:
     """The source after the macros."""
     is_async = settings.word("global_to_local") == "async"
-    local_memory = LocalMemory.of(settings)
+    local_memory = LocalMemory.of(settings, signature)
     parts = [*local_memory.operands()]
     if is_async:
         for x, definitions in zip("ab", operands, strict=True):
@@ -126,7 +126,9 @@ def _templates(
                     f"time, not the {nbytes} of {x.upper()}"
                 )
             cache = "cg" if nbytes == max(_ASYNC_BYTES) else "ca"
-            parts.append(_text("async.cl", X=x.upper(), x=x, cache=cache, bytes=nbytes))
+            column = local_memory.column(x.upper(), "along", "across")
+            names = {"X": x.upper(), "x": x, "cache": cache, "column": column}
+            parts.append(_text("async.cl", **names, bytes=nbytes))
         if arithmetic.precision.is_complex or arithmetic.stored == "half":
             raise UnsupportedError(
                 "kernel family tiled: global_to_local async copies single and double, "
@@ -192,17 +194,17 @@ def _work(
         terms=shared.terms,
         outer_loop=signature.outer_loop,
         stagger=stagger.begin(shared.stride),
-        pipeline=_pipeline(settings),
+        pipeline=_pipeline(settings, signature),
         reduction=reduction,
         store=walk.store(store) if walk.groups else store,
     )
     return walk.around(tile, handed, signature) if walk.groups else tile
 
 
-def _pipeline(settings: Settings) -> str:
+def _pipeline(settings: Settings, signature: Signature) -> str:
     """The statements that bring tiles to local memory, and multiply them there."""
     ahead = "_ahead" if settings.number("prefetch_local_read") == READ_NEXT_TILE else ""
-    steps = LocalMemory.of(settings).steps()
+    steps = LocalMemory.of(settings, signature).steps()
     return _lines(
         f"pipeline_{settings.word('global_to_local')}{ahead}.cl",
         **steps,
@@ -317,6 +319,9 @@ def _operand(
         if free_is_contiguous and pitch % width:
             settings.require(False, "local_pad", f"a multiple of {width} with async copies")
     write_access = "elements" if access == "cast" and pitch % width else access
+    swizzle = []
+    if settings.number("swizzle") and not free_is_contiguous:
+        swizzle.append(swizzle_definition(operand, extent, read_width))
     return (
         (f"{operand}_FREE", extent),
         (f"{operand}_FREE_IS_CONTIGUOUS", int(free_is_contiguous)),
@@ -331,6 +336,7 @@ def _operand(
         (f"{operand}_EDGE_UNROLL", edge_unroll(width)),
         (f"{operand}_PITCH", pitch),
         (f"{operand}_TILE", -(-depth_u * pitch // 32) * 32),
+        *swizzle,
         (
             f"{operand}_READ(p)",
             arithmetic.read(width, _global_access(operand.lower(), settings)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from mltune.kernel.arithmetic import Arithmetic, edge_unroll
+from mltune.kernel.arithmetic import Arithmetic, edge_unroll, largest_width
 from mltune.kernel.rules import Numbers, Rules, Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.template import Definition, fill
@@ -19,6 +19,8 @@ RULES: Rules = {
     "direct_to_registers_a": Numbers(choices=(0, 1), default=0),
     "direct_to_registers_b": Numbers(choices=(0, 1), default=0),
 }
+
+_SWIZZLE_PLACES = 8  # vectors of 16 bytes that are in different banks
 
 _FOLDER = Path(__file__).parent
 _WITH = {"A": {"X": "A", "x": "a", "i": "i"}, "B": {"X": "B", "x": "b", "i": "j"}}
@@ -53,21 +55,31 @@ class LocalMemory:
     Attributes:
         shared: the operands that pass through local memory, of `A` and `B`.
         own: those that work-items read themselves.
+        swizzled: those of `shared` that are turned on the way, and whose vectors change places
+            from row to row: a column that is written down the rows then is in many banks.
     """
 
     shared: tuple[str, ...]
     own: tuple[str, ...]
+    swizzled: tuple[str, ...]
 
     @classmethod
-    def of(cls, settings: Settings) -> LocalMemory:
+    def of(cls, settings: Settings, signature: Signature) -> LocalMemory:
         """Read a config."""
         own = tuple(X for X in "AB" if settings.number(f"direct_to_registers_{X.lower()}"))
-        return cls(tuple(X for X in "AB" if X not in own), own)
+        shared = tuple(X for X in "AB" if X not in own)
+        turned = tuple(X for X in shared if not signature.free_is_contiguous(X.lower()))
+        return cls(shared, own, turned if settings.number("swizzle") else ())
+
+    def column(self, operand: str, row: str, column: str) -> str:
+        """The expression for a column's place in a row of the local tile."""
+        if operand not in self.swizzled:
+            return column
+        return f"{operand}_SWIZZLE({row}, {column})"
 
     def operands(self) -> tuple[str, ...]:
         """How each operand is read, before the macros that do it for all."""
-        files = (("operand_own.cl" if X in self.own else "operand.cl", X) for X in "AB")
-        return tuple(fill(_FOLDER / file, **_WITH[X]) for file, X in files)
+        return tuple(self._operand(X) for X in "AB")
 
     def macros(self, edge_type: str) -> dict[str, str]:
         """What the macros' template says of these operands."""
@@ -98,6 +110,12 @@ class LocalMemory:
             for X, x in self._shared_names
         )
 
+    def _operand(self, operand: str) -> str:
+        if operand in self.own:
+            return fill(_FOLDER / "operand_own.cl", **_WITH[operand])
+        column = self.column(operand, "along + e", "across")
+        return fill(_FOLDER / "operand.cl", **_WITH[operand], column=column)
+
     @property
     def _shared_names(self) -> list[tuple[str, str]]:
         return [(X, X.lower()) for X in self.shared]
@@ -107,8 +125,21 @@ class LocalMemory:
         x = operand.lower()
         value = f"READ_OWN_{operand}({_FIRST[operand]}, l)"
         if operand in self.shared:
-            value = f"READ_TILE_{operand}(now_{x} + (l) * {operand}_PITCH + {_FIRST[operand]})"
+            first = self.column(operand, "l", _FIRST[operand])
+            value = f"READ_TILE_{operand}(now_{x} + (l) * {operand}_PITCH + {first})"
         return f"            {_PART[operand]} = {value};".ljust(97) + "\\\n"
+
+
+def swizzle_definition(operand: str, extent: int, width: int) -> Definition:
+    """The macro for a column's place in row l of a tile.
+
+    Args:
+        operand: `A` or `B`.
+        extent: elements in a row.
+        width: elements that are read from it at once, and that stay together.
+    """
+    places = largest_width(_SWIZZLE_PLACES, extent // width)
+    return f"{operand}_SWIZZLE(l, column)", f"((column) ^ (l) % {places} * {width})"
 
 
 def own_definitions(

@@ -54,6 +54,6 @@ static inline void deposit_$x(__local TYPE *tile, ${X}_VECTOR vector, const uint
 #else
 #pragma unroll
     for (int e = 0; e < ${X}_WIDTH; ++e)
-        tile[(along + e) * ${X}_PITCH + across] = ELEMENT(value, e);
+        tile[(along + e) * ${X}_PITCH + ${column}] = ELEMENT(value, e);
 #endif
 }

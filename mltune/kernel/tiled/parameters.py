@@ -31,6 +31,7 @@ RULES: Rules = {
     "local_buffers": Numbers(choices=(1, 2, 3, 4), default=1),
     "local_split_u": Numbers(default=1),
     "prefetch_local_read": Numbers(choices=(0, 1, READ_NEXT_TILE), default=0),
+    "swizzle": Numbers(choices=(0, 1), default=0),
     "wave_lanes_0": Numbers(lowest=0, default=0),
     "wave_lanes_1": Numbers(lowest=0, default=0),
     "global_to_local": Words(("registers", "async"), default="registers"),

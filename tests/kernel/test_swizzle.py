@@ -1,0 +1,81 @@
+"""Tiles that are turned on their way into local memory, with vectors that change places there."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from mltune.kernel import Kernel
+from mltune.kernel.families import FAMILIES
+from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
+from mltune.record import Status
+from mltune.runner import WorkerRunner
+from mltune.space import Config
+from tests.plain_async import without_copies
+
+VALUES: dict[str, int | str] = {
+    "work_group_0": 4, "work_group_1": 4, "thread_tile_0": 4, "thread_tile_1": 4, "depth_u": 8,
+    "vector_width": 2, "prefetch_global_read": 1, "local_pad": 0, "loop_unroll": 2,
+    "work_group_mapping": 2, "multiply_add": "expr", "vector_access": "cast", "swizzle": 1,
+}  # fmt: skip
+ASYNC: dict[str, int | str] = {
+    "global_to_local": "async", "prefetch_global_read": 0, "local_buffers": 2,
+}  # fmt: skip
+
+
+def _kernel(contraction: Contraction, **changes: int | str) -> Kernel:
+    kernel = FAMILIES["tiled"].generate(contraction, Config.of({**VALUES, **changes}))
+    return replace(kernel, source=without_copies(kernel.source))
+
+
+@pytest.fixture(scope="module")
+def runner(device_spec: str) -> Iterator[WorkerRunner]:
+    with WorkerRunner(device_spec, FAMILIES["tiled"], samples=1) as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("trans", "precision", "changes"),
+    [
+        ("nn", Precision.SINGLE, {}),
+        ("nn", Precision.SINGLE, {**ASYNC, "vector_width": 4}),
+        ("tt", Precision.SINGLE, {**ASYNC, "local_buffers": 3, "prefetch_local_read": 2}),
+        ("tn", Precision.DOUBLE, {"thread_tile_0": 6, "work_group_0": 3, "local_pad": 2}),
+        ("cn", Precision.COMPLEX_SINGLE, {"vector_width": 1, "local_split_u": 2}),
+        ("tn", Precision.HALF, {"direct_to_registers_a": 1}),
+        ("tt", Precision.SINGLE, {"vector_access": "vload", "local_pad": 1}),
+    ],
+)
+def test_the_numbers_are_the_same(
+    runner: WorkerRunner, trans: str, precision: Precision, changes: dict[str, int | str]
+) -> None:
+    contraction = gemm(precision, trans[0], trans[1])
+    kernel = _kernel(contraction, **changes)
+    assert "_SWIZZLE(along" in kernel.source
+
+    for m, n, k in ((32, 48, 16), (33, 25, 19)):
+        measured = runner.run_kernel(gemm_problem(contraction, m, n, k, beta=0.5), kernel)
+
+        assert measured.status is Status.OK, f"{m}x{n}x{k}: {measured.message}"
+
+
+def test_a_general_contraction_is_right(runner: WorkerRunner) -> None:
+    contraction = Contraction.from_einsum(Precision.SINGLE, "bmkl,bkln->bmn").canonical()
+    problem = Problem(contraction=contraction, sizes=(21, 11, 3, 6, 13), alpha=2.0)
+
+    measured = runner.run_kernel(problem, _kernel(contraction))
+
+    assert measured.status is Status.OK, measured.message
+
+
+def test_a_column_of_a_turned_tile_is_in_as_many_banks_as_there_are_places() -> None:
+    source = _kernel(gemm(Precision.SINGLE), vector_width=4, thread_tile_1=8).source
+
+    assert "#define B_SWIZZLE(l, column) ((column) ^ (l) % 8 * 4)\n" in source
+
+
+def test_what_lies_as_local_memory_has_it_stays_in_place() -> None:
+    contraction = gemm(Precision.SINGLE, "n", "t")
+    kernel, plain = _kernel(contraction), _kernel(contraction, swizzle=0)
+
+    assert kernel.source.replace(kernel.name, plain.name) == plain.source

@@ -1,0 +1,17 @@
+"""Copies past the registers without their PTX: for any device."""
+
+from __future__ import annotations
+
+import re
+
+
+def without_copies(source: str) -> str:
+    """The same kernel, whose copies are made at once."""
+    copies = r'asm volatile\("cp\.async\.c[ag]\.shared\.global \[%0\], \[%1\], (\d+);"[^;]*'
+
+    def plain(copy: re.Match[str]) -> str:
+        vector = {4: "float", 8: "float2", 16: "float4"}[int(copy[1])]
+        return f"*(__local {vector} *)to = *(const __global {vector} *)from"
+
+    source = re.sub(copies, plain, source)
+    return re.sub(r"(#define (?:COMMIT|WAIT)\(\)) asm .*", r"\1", source)
