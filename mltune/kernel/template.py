@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,11 @@ def fill(file: Path, **names: str | int) -> str:
 @cache
 def _read(file: Path) -> Template:
     return Template(file.read_text(encoding="utf-8"))
+
+
+def deeper(text: str) -> str:
+    """Statements of an inner block; lines of the preprocessor stay where they are."""
+    return textwrap.indent(text, "    ", lambda line: bool(line.strip()) and line[0] != "#")
 
 
 def kernel_source(

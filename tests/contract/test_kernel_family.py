@@ -113,7 +113,7 @@ def _tiled_config(rng: random.Random, precision: Precision) -> Config:
             "swizzle": 1,
             "wave_lanes_0": rng.choice((0, 1, 2, 4)),
             "wave_lanes_1": rng.choice((0, 1, 2)),
-            "edge_type": "remainder",
+            "edge_type": rng.choice(("remainder", "loops")),
             f"direct_to_registers_{rng.choice('ab')}": 1,
         }
         values |= {name: value for name, value in optional.items() if rng.random() < 0.5}
@@ -129,7 +129,7 @@ def _tiled_config(rng: random.Random, precision: Precision) -> Config:
         if values.get("edge_type") == "remainder":
             functions = 4
             values |= {"thread_tile_1": rng.choice((1, 2)), "loop_unroll": rng.choice((1, 2))}
-        loops = 2 if "persistent_kernel" in values else 1
+        loops = 1 + ("persistent_kernel" in values or values.get("edge_type") == "loops")
         if vectors * int(values["loop_unroll"]) * parts * functions * loops > 32:
             continue  # PoCL compiles longer bodies for a minute
         try:

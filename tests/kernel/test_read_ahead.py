@@ -99,6 +99,46 @@ def test_without_a_rim_no_element_is_looked_at_by_itself(
         assert measured.status is Status.OK, f"{m}x{n}x{k}: {measured.message}"
 
 
+@pytest.mark.parametrize(
+    ("trans", "changes"),
+    [
+        ("nn", {}),
+        ("tn", {"prefetch_local_read": 1}),
+        ("nt", {"prefetch_local_read": 0, "local_buffers": 1, "prefetch_global_read": 0}),
+        ("tt", {"local_split_u": 2}),
+        ("nt", ASYNC),
+        ("nn", {**ASYNC, "prefetch_local_read": 0, "local_buffers": 2}),
+        ("nn", {"direct_to_registers_a": 1, "prefetch_local_read": 0}),
+    ],
+)
+def test_a_loop_without_guards_comes_before_one_with_them(
+    runner: WorkerRunner, trans: str, changes: dict[str, int | str]
+) -> None:
+    contraction = gemm(Precision.SINGLE, trans[0], trans[1])
+    kernel = _kernel(contraction, edge_type="loops", **changes)
+
+    for m, n, k, gap in ((32, 24, 16, 0), (33, 25, 19, 1), (16, 8, 19, 0), (16, 9, 5, 0)):
+        problem = gemm_problem(
+            contraction, m, n, k, lda=max(m, k) + gap, ldb=max(n, k) + gap, beta=0.5
+        )
+        measured = runner.run_kernel(problem, kernel)
+
+        assert measured.status is Status.OK, f"{m}x{n}x{k}: {measured.message}"
+
+
+@pytest.mark.parametrize("einsum", ["bmkl,bkln->bmn", "mk,k->m"])
+def test_contractions_are_right_in_two_loops(runner: WorkerRunner, einsum: str) -> None:
+    contraction = Contraction.from_einsum(Precision.DOUBLE, einsum).canonical()
+    sizes = tuple({0: 19, 1: 37}.get(index, 6) for index in range(contraction.num_indices))
+
+    measured = runner.run_kernel(
+        Problem(contraction=contraction, sizes=sizes, beta=-1.0),
+        _kernel(contraction, edge_type="loops"),
+    )
+
+    assert measured.status is Status.OK, measured.message
+
+
 def test_without_a_rim_multiples_and_packed_matrices_are_asked_for() -> None:
     contraction = gemm(Precision.SINGLE)
     kernel = _kernel(contraction, edge_type="none")
@@ -126,6 +166,7 @@ def test_only_gemms_are_without_a_rim() -> None:
         ({"loop_unroll": 1}, "loop_unroll must be even with prefetch_local_read"),
         ({"edge_type": "none", "global_split_u": 2}, "edge_type must be branch where"),
         ({"edge_type": "none", "persistent_kernel": 1}, "edge_type must be branch with"),
+        ({"edge_type": "loops", "stagger_u": 2}, "edge_type must be other than loops with"),
     ],
 )
 def test_what_does_not_go_together_is_refused(changes: dict[str, int | str], words: str) -> None:

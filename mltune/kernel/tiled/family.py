@@ -15,10 +15,10 @@ from mltune.kernel.name import kernel_name
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.split_sum import SplitSum, Sums
-from mltune.kernel.template import Definition, fill, kernel_source
+from mltune.kernel.template import Definition, deeper, fill, kernel_source
 from mltune.kernel.tiled.local_memory import LocalMemory, own_definitions, swizzle_definition
 from mltune.kernel.tiled.parameters import READ_NEXT_TILE, read_settings
-from mltune.kernel.tiled.pieces import EXACT, PIECES, more
+from mltune.kernel.tiled.pieces import EXACT, LOOPS, PIECES, more
 from mltune.kernel.tiled.stagger import Stagger
 from mltune.kernel.tiled.walk import Walk
 from mltune.problem import Contraction
@@ -204,16 +204,20 @@ def _work(
 def _pipeline(settings: Settings, signature: Signature) -> str:
     """The statements that bring tiles to local memory, and multiply them there."""
     ahead = "_ahead" if settings.number("prefetch_local_read") == READ_NEXT_TILE else ""
+    edge_type = settings.word("edge_type")
     steps = LocalMemory.of(settings, signature).steps()
-    return _lines(
+    pipeline = _lines(
         f"pipeline_{settings.word('global_to_local')}{ahead}.cl",
         **steps,
-        more=more(settings.word("edge_type")),
+        more=more(edge_type),
         multiply=_lines(
             f"multiply{ahead}.cl",
             products=_lines("products.cl", p="step & 1" if ahead else "p"),
         ),
         multiply_last=_lines("multiply_last.cl", products=_lines("products.cl", p="1")),
+    )
+    return (
+        _lines("pipeline_loops.cl", pipeline=deeper(pipeline)) if edge_type == LOOPS else pipeline
     )
 
 

@@ -6,7 +6,7 @@ from mltune.kernel import split_sum
 from mltune.kernel.arithmetic import MULTIPLY_ADD, VECTOR_WIDTHS
 from mltune.kernel.rules import Numbers, Rules, Settings, Words
 from mltune.kernel.tiled import local_memory, stagger, walk
-from mltune.kernel.tiled.pieces import PIECES
+from mltune.kernel.tiled.pieces import LOOPS, PIECES
 from mltune.space.config import Config
 
 READ_NEXT_TILE = 2  # of prefetch_local_read: also over the barrier between two tiles
@@ -89,6 +89,8 @@ def read_settings(config: Config) -> Settings:
         )
     fits = settings.word("edge_type") == "branch" or settings.number("global_split_u") == 1
     settings.require(fits, "edge_type", "branch where work-groups share a sum")
+    fits = settings.word("edge_type") != LOOPS or settings.number("stagger_u") <= 1
+    settings.require(fits, "edge_type", f"other than {LOOPS} with stagger_u")
     local_memory.check(settings)
     _check_local_reads(settings)
     return settings

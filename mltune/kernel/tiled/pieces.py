@@ -3,7 +3,8 @@
 In one piece every work-group asks whether its macro tile lies inside of C. In pieces a kernel for
 the whole tiles needs no guard along i and j; up to three more, which are launched where there are
 such rows and columns, compute the rest. A kernel for C without a rim has no guards at all, and its
-loop over the steps of a sum no branch but the one back.
+loop over the steps of a sum no branch but the one back. With two loops, tiles inside of C have
+such a one, too, and another for the steps that are not whole.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class Piece:
 
 
 EXACT = "none"  # of edge_type: there is no rim, and no code for one
+LOOPS = "loops"  # two loops over the sum, without guards and with them
 PIECES: dict[str, tuple[Piece, ...]] = {
     "branch": (Piece("KERNEL_NAME", "", ("all", "all")),),
     "remainder": (
@@ -70,6 +72,7 @@ PIECES: dict[str, tuple[Piece, ...]] = {
         Piece("CORNER_NAME", "_corner", ("rim", "rim"), "The corner, below and beside them."),
     ),
     EXACT: (Piece("KERNEL_NAME", "", ("whole", "whole")),),
+    LOOPS: (Piece("KERNEL_NAME", "", ("all", "all")),),
 }
 """By `edge_type`; the first piece is the kernel's multiplying pass, the others come after it."""
 
@@ -84,12 +87,13 @@ def whole(edge_type: str, operand: str) -> str:
     if edge_type == EXACT:
         return "(terms > 0)"
     index = "ij"["ab".index(operand)]
-    return f"(inside_{index} && vectors_{operand} && left >= DU)"
+    guard = f"inside_{index} && vectors_{operand} && left >= DU"
+    return f"(guarded ? {guard} : terms > 0)" if edge_type == LOOPS else f"({guard})"
 
 
 def more(edge_type: str) -> str:
     """The condition on which another step comes after this one.
 
-    Without a rim it is written so that a compiler sees `whole` in it, and leaves no branch.
+    Without guards it is written so that a compiler sees `whole` in it, and leaves no branch.
     """
-    return "done + DU < terms" if edge_type == EXACT else "terms - done > DU"
+    return "done + DU < terms" if edge_type in (EXACT, LOOPS) else "terms - done > DU"

@@ -8,7 +8,6 @@ tiles come out even, and a pass after them adds up the sums that a share's borde
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from mltune.kernel.arithmetic import Arithmetic
 from mltune.kernel.passes import Area, Pass
 from mltune.kernel.rules import Numbers, Rules, Settings
 from mltune.kernel.signature import Signature
-from mltune.kernel.template import Definition, fill
+from mltune.kernel.template import Definition, deeper, fill
 from mltune.kernel.tiled.pieces import PIECES
 
 RULES: Rules = {
@@ -105,7 +104,7 @@ class Walk:
         Args:
             store: those that write them to C.
         """
-        return self._text("_store", store=_deeper(store)).rstrip("\n")
+        return self._text("_store", store=deeper(store)).rstrip("\n")
 
     def around(self, tile: str, handed: str, signature: Signature) -> str:
         """Statements: the walk.
@@ -120,7 +119,7 @@ class Walk:
             _FOLDER / "walk.cl",
             begin=self._text("", **sizes).rstrip("\n"),
             handed=handed,
-            tile=_deeper(tile),
+            tile=deeper(tile),
             advance="count" if self.shares_steps else "get_num_groups(0)",
         )
         return text.rstrip("\n")
@@ -171,8 +170,3 @@ class Walk:
 
     def _text(self, part: str, **names: str) -> str:
         return fill(_FOLDER / f"{'steps' if self.shares_steps else 'tiles'}{part}.cl", **names)
-
-
-def _deeper(text: str) -> str:
-    """Statements of an inner block; lines of the preprocessor stay where they are."""
-    return textwrap.indent(text, "    ", lambda line: bool(line.strip()) and line[0] != "#")
