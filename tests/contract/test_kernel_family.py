@@ -153,6 +153,7 @@ def _mma_config(rng: random.Random, precision: Precision) -> Config:
         }
         optional: dict[str, int | str] = {
             "prefetch_local_read": rng.choice((0, 1)),
+            "local_split_u": rng.choice((1, 2, 4)),
             "partial_sum_terms": rng.choice((0, 16, 32, 64)),
             "swizzle": rng.choice((0, 1)),
         }

@@ -2,6 +2,7 @@
 #define KERNEL_NAME Cij_Aik_Bjk_SB_MT64x128x32_LB3_PLR1_PST64_WGM8_WT32x64_WV2x2
 #define WAVES_A 2
 #define WAVES_B 2
+#define LSU 1
 #define THREADS 128
 #define DU 32
 #define UNITS 2
@@ -288,7 +289,8 @@ static inline void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ul
  * other tiled one, and l is summed. WAVES_A x WAVES_B waves of 32 lanes each compute A_WAVE x
  * B_WAVE elements of C, by instructions that multiply 8 columns of i with 16 rows of j. The sum
  * runs in steps of DU terms: BUFFERS tiles of A and of B are in local memory or on their way to it,
- * while the oldest is multiplied in UNITS units.
+ * while the oldest is multiplied in UNITS units. LSU slices of waves compute the same elements: the
+ * units of a tile are dealt out to them.
  *
  * An instruction's sums are cut off, not rounded, so that errors add up. Where SUM_PAIRS is not 0,
  * the sums of as many instructions (per part of a split number) are added to sums of their own.
@@ -366,7 +368,8 @@ void KERNEL_NAME(__global STORED *restrict c,
 
     const uint item = get_local_id(0);
     const uint lane = item % 32, g = lane / 4, t = lane % 4;
-    const uint wave_a = item / 32 % WAVES_A, wave_b = item / 32 / WAVES_A;
+    const uint wave_a = item / 32 % WAVES_A, wave_b = item / 32 / WAVES_A % WAVES_B;
+    const uint slice = LSU == 1 ? 0 : item / (THREADS / LSU);
 
     /* Work-groups walk over C in strips of WGM columns of tiles: those that run at the same time
        then share more of A and B in the cache. */
@@ -413,7 +416,7 @@ void KERNEL_NAME(__global STORED *restrict c,
         /* In sums of so few terms the product of the two small parts counts, which the
            instructions leave out: these sums are computed as they stand. */
         const uint terms_here = terms < 4 ? 0 : terms;
-        for (uint l = 0; l < terms - terms_here; ++l) {
+        for (uint l = 0; l < (slice == 0 ? terms - terms_here : 0); ++l) {
 #pragma unroll
             for (int y = 0; y < B_TILES; ++y) {
                 const bool is_row = ROW(y) < size_j - tile_j;
@@ -441,8 +444,8 @@ void KERNEL_NAME(__global STORED *restrict c,
         AWAIT(BUFFERS - 1);
         barrier(CLK_LOCAL_MEM_FENCE);
         TURN_TO_NEXT();
-        READ_A(0, 0);
-        READ_B(0, 0);
+        READ_A(0, slice);
+        READ_B(0, slice);
 #endif
         /* While whole tiles are to be copied: a loop without a branch, so that the compiler can
            let copies and products take turns. */
@@ -459,8 +462,8 @@ void KERNEL_NAME(__global STORED *restrict c,
                     TURN_TO_NEXT();
                     COPY_WHOLE();
                 }
-                READ_A(p ^ PLR, unit);
-                READ_B(p ^ PLR, unit);
+                READ_A(p ^ PLR, unit * LSU + slice);
+                READ_B(p ^ PLR, unit * LSU + slice);
                 /* Two parts at a time are what an instruction multiplies. */
 #pragma unroll
                 for (int pair = 0; pair < PARTS / 2; ++pair) {
@@ -506,8 +509,8 @@ void KERNEL_NAME(__global STORED *restrict c,
                     TURN_TO_NEXT();
                     COPY_NEXT();
                 }
-                READ_A(p ^ PLR, unit);
-                READ_B(p ^ PLR, unit);
+                READ_A(p ^ PLR, unit * LSU + slice);
+                READ_B(p ^ PLR, unit * LSU + slice);
                 /* Two parts at a time are what an instruction multiplies. */
 #pragma unroll
                 for (int pair = 0; pair < PARTS / 2; ++pair) {

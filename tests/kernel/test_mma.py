@@ -35,6 +35,15 @@ def test_a_kernel_carries_its_geometry() -> None:
     assert launch.grids[0].global_size == (256, 1, 1)
 
 
+def test_slices_of_waves_share_the_terms_of_a_tile() -> None:
+    kernel = MMA.generate(gemm(Precision.SINGLE), _config(local_split_u=2))
+
+    assert kernel.work_group == (256, 1, 1)
+    assert kernel.macro_tile == (64, 128)
+    assert "_LSU2_" in kernel.name
+    assert parse_kernel_name(kernel.name) == (kernel.contraction, kernel.config)
+
+
 def test_a_name_tells_the_config() -> None:
     kernel = MMA.generate(gemm(Precision.SINGLE), _config())
 
@@ -67,6 +76,11 @@ def test_each_precision_has_its_instruction(precision: Precision, instruction: s
     [
         (Precision.COMPLEX_SINGLE, {}, "writes half, single, double, not complex_single"),
         (Precision.SINGLE, {"depth_u": 8}, "depth_u must be a multiple of 16 in this precision"),
+        (
+            Precision.SINGLE,
+            {"local_split_u": 4},
+            "depth_u must be a multiple of 64 in this precision with local_split_u 4, got 32",
+        ),
     ],
 )
 def test_what_a_precision_has_not_is_unsupported(

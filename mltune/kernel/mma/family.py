@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from mltune.errors import UnsupportedError
@@ -82,12 +83,10 @@ class MmaFamily:
                 name,
                 arithmetic.pragmas,
                 definitions,
-                self._templates(
-                    instruction, signature, arithmetic, split, tile[0] * tile[1] // _LANES
-                ),
+                self._templates(instruction, settings, signature, arithmetic, split),
             ),
             build_options=build_options(settings.number("max_registers")),
-            work_group=(_LANES * waves[0] * waves[1], 1, 1),
+            work_group=(_threads(settings), 1, 1),
             macro_tile=macro_tile,
             split=split.slices,
             before=before,
@@ -99,12 +98,12 @@ class MmaFamily:
     def _templates(
         self,
         instruction: Instruction,
+        settings: Settings,
         signature: Signature,
         arithmetic: Arithmetic,
         split: SplitSum,
-        elements: int,
     ) -> tuple[str, ...]:
-        """The source after the macros, for so many elements of C in each work-item."""
+        """The source after the macros."""
         names: dict[str, str | int] = {
             "shape": instruction.shape,
             "terms": instruction.terms,
@@ -127,7 +126,12 @@ class MmaFamily:
                 chunks=tile_chunks(signature),
                 terms=split.terms,
                 stride=split.stride,
-                store=tile_store(split, elements),
+                reduction=_reduction(settings, split),
+                store=tile_store(
+                    split,
+                    math.prod(settings.pair("wave_tile")) // _LANES,
+                    is_sliced=settings.number("local_split_u") > 1,
+                ),
                 outer_loop=signature.outer_loop,
                 few_terms=fill(_FOLDER / "few_terms.cl", few=few).rstrip("\n")
                 if few
@@ -137,6 +141,14 @@ class MmaFamily:
             ),
             *split.after(arithmetic, signature),
         )
+
+
+def _reduction(settings: Settings, split: SplitSum) -> str:
+    """Statements: the slices of waves that share a tile's terms give their sums to the first."""
+    if settings.number("local_split_u") == 1:
+        return ""
+    leave = "" if split.has_counters else "    if (slice > 0)\n        return;\n"
+    return fill(_FOLDER / "reduction.cl", leave=leave)
 
 
 def _turn_of_tiles(copy: str) -> str:
@@ -149,7 +161,8 @@ def _definitions(
 ) -> tuple[Definition, ...]:
     """The macros that do not belong to one operand, in the order of their dependence."""
     waves, depth = settings.pair("waves"), settings.number("depth_u")
-    units = depth // instruction.unit_terms
+    slices = settings.number("local_split_u")
+    units = depth // instruction.unit_terms // slices
     whole = "as_float((as_uint(v) + 0x1000u) & 0xffffe000u)"  # to tf32's 10 bits, to nearest
     split = (
         ("LARGE_PART(v)", whole if instruction.splits > 1 else "(v)"),
@@ -159,7 +172,8 @@ def _definitions(
         ("KERNEL_NAME", name),
         ("WAVES_A", waves[0]),
         ("WAVES_B", waves[1]),
-        ("THREADS", _LANES * waves[0] * waves[1]),
+        ("LSU", slices),
+        ("THREADS", _threads(settings)),
         ("DU", depth),
         ("UNITS", units),
         ("TURN", _turn(settings, units)),
@@ -178,6 +192,11 @@ def _definitions(
     )
 
 
+def _threads(settings: Settings) -> int:
+    waves = math.prod(settings.pair("waves")) * settings.number("local_split_u")
+    return _LANES * waves
+
+
 def _turn(settings: Settings, units: int) -> int:
     """Tiles that the loop takes at once.
 
@@ -185,7 +204,8 @@ def _turn(settings: Settings, units: int) -> int:
     places twice, and a partial sum must be complete, where the loop begins anew.
     """
     both_sets = 2 if settings.number("prefetch_local_read") and units % 2 else 1
-    return max(both_sets, settings.number("partial_sum_terms") // settings.number("depth_u"))
+    depth = settings.number("depth_u") // settings.number("local_split_u")  # of a wave
+    return max(both_sets, settings.number("partial_sum_terms") // depth)
 
 
 def _operand(
@@ -196,7 +216,7 @@ def _operand(
     wave = settings.number(f"wave_tile_{axis}")
     extent = settings.number(f"waves_{axis}") * wave
     depth, chunk = settings.number("depth_u"), instruction.chunk
-    threads = _LANES * settings.number("waves_0") * settings.number("waves_1")
+    threads = _threads(settings)
     is_free = signature.free_is_contiguous(operand.lower())
     run = (extent if is_free else depth) // chunk
     chunks = extent * depth // chunk

@@ -1,7 +1,7 @@
         /* In sums of so few terms the product of the two small parts counts, which the
            instructions leave out: these sums are computed as they stand. */
         const uint terms_here = terms < ${few} ? 0 : terms;
-        for (uint l = 0; l < terms - terms_here; ++l) {
+        for (uint l = 0; l < (slice == 0 ? terms - terms_here : 0); ++l) {
 #pragma unroll
             for (int y = 0; y < B_TILES; ++y) {
                 const bool is_row = ROW(y) < size_j - tile_j;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from mltune.kernel.signature import Signature
@@ -21,17 +22,20 @@ def tile_chunks(signature: Signature) -> str:
     return _text("chunks.cl", **{f"places_{x}": signature.places(x) for x in "abc"})
 
 
-def tile_store(split: SplitSum, elements: int) -> str:
+def tile_store(split: SplitSum, elements: int, is_sliced: bool = False) -> str:
     """Statements: what becomes of the sums.
 
     Args:
         split: how work-groups share them.
         elements: of C that a work-item has.
+        is_sliced: whether only those of slice 0 have any.
     """
     if split.is_atomic:
         return _text("add_to_c.cl")
     if split.has_counters:
-        sums = Sums("SUM", "B_TILES / 2", "A_TILES", "THREADS", elements)
+        sums = Sums("SUM", "(B_TILES / 2)", "A_TILES", "THREADS", elements)
+        if is_sliced:
+            sums = replace(sums, items="(THREADS / LSU)", has_sums="slice == 0")
         return split.meet(sums) + _text("store.cl")
     return _text("store_scratch.cl" if split.has_scratch else "store.cl")
 

@@ -5,7 +5,8 @@
  * other tiled one, and l is summed. WAVES_A x WAVES_B waves of 32 lanes each compute A_WAVE x
  * B_WAVE elements of C, by instructions that multiply 8 columns of i with 16 rows of j. The sum
  * runs in steps of DU terms: BUFFERS tiles of A and of B are in local memory or on their way to it,
- * while the oldest is multiplied in UNITS units.
+ * while the oldest is multiplied in UNITS units. LSU slices of waves compute the same elements: the
+ * units of a tile are dealt out to them.
  *
  * An instruction's sums are cut off, not rounded, so that errors add up. Where SUM_PAIRS is not 0,
  * the sums of as many instructions (per part of a split number) are added to sums of their own.
@@ -80,7 +81,8 @@ void KERNEL_NAME(__global STORED *restrict c,
 
     const uint item = get_local_id(0);
     const uint lane = item % 32, g = lane / 4, t = lane % 4;
-    const uint wave_a = item / 32 % WAVES_A, wave_b = item / 32 / WAVES_A;
+    const uint wave_a = item / 32 % WAVES_A, wave_b = item / 32 / WAVES_A % WAVES_B;
+    const uint slice = LSU == 1 ? 0 : item / (THREADS / LSU);
 
 ${place}
 
@@ -111,8 +113,8 @@ ${few_terms}
         AWAIT(BUFFERS - 1);
         barrier(CLK_LOCAL_MEM_FENCE);
         TURN_TO_NEXT();
-        READ_A(0, 0);
-        READ_B(0, 0);
+        READ_A(0, slice);
+        READ_B(0, slice);
 #endif
         /* While whole tiles are to be copied: a loop without a branch, so that the compiler can
            let copies and products take turns. */
@@ -134,6 +136,6 @@ ${turn_next}
         for (int x = 0; x < A_TILES; ++x)
             sum[y][x] += partial[y][x];
 #endif
-
+${reduction}
 ${store}
 }

@@ -18,6 +18,7 @@ RULES: Rules = {
     "depth_u": Numbers(choices=(8, 16, 32, 64, 128)),
     "local_buffers": Numbers(lowest=2),
     "work_group_mapping": Numbers(),
+    "local_split_u": Numbers(choices=(1, 2, 4, 8), default=1),
     "prefetch_local_read": Numbers(choices=(0, 1), default=0),
     "partial_sum_terms": Numbers(lowest=0, default=0),
     "swizzle": Numbers(choices=(0, 1), default=1),
@@ -35,12 +36,15 @@ def read_settings(config: Config, instruction: Instruction) -> Settings:
     """
     settings = Settings.read("mma", RULES, config)
     depth = settings.number("depth_u")
-    unit = instruction.unit_terms
+    slices = settings.number("local_split_u")
+    unit = instruction.unit_terms * slices
     if depth % unit:
+        shared = f" with local_split_u {slices}" if slices > 1 else ""
         raise UnsupportedError(
-            f"kernel family mma: depth_u must be a multiple of {unit} in this precision, "
+            f"kernel family mma: depth_u must be a multiple of {unit} in this precision{shared}, "
             f"got {depth}"
         )
+    depth //= slices
     partial, terms = settings.number("partial_sum_terms"), instruction.terms
     fits = partial % terms == 0 and (depth % max(partial, 1) == 0 or partial % (2 * depth) == 0)
     settings.require(

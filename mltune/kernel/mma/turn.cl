@@ -9,8 +9,8 @@
                     TURN_TO_NEXT();
                     ${copy}();
                 }
-                READ_A(p ^ PLR, unit);
-                READ_B(p ^ PLR, unit);
+                READ_A(p ^ PLR, unit * LSU + slice);
+                READ_B(p ^ PLR, unit * LSU + slice);
 ${multiply}
             }
             done += TURN;
