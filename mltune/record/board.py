@@ -8,7 +8,7 @@ that its trial's lease was still held, so a worker that was away too long adds n
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -163,7 +163,16 @@ class Board:
         Raises:
             LeaseLostError: when the trial or the device is no longer held.
         """
-        return self._add(measurement, self._resource(measurement.trial))
+        return self.add_all([measurement])[0]
+
+    def add_all(self, measurements: Sequence[Measurement]) -> list[Measurement]:
+        """Commit measurements of one trial, all or none.
+
+        Raises:
+            LeaseLostError: when the trial or the device is no longer held.
+        """
+        (trial,) = {measurement.trial for measurement in measurements}
+        return self._add(measurements, self._resource(trial))
 
     def add_final(self, measurement: Measurement) -> Measurement:
         """Commit a measurement of a leader.
@@ -171,7 +180,7 @@ class Board:
         Raises:
             LeaseLostError: when the leaders or the device are no longer held.
         """
-        return self._add(measurement, self._leaders)
+        return self._add([measurement], self._leaders)[0]
 
     def finish(self, number: int, values: Mapping[int, float], status: Status) -> None:
         """Mark a trial as whole, if it is still held, and give its lease back.
@@ -307,9 +316,9 @@ class Board:
     def _keep(self, connection: Connection, *resources: str) -> bool:
         return lease.keep(connection, resources, self._owner, self._seconds)
 
-    def _add(self, measurement: Measurement, resource: str) -> Measurement:
+    def _add(self, measurements: Sequence[Measurement], resource: str) -> list[Measurement]:
         added = self._store.add_if(
-            measurement,
+            measurements,
             lambda connection: self._keep(connection, resource, self._device),
         )
         if added is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self, TypeVar
 
@@ -92,41 +92,40 @@ class Store:
         Raises:
             UsageError: when the store is read-only.
         """
-        added = self.add_if(measurement, lambda _: True)
+        added = self.add_if([measurement], lambda _: True)
         assert added is not None  # nothing forbids it
-        return added
+        return added[0]
 
     def add_if(
-        self, measurement: Measurement, may: Callable[[Connection], bool]
-    ) -> Measurement | None:
-        """Commit a measurement if, in the same transaction, it may be; None if it may not.
+        self, measurements: Sequence[Measurement], may: Callable[[Connection], bool]
+    ) -> list[Measurement] | None:
+        """Commit measurements if, in the same transaction, they may be; None if they may not.
 
         Raises:
             UsageError: when the store is read-only.
         """
         if self._read_only:
             raise UsageError(f"{self._where}: opened for reading only")
-        row = to_row(measurement)
+        rows = [to_row(measurement) for measurement in measurements]
         is_retry = False
 
-        def add(connection: Connection) -> int | None:
+        def add(connection: Connection) -> list[int] | None:
             nonlocal is_retry
-            # An answer may be lost and not the row: it is not added twice.
-            there = self._same(connection, row) if is_retry else None
+            # An answer may be lost and not the rows: they are not added twice.
+            there = [self._same(connection, row) for row in rows] if is_retry else []
             is_retry = True
-            if there is not None:
-                return there
-            if not may(connection):
-                return None
-            # Not `values(...)`, which is compiled anew each time.
-            result = connection.execute(insert(MEASUREMENTS), {"run": self._run, **row})
-            assert result.inserted_primary_key is not None  # the table has a primary key
-            return int(result.inserted_primary_key[0])
+            known = [number for number in there if number is not None]
+            if rows and len(known) == len(rows):
+                return known
+            return self._insert(connection, rows) if may(connection) else None
 
-        number = self.transact(add)
-        if number is None:
+        numbers = self.transact(add)
+        if numbers is None:
             return None
-        return replace(measurement, id=number, message=str(row["message"]))
+        return [
+            replace(measurement, id=number, message=str(row["message"]))
+            for measurement, number, row in zip(measurements, numbers, rows, strict=True)
+        ]
 
     def transact(
         self,
@@ -245,6 +244,15 @@ class Store:
         return self.transact(
             lambda connection: [dict(row) for row in connection.execute(query).mappings()]
         )
+
+    def _insert(self, connection: Connection, rows: Iterable[Mapping[str, Any]]) -> list[int]:
+        numbers = []
+        for row in rows:
+            # Not `values(...)`, which is compiled anew each time.
+            result = connection.execute(insert(MEASUREMENTS), {"run": self._run, **row})
+            assert result.inserted_primary_key is not None  # the table has a primary key
+            numbers.append(int(result.inserted_primary_key[0]))
+        return numbers
 
     def _same(self, connection: Connection, row: Mapping[str, Any]) -> int | None:
         """The number of a row with the same content."""

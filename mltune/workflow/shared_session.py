@@ -27,6 +27,7 @@ from mltune.workflow.progress import Progress, Show
 from mltune.workflow.session import measure_trial
 from mltune.workflow.thinker import Thinker
 from mltune.workflow.trials import Trial, group_trials
+from mltune.workflow.write_behind import WriteBehind
 
 _WAIT_SECONDS = 0.5
 _LOOK_SECONDS = 5.0
@@ -61,6 +62,7 @@ class SharedSession:
         self._board = board
         self._runner = runner
         self._thinker = Thinker(searcher)
+        self._writer = WriteBehind(board.add_all)
         self._show = show
         self._note = note
         self._problems = info.problems
@@ -86,7 +88,7 @@ class SharedSession:
         self._hear()
         self._heard_before = self._heard
         self._show(self._progress())
-        with self._thinker:
+        with self._thinker, self._writer:
             while not self._counts.concluded and time.monotonic() < end:
                 try:
                     if self._step():
@@ -188,7 +190,7 @@ class SharedSession:
             room = min(1 + self._runner.ahead, max(1, left // 4))
             if left <= 0 or len(self._ahead) >= room:
                 return
-            if self._may_think and 2 * len(self._ahead) >= room and not self._thinker.has_thought:
+            if self._is_apart and 2 * len(self._ahead) >= room and not self._thinker.has_thought:
                 self._thinker.think()
                 return
             config = self._thinker.ask()
@@ -204,18 +206,24 @@ class SharedSession:
             self._ahead.append((Trial(number, config, ()), self._thinker.sizes(config)))
 
     @property
-    def _may_think(self) -> bool:
-        """Whether the searcher may compute while a trial is measured, as in `Session`."""
+    def _is_apart(self) -> bool:
+        """Whether this process may think and write while the device measures.
+
+        Not where the device is the processor, whose times it would spoil.
+        """
         return self._runner.device.kind != "cpu"
 
     def _measure(self, trial: Trial, sizes: tuple[int, ...]) -> None:
-        """Measure a trial, and may think of a later one meanwhile."""
-        if self._may_think and self._ahead and self._counts.claimed < self._counts.budget:
+        """Measure a trial, and may think of a later one and write meanwhile."""
+        if self._is_apart and self._ahead and self._counts.claimed < self._counts.budget:
             self._thinker.think()
         problems = tuple(self._problems[size] for size in sizes)
+        add = self._writer.add if self._is_apart else self._board.add
         try:
-            whole = measure_trial(trial, problems, self._gauge, self._board.add)
+            whole = measure_trial(trial, problems, self._gauge, add)
+            self._writer.flush()
         except LeaseLostError:
+            self._writer.forget()
             self._board.drop(trial.number)
             raise
         failure = whole.failure

@@ -3,7 +3,7 @@
     python -m tests.benchmarks.shared_pace --workers 1,4 --budget 280 --pause 0.15 --build 1
 
 Forks simulated workers for each line: the whole session on an SQLite file, with the guided
-searcher in `spaces/tiled-nvidia.yaml`, as a GPU would use it. A measurement sleeps and so does a
+searcher in a space of the family tiled, as a GPU would use it. A measurement sleeps and so does a
 build; how fast a config is says a formula. Columns after the rate are seconds of one worker, on
 the average, between its first measurement and its last: the main thread waits for a proposal,
 for a build, for the database, or measures. What the searcher computes takes processors, of which
@@ -40,10 +40,10 @@ from mltune.workflow.equipment import bound_space, library_of
 from mltune.workflow.shared_session import SharedSession
 from mltune.workflow.sharing import joined
 from mltune.workflow.thinker import Thinker
+from mltune.workflow.write_behind import WriteBehind
 from tests import devices, simulated
 
-_SPACE = Path(__file__).parents[2] / "spaces" / "tiled-nvidia.yaml"
-_SIZES = (512, 1024, 2048)
+_SPACES = Path(__file__).parents[2] / "spaces"
 _STEPS = ("ask", "build", "measure", "database")
 _COLUMNS = ("workers", "trials", "seconds", "trials/min", "of one", "best", *_STEPS, "CPU")
 
@@ -105,7 +105,7 @@ class SleepingRunner:
         checked: bool = False,
     ) -> Measurement:
         with self._clock.of("measure"):
-            time.sleep(self._options.pause / len(_SIZES))
+            time.sleep(self._options.pause / self._options.sizes)
         seconds = problem.flops * 1e-13 * math.exp(self._speeds(config))
         return Measurement(
             problem=problem,
@@ -187,8 +187,10 @@ def _search(workers: int, options: argparse.Namespace) -> tuple[float, float, di
 
 def _time(board: Board, clock: Clock) -> None:
     """Have the calls timed that the session makes in its main thread, in a process of its own."""
-    for name in ("claim", "add", "finish", "news", "take_up"):
+    for name in ("claim", "finish", "news", "take_up"):
         setattr(board, name, clock.around("database", getattr(board, name)))
+    for name in ("add", "flush"):
+        setattr(WriteBehind, name, clock.around("database", getattr(WriteBehind, name)))
     Thinker.ask = clock.around("ask", Thinker.ask)  # type: ignore[method-assign]
 
 
@@ -214,9 +216,9 @@ def _info(options: argparse.Namespace) -> RunInfo:
         mltune_version="0",
         command=("shared_pace",),
         contraction=gemm(Precision.SINGLE),
-        sizes=tuple(Size((size, size, size)) for size in _SIZES),
-        space="tiled-nvidia",
-        space_text=_SPACE.read_text(),
+        sizes=tuple(Size((256 * size,) * 3) for size in range(1, 1 + options.sizes)),
+        space=options.space,
+        space_text=(_SPACES / f"{options.space}.yaml").read_text(),
         family="tiled",
         device=devices.GPU,
         seed=options.seed,
@@ -232,6 +234,8 @@ def _options() -> argparse.Namespace:
         "--workers", type=lambda words: [int(word) for word in words.split(",")], default=[1, 4]
     )
     parser.add_argument("--budget", type=int, default=280, help="trials of each study")
+    parser.add_argument("--sizes", type=int, default=3)
+    parser.add_argument("--space", default="tiled-nvidia", help="of the family tiled")
     parser.add_argument("--pause", type=float, default=0.15, help="seconds of a trial's launches")
     parser.add_argument("--build", type=float, default=1.0, help="seconds of a build")
     parser.add_argument("--builders", type=int, default=8, help="of each worker")

@@ -117,6 +117,19 @@ def test_nothing_is_added_without_the_device(board: NewBoard, make: Make) -> Non
     assert one.add(make(trial=0)).id
 
 
+def test_measurements_of_a_trial_are_added_together_or_not_at_all(
+    board: NewBoard, make: Make
+) -> None:
+    one = board("one")
+    assert one.claim(config(1)) == 0
+
+    added = one.add_all([make(trial=0, seconds=(0.1,)), make(trial=0, seconds=(0.2,))])
+    assert [measurement.seconds for measurement in added] == [(0.1,), (0.2,)]
+    assert added[0].id < added[1].id
+    with pytest.raises(LeaseLostError):
+        board("other").add_all([make(trial=0), make(trial=0)])
+
+
 def test_one_process_measures_the_leaders(board: NewBoard, make: Make) -> None:
     one, other = board("one"), board("other")
 
