@@ -22,7 +22,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
@@ -62,12 +62,12 @@ GROUPS = {
         lambda m, n, k: k < LONG and SKINNY < min(m, n) <= 4 * SKINNY,
         ("mma-skinny-nvidia", "mma-nvidia"),
     ),
-    "skinny": Group(
-        lambda m, n, k: k < LONG and SKINNY // 4 < min(m, n) <= SKINNY, ("mma-skinny-nvidia",)
-    ),
     "vector": Group(
         lambda m, n, k: k < LONG and min(m, n) <= SKINNY // 4,
         ("mma-skinny-nvidia", "small-vectors"),
+    ),
+    "skinny": Group(
+        lambda m, n, k: k < LONG and SKINNY // 4 < min(m, n) <= SKINNY, ("mma-skinny-nvidia",)
     ),
     "long": Group(lambda m, n, k: k >= LONG, ("mma-skinny-nvidia",)),
 }
@@ -112,14 +112,21 @@ def main() -> int:
         device = free.get()
         try:
             return _run_job(job, device, builders, out, options)
+        except subprocess.CalledProcessError as error:
+            print(f"{job.name} on {device}: {error}", flush=True)
+            return []
         finally:
             free.put(device)
 
     jobs = _jobs(options.types.split(","), options.groups.split(","), options.spaces)
+    rows: list[dict[str, Any]] = []
     with ThreadPoolExecutor(len(devices)) as threads:
-        rows = [row for part in threads.map(run, jobs) for row in part]
-    (out / "deepbench.json").write_text(json.dumps(rows, indent=1) + "\n")
-    _print_table(rows, options.against)
+        for done in as_completed([threads.submit(run, job) for job in jobs]):
+            # What is known is shown at once, in case that the machine is taken away.
+            rows += done.result()
+            _print_rows(done.result(), options.against)
+            _print_ratios(rows, options.against)
+            (out / "deepbench.json").write_text(json.dumps(rows, indent=1) + "\n")
     return 0
 
 
@@ -163,8 +170,9 @@ def _run_job(
         "--sizes", sizes, "--rounds", str(options.rounds),
     )  # fmt: skip
     return [
-        {"problem": job.problem, "group": job.group, **row, "best": best[tuple(row["size"][:3])]}
+        {"problem": job.problem, "group": job.group, **row, "best": best[size]}
         for row in measured["sizes"]
+        if (size := tuple(row["size"][:3])) in best
     ]
 
 
@@ -191,32 +199,49 @@ def _write_selector(job: Job, best: dict[Size, dict[str, Any]], path: Path) -> N
     write_selector(selector, path)
 
 
-def _print_table(rows: Sequence[dict[str, Any]], against: str) -> None:
-    print(f"\nGFLOP/s by kernel time\n{'':33s}  mltune {against:>8s}   ratio  error / error")
-    ratios: dict[str, list[float]] = {}
+def _print_rows(rows: Sequence[dict[str, Any]], against: str) -> None:
+    print(f"\nGFLOP/s by kernel time{'':20s}  mltune {against:>8s}   ratio  error / error")
     for row in rows:
-        ours, theirs = (row["contestants"].get(name, {}) for name in ("mltune", against))
         m, n, k = row["size"][:3]
-        head = f"{row['problem']} {'x'.join(map(str, (m, n, k))):18s} {row['group']:6s}"
-        if not (ours.get("kernel_seconds") and theirs.get("kernel_seconds")):
+        head = f"{row['problem']} {'x'.join(map(str, (m, n, k))):18s} {row['group']:12s}"
+        ratio = _ratio(row, against)
+        if ratio is None:
             print(f"{head}  {row['refused']}")
             continue
-        ratio = theirs["kernel_seconds"] / ours["kernel_seconds"]
+        ours, theirs = row["contestants"]["mltune"], row["contestants"][against]
         error = ours["relative_error"] / max(theirs["relative_error"], sys.float_info.min)
         print(
             f"{head} {ours['kernel_gflops']:8,.0f} {theirs['kernel_gflops']:8,.0f} {ratio:7.3f} "
             f"{error:7.2f}  {global_split_of(row['best']['kernel']):3d} a sum: "
             f"{row['best']['family']} {row['best']['kernel'].partition('_SB_')[2]}"
         )
+
+
+def _print_ratios(rows: Sequence[dict[str, Any]], against: str) -> None:
+    ratios: dict[str, list[float]] = {}
+    for row in rows:
+        m, n, k = row["size"][:3]
+        ratio = _ratio(row, against)
+        if ratio is None:
+            continue
         words = ["K of 500,000"] if k >= LONG else ["all", row["group"], f"all {row['problem']}"]
         if k < LONG and min(m, n) <= SKINNY:
             words.append("M or N <= 32")
         for word in words:
             ratios.setdefault(word, []).append(ratio)
-    print(f"\nspeed of mltune / speed of {against}, kernel time:")
+    print(f"speed of mltune / speed of {against}, kernel time:")
     for word, values in sorted(ratios.items()):
         mean = math.exp(math.fsum(map(math.log, values)) / len(values))
-        print(f"{word:14s} {len(values):4d} sizes  geomean {mean:6.3f}  worst {min(values):6.3f}")
+        spread = f"worst {min(values):6.3f}  best {max(values):6.3f}"
+        print(f"{word:14s} {len(values):4d} sizes  geomean {mean:6.3f}  {spread}", flush=True)
+
+
+def _ratio(row: dict[str, Any], against: str) -> float | None:
+    """How many times as fast, by the device's clock; None if one of the two has no time."""
+    ours, theirs = (
+        row["contestants"].get(name, {}).get("kernel_seconds") for name in ("mltune", against)
+    )
+    return theirs / ours if ours and theirs else None
 
 
 def _nvidia_gpus() -> list[str]:
