@@ -204,6 +204,7 @@ class Experiment:
         self._operands = self._allocate()
         self._scratch: tuple[int, Any] = (0, None)
         self._checked_scratch = Scratch(device)
+        self._counters = Scratch(device, byte=0)
         self._checks = self._checked_problems()
 
     def go(self) -> None:
@@ -328,6 +329,7 @@ class Experiment:
             b=buffers.b,
             c=buffers.c,
             scratch=self._scratch_of(program.kernel.scratch_bytes(problem)),
+            counters=self._counters.of(program.kernel.counter_bytes(problem)),
         )
         execution.wait()
         return execution.seconds
