@@ -142,22 +142,29 @@ static inline void copy_a(__local LOCAL *tile, const __global LOCAL *a, const ul
 {
     const uint rows_left = A_FREE_IS_CONTIGUOUS ? terms_left : free_left;
     const uint along_left = A_FREE_IS_CONTIGUOUS ? free_left : terms_left;
+    if (chunks) {
 #pragma unroll 4
-    for (uint n = 0; n < A_LOADS; ++n) {
-        if (!A_IS_THERE(item, n))
-            continue;
-        const uint row = A_ROW(item, n), along = A_IN_ROW(item, n) * CHUNK;
-        const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
-        __local LOCAL *to = tile + place_a(row, A_IN_ROW(item, n));
-        if (chunks) {
+        for (uint n = 0; n < A_LOADS; ++n) {
+            if (!A_IS_THERE(item, n))
+                continue;
+            const uint row = A_ROW(item, n), along = A_IN_ROW(item, n) * CHUNK;
+            const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
             /* Where nothing is inside, nothing is read, but the address must be one. */
-            copy_chunk(to, inside > 0 ? a + along + row * ld_a : a,
+            copy_chunk(tile + place_a(row, A_IN_ROW(item, n)),
+                       inside > 0 ? a + along + row * ld_a : a,
                        min(inside, (uint)CHUNK) * (uint)sizeof(LOCAL));
-        } else {
-#pragma unroll
-            for (uint e = 0; e < CHUNK; ++e)
-                copy_element(to + e, e < inside ? a + (along + e) * step_a + row * ld_a : a,
-                             e < inside);
+        }
+    } else {
+        /* Element by element: neighbours in a wave take neighbours in memory. */
+#pragma unroll 4
+        for (uint n = 0; n < A_LOADS * CHUNK; ++n) {
+            const uint element = item + n * THREADS;
+            if (A_CHUNKS % THREADS != 0 && element >= A_TILE)
+                continue;
+            const uint row = element / (A_RUN * CHUNK), along = element % (A_RUN * CHUNK);
+            const bool is_inside = row < rows_left && along < along_left;
+            copy_element(tile + place_a(row, along / CHUNK) + along % CHUNK,
+                         is_inside ? a + along * step_a + row * ld_a : a, is_inside);
         }
     }
 }
@@ -200,22 +207,29 @@ static inline void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ul
 {
     const uint rows_left = B_FREE_IS_CONTIGUOUS ? terms_left : free_left;
     const uint along_left = B_FREE_IS_CONTIGUOUS ? free_left : terms_left;
+    if (chunks) {
 #pragma unroll 4
-    for (uint n = 0; n < B_LOADS; ++n) {
-        if (!B_IS_THERE(item, n))
-            continue;
-        const uint row = B_ROW(item, n), along = B_IN_ROW(item, n) * CHUNK;
-        const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
-        __local LOCAL *to = tile + place_b(row, B_IN_ROW(item, n));
-        if (chunks) {
+        for (uint n = 0; n < B_LOADS; ++n) {
+            if (!B_IS_THERE(item, n))
+                continue;
+            const uint row = B_ROW(item, n), along = B_IN_ROW(item, n) * CHUNK;
+            const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
             /* Where nothing is inside, nothing is read, but the address must be one. */
-            copy_chunk(to, inside > 0 ? b + along + row * ld_b : b,
+            copy_chunk(tile + place_b(row, B_IN_ROW(item, n)),
+                       inside > 0 ? b + along + row * ld_b : b,
                        min(inside, (uint)CHUNK) * (uint)sizeof(LOCAL));
-        } else {
-#pragma unroll
-            for (uint e = 0; e < CHUNK; ++e)
-                copy_element(to + e, e < inside ? b + (along + e) * step_b + row * ld_b : b,
-                             e < inside);
+        }
+    } else {
+        /* Element by element: neighbours in a wave take neighbours in memory. */
+#pragma unroll 4
+        for (uint n = 0; n < B_LOADS * CHUNK; ++n) {
+            const uint element = item + n * THREADS;
+            if (B_CHUNKS % THREADS != 0 && element >= B_TILE)
+                continue;
+            const uint row = element / (B_RUN * CHUNK), along = element % (B_RUN * CHUNK);
+            const bool is_inside = row < rows_left && along < along_left;
+            copy_element(tile + place_b(row, along / CHUNK) + along % CHUNK,
+                         is_inside ? b + along * step_b + row * ld_b : b, is_inside);
         }
     }
 }

@@ -36,22 +36,29 @@ static inline void copy_$x(__local LOCAL *tile, const __global LOCAL *$x, const 
 {
     const uint rows_left = ${X}_FREE_IS_CONTIGUOUS ? terms_left : free_left;
     const uint along_left = ${X}_FREE_IS_CONTIGUOUS ? free_left : terms_left;
+    if (chunks) {
 #pragma unroll 4
-    for (uint n = 0; n < ${X}_LOADS; ++n) {
-        if (!${X}_IS_THERE(item, n))
-            continue;
-        const uint row = ${X}_ROW(item, n), along = ${X}_IN_ROW(item, n) * CHUNK;
-        const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
-        __local LOCAL *to = tile + place_$x(row, ${X}_IN_ROW(item, n));
-        if (chunks) {
+        for (uint n = 0; n < ${X}_LOADS; ++n) {
+            if (!${X}_IS_THERE(item, n))
+                continue;
+            const uint row = ${X}_ROW(item, n), along = ${X}_IN_ROW(item, n) * CHUNK;
+            const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
             /* Where nothing is inside, nothing is read, but the address must be one. */
-            copy_chunk(to, inside > 0 ? $x + along + row * ld_$x : $x,
+            copy_chunk(tile + place_$x(row, ${X}_IN_ROW(item, n)),
+                       inside > 0 ? $x + along + row * ld_$x : $x,
                        min(inside, (uint)CHUNK) * (uint)sizeof(LOCAL));
-        } else {
-#pragma unroll
-            for (uint e = 0; e < CHUNK; ++e)
-                copy_element(to + e, e < inside ? $x + (along + e) * step_$x + row * ld_$x : $x,
-                             e < inside);
+        }
+    } else {
+        /* Element by element: neighbours in a wave take neighbours in memory. */
+#pragma unroll 4
+        for (uint n = 0; n < ${X}_LOADS * CHUNK; ++n) {
+            const uint element = item + n * THREADS;
+            if (${X}_CHUNKS % THREADS != 0 && element >= ${X}_TILE)
+                continue;
+            const uint row = element / (${X}_RUN * CHUNK), along = element % (${X}_RUN * CHUNK);
+            const bool is_inside = row < rows_left && along < along_left;
+            copy_element(tile + place_$x(row, along / CHUNK) + along % CHUNK,
+                         is_inside ? $x + along * step_$x + row * ld_$x : $x, is_inside);
         }
     }
 }
