@@ -79,21 +79,22 @@ class CandidateSource:
     def around(self, leaders: Iterable[Config]) -> Candidates:
         """Return the candidates, given the best configs so far, the best first."""
         first = tuple(islice(leaders, _LEADERS))
-        if self._is_listed or not first:
+        if self.is_listed or not first:
             return self._base
         if self._latest is None or self._latest[0] != first:
             self._latest = first, self._extended(first)
         return self._latest[1]
 
     @property
-    def _is_listed(self) -> bool:
+    def is_listed(self) -> bool:
+        """Whether the candidates are all configs of the space."""
         return self._space.size <= _MOST_LISTED
 
     @cached_property
     def _base(self) -> Candidates:
         configs = (
             tuple(self._space)
-            if self._is_listed
+            if self.is_listed
             else self._space.sample(np.random.default_rng(self._seed), _SAMPLED)
         )
         numbers = {config: number for number, config in enumerate(configs)}

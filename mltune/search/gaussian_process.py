@@ -19,8 +19,6 @@ from scipy.optimize import minimize
 from mltune.search.encoding import Encoding, Matrix, Matrix32
 from mltune.space.ranks import Ranks
 
-_LENGTH = 2.0
-"""The typical length scale: from one end of a parameter to the other is half of it."""
 _SHARED = 1.0
 _SINGLE = 0.5
 _NOISE = 0.01
@@ -66,7 +64,13 @@ class Hyperparameters:
 
 
 def fit(
-    encoding: Encoding, ranks: Ranks, values: Matrix, basis: Matrix, variance: float
+    encoding: Encoding,
+    ranks: Ranks,
+    values: Matrix,
+    basis: Matrix,
+    *,
+    variance: float,
+    length: float,
 ) -> Hyperparameters:
     """Find the hyperparameters under which the values are most plausible.
 
@@ -76,6 +80,7 @@ def fit(
         values: by config and size, of about zero mean and unit variance at each size.
         basis: known functions at the configs, a column each, whose share is unknown.
         variance: how much of the values is typically not explained by these.
+        length: the typical length scale; from one end of a parameter to the other is 1.
     """
     if len(values) > _MOST_FITTED:
         # The best half decides where to search on; the rest is spread over the others.
@@ -84,7 +89,7 @@ def fit(
         spread = np.linspace(half, len(values) - 1, _MOST_FITTED - half).astype(np.int64)
         kept = np.sort(order[np.concatenate((np.arange(half), spread))])
         ranks, values, basis = ranks[kept], values[kept], basis[kept]
-    typical = _typical(encoding, variance)
+    typical = _typical(encoding, variance, length)
     if not len(values):
         return Hyperparameters(typical)
     spreads = np.concatenate((np.full(len(typical) - 3, _LOG_SPREADS[0]), _LOG_SPREADS[1:]))
@@ -100,8 +105,8 @@ def fit(
     return Hyperparameters(found.x)
 
 
-def _typical(encoding: Encoding, variance: float) -> Matrix:
-    lengths = np.full(len(encoding.tables), _LENGTH)
+def _typical(encoding: Encoding, variance: float, length: float) -> Matrix:
+    lengths = np.full(len(encoding.tables), length)
     variances = (_SHARED * variance, _SINGLE * variance, _NOISE)
     return np.log(np.concatenate((lengths, variances)))
 

@@ -23,6 +23,10 @@ from mltune.search.knowledge import Knowledge
 from mltune.space.config import Config
 
 _MOST_MODELLED = 1_000
+_LENGTH, _LARGE_LENGTH = 2.0, 8.0
+"""Typical length scales, in a listed space and in a larger one. There are more parameters in the
+latter, of which each counts less: else no two configs would say anything of each other (Hvarfner
+et al., "Vanilla Bayesian optimization performs great in high dimensions", 2024)."""
 
 Answers = Mapping[Config, Matrix]
 """In the order they came: a value for each size, infinite for a failure, nan where not timed."""
@@ -118,7 +122,14 @@ class Surrogate:
         basis, expected = self._known(kept)
         doubt = 1.0 if self._knowledge is None else self._knowledge.doubt
         ranks = self._encoding.ranks(kept)
-        hyper = fit(self._encoding, ranks, values - expected[:, None], basis, doubt)
+        hyper = fit(
+            self._encoding,
+            ranks,
+            values - expected[:, None],
+            basis,
+            variance=doubt,
+            length=_LENGTH if self._source.is_listed else _LARGE_LENGTH,
+        )
         self._candidates = self._source.around(_best_first(answers))
         basis, expected = self._known(self._candidates.configs)
         self._expected = expected.astype(np.float32)

@@ -145,9 +145,9 @@ def test_a_huge_space_is_searched_within_little_memory() -> None:
 def test_answers_from_elsewhere_bring_no_more_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     fits = []
 
-    def counted(*given: Any) -> Any:
+    def counted(*given: Any, **named: Any) -> Any:
         fits.append(given)
-        return fit(*given)
+        return fit(*given, **named)
 
     monkeypatch.setattr(surrogate, "fit", counted)
     alone, shared = GuidedSearcher(SPACE, 1), GuidedSearcher(SPACE, 1)
