@@ -30,14 +30,10 @@ def tile_store(split: SplitSum, elements: int, is_sliced: bool = False) -> str:
         elements: of C that a work-item has.
         is_sliced: whether only those of slice 0 have any.
     """
-    if split.is_atomic:
-        return _text("add_to_c.cl")
-    if split.has_counters:
-        sums = Sums("SUM", "(B_TILES / 2)", "A_TILES", "THREADS", elements)
-        if is_sliced:
-            sums = replace(sums, items="(THREADS / LSU)", has_sums="slice == 0")
-        return split.meet(sums) + _text("store.cl")
-    return _text("store_scratch.cl" if split.has_scratch else "store.cl")
+    sums = Sums("SUM", "(B_TILES / 2)", "A_TILES", "THREADS", elements)
+    if is_sliced:
+        sums = replace(sums, items="(THREADS / LSU)", has_sums="slice == 0")
+    return split.store(_FOLDER, sums)
 
 
 def _text(file: str, **names: str) -> str:

@@ -179,7 +179,13 @@ class SplitSum:
             ),
         )
 
-    def meet(self, sums: Sums) -> str:
+    def store(self, folder: Path, sums: Sums) -> str:
+        """Statements: what becomes of the sums, by the texts in a family's folder."""
+        file = "store_scratch.cl" if self.has_scratch and not self.has_counters else "store.cl"
+        meet = self._meet(sums) if self.has_counters else ""
+        return meet + fill(folder / ("add_to_c.cl" if self.is_atomic else file)).rstrip("\n")
+
+    def _meet(self, sums: Sums) -> str:
         """Statements: after them only the last work-group of a tile is left, with whole sums."""
         at_once = min(max(_READ_AHEAD // sums.elements, 1), self.slices)
         return _text("meet.cl", **asdict(sums), at_once=at_once)

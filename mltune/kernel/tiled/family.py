@@ -176,7 +176,9 @@ def _work(
         walk: how they walk.
     """
     shared = walk if walk.groups else split
-    store = _store(split, math.prod(settings.pair("thread_tile")))
+    elements = math.prod(settings.pair("thread_tile"))
+    sums = Sums("VECTOR", "TT1", "TT0 / VW", "(WG0 * WG1)", elements, "slice == 0")
+    store = split.store(_FOLDER, sums)
     handed = leave = reduction = ""
     if settings.number("local_split_u") > 1:
         handed = _text("handed.cl")
@@ -219,16 +221,6 @@ def _pipeline(settings: Settings, signature: Signature) -> str:
     return (
         _lines("pipeline_loops.cl", pipeline=deeper(pipeline)) if edge_type == LOOPS else pipeline
     )
-
-
-def _store(split: SplitSum, elements: int) -> str:
-    """Statements: what becomes of the sums of so many elements in each work-item."""
-    if split.is_atomic:
-        return _lines("add_to_c.cl")
-    if split.has_counters:
-        sums = Sums("VECTOR", "TT1", "TT0 / VW", "(WG0 * WG1)", elements, "slice == 0")
-        return split.meet(sums) + _lines("store.cl")
-    return _lines("store_scratch.cl" if split.has_scratch else "store.cl")
 
 
 def _lines(file: str, **names: str) -> str:
