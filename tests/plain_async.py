@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+
+from mltune.kernel import Kernel
 
 
-def without_copies(source: str) -> str:
+def without_copies(kernel: Kernel) -> Kernel:
     """The same kernel, whose copies are made at once."""
     copies = r'asm volatile\("cp\.async\.c[ag]\.shared\.global \[%0\], \[%1\], (\d+);"[^;]*'
 
@@ -13,5 +16,6 @@ def without_copies(source: str) -> str:
         vector = {4: "float", 8: "float2", 16: "float4"}[int(copy[1])]
         return f"*(__local {vector} *)to = *(const __global {vector} *)from"
 
-    source = re.sub(copies, plain, source)
-    return re.sub(r"(#define (?:COMMIT|WAIT)\(\)) asm .*", r"\1", source)
+    source = re.sub(copies, plain, kernel.source)
+    source = re.sub(r"(#define (?:COMMIT|WAIT)\(\)) asm .*", r"\1", source)
+    return replace(kernel, source=source)

@@ -1,7 +1,6 @@
 """One operand past local memory, the other through it, on the embedded device."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,12 +29,6 @@ STAGGERS = {"stagger_u": 4, "stagger_u_stride": 1}
 
 def _kernel(contraction: Contraction, **changes: int | str) -> Kernel:
     return FAMILIES["tiled"].generate(contraction, Config.of({**VALUES, **changes}))
-
-
-@pytest.fixture(scope="module")
-def runner(device_spec: str) -> Iterator[WorkerRunner]:
-    with WorkerRunner(device_spec, FAMILIES["tiled"], samples=1) as made:
-        yield made
 
 
 @pytest.mark.parametrize(

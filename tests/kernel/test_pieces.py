@@ -1,7 +1,6 @@
 """Whole macro tiles and the rim of C in kernels of their own, on the embedded device."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,12 +26,6 @@ VALUES: dict[str, int | str] = {
 
 def _kernel(contraction: Contraction, **changes: int | str) -> Kernel:
     return FAMILIES["tiled"].generate(contraction, Config.of({**VALUES, **changes}))
-
-
-@pytest.fixture(scope="module")
-def runner(device_spec: str) -> Iterator[WorkerRunner]:
-    with WorkerRunner(device_spec, FAMILIES["tiled"], samples=1) as made:
-        yield made
 
 
 def _launched(kernel: Kernel, m: int, n: int) -> list[str]:

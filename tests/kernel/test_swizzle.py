@@ -1,8 +1,5 @@
 """Tiles that are turned on their way into local memory, with vectors that change places there."""
 
-from collections.abc import Iterator
-from dataclasses import replace
-
 import pytest
 
 from mltune.kernel import Kernel
@@ -24,14 +21,8 @@ ASYNC: dict[str, int | str] = {
 
 
 def _kernel(contraction: Contraction, **changes: int | str) -> Kernel:
-    kernel = FAMILIES["tiled"].generate(contraction, Config.of({**VALUES, **changes}))
-    return replace(kernel, source=without_copies(kernel.source))
-
-
-@pytest.fixture(scope="module")
-def runner(device_spec: str) -> Iterator[WorkerRunner]:
-    with WorkerRunner(device_spec, FAMILIES["tiled"], samples=1) as made:
-        yield made
+    config = Config.of({**VALUES, **changes})
+    return without_copies(FAMILIES["tiled"].generate(contraction, config))
 
 
 @pytest.mark.parametrize(
