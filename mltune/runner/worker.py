@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from mltune.device import OpenCLDevice
+from mltune.device.threads import keep_threads_apart
 from mltune.errors import MltuneError, UsageError
 from mltune.problem import Problem
 from mltune.runner.bench import Bench
@@ -24,6 +25,7 @@ _MEMORY_SHARE = 4  # a quarter of the memory may hold the numbers of problems
 def main(spec: str, observers: Sequence[str] = ()) -> int:
     """Name the device, prove it sound, and answer requests until the input ends."""
     channel = Channel()
+    keep_threads_apart()
     entry = channel.choose_device(spec)
     if entry is None:
         return 1
