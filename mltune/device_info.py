@@ -53,12 +53,12 @@ class DeviceInfo:
         return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")[:40] or "device"
 
     @property
-    def identity(self) -> str:
-        """One line that tells this device and driver from every other.
+    def model(self) -> str:
+        """One line that devices have in common whose times may be mixed.
 
         It leaves out the memory size, which PoCL reports differently from hour to hour.
         """
-        parts = (self.platform, self.name, self.driver_version, self.uuid)
+        parts = (self.platform, self.name, self.driver_version)
         return " / ".join(part for part in parts if part)
 
     @property

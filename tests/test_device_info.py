@@ -45,11 +45,10 @@ def test_the_slug_of_a_long_name_is_short() -> None:
     assert len(replace(GPU, name="x" * 300).slug) <= 40
 
 
-def test_identity_tells_drivers_apart_but_not_memory_sizes() -> None:
-    assert GPU.identity == "NVIDIA CUDA / NVIDIA H200 (test) / 580.1 / ab12"
-    assert replace(GPU, global_mem_bytes=1).identity == GPU.identity
-    assert replace(GPU, driver_version="1").identity != GPU.identity
-    assert replace(GPU, uuid="").identity == "NVIDIA CUDA / NVIDIA H200 (test) / 580.1"
+def test_a_model_is_a_device_and_a_driver() -> None:
+    assert GPU.model == "NVIDIA CUDA / NVIDIA H200 (test) / 580.1"
+    assert replace(GPU, uuid="cd34", global_mem_bytes=1).model == GPU.model
+    assert replace(GPU, driver_version="1").model != GPU.model
 
 
 @pytest.mark.parametrize(

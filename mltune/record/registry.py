@@ -12,7 +12,6 @@ from dataclasses import replace
 from sqlalchemy import Connection, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
 from mltune.record.lease import database_now
 from mltune.record.run_info import RunInfo
@@ -55,17 +54,10 @@ def enter(store: Store, study: str, info: RunInfo) -> RunInfo:
 
     def step(connection: Connection) -> str:
         _insert(connection, study, info)
-        query = select(RUNS.c.info).where(
-            RUNS.c.study == study, RUNS.c.model == model_of(info.device)
-        )
+        query = select(RUNS.c.info).where(RUNS.c.study == study, RUNS.c.model == info.device.model)
         return str(connection.execute(query).scalar_one())
 
     return RunInfo.from_json(json.loads(store.transact(step)))
-
-
-def model_of(device: DeviceInfo) -> str:
-    """What devices have in common whose times may be mixed."""
-    return replace(device, uuid="").identity
 
 
 def _insert(connection: Connection, study: str, info: RunInfo) -> None:
@@ -74,7 +66,7 @@ def _insert(connection: Connection, study: str, info: RunInfo) -> None:
     statement = of_dialect(RUNS).values(
         run=info.id,
         study=study,
-        model=model_of(info.device),
+        model=info.device.model,
         info=json.dumps(info.to_json()),
         budget=info.budget,
         claimed=0,

@@ -183,7 +183,7 @@ def _bundle_to_run(job: _Job) -> Result:
     except (UsageError, ValueError, RecursionError) as error:
         raise UsageError(f"{job.source}: {error}") from error
     files = unpack(info, measurements, job.out)
-    note = f"licence: {licence}; measured on {info.device.identity}, {info.created[:10]}"
+    note = f"licence: {licence}; measured on {info.device.model}, {info.created[:10]}"
     first = measurements[0].id if measurements else 1
     return files, [note], f"mltune report {job.out}    or: mltune replay {job.out} {first}"
 

@@ -199,11 +199,11 @@ def _runner(
         rest_seconds=options.rest_seconds,
         builders=options.builders,
     )
-    if begun is not None and runner.device.identity != begun.device.identity:
+    if begun is not None and runner.device.model != begun.device.model:
         runner.close()
         raise UsageError(
-            f"{options.folder}: was measured on {begun.device.identity}, this is "
-            f"{runner.device.identity}; begin another run"
+            f"{options.folder}: was measured on {begun.device.model}, this is "
+            f"{runner.device.model}; begin another run"
         )
     return runner
 

@@ -106,7 +106,7 @@ def read_runs(folders: Sequence[Path], show: Show = nobody_looks) -> Recorded:
                 problem_type_name(info.contraction),
                 problem_type_name(first.contraction),
             ),
-            ("device", info.device.identity, first.device.identity),
+            ("device", info.device.model, first.device.model),
         ):
             if value != expected:
                 raise UsageError(

@@ -26,7 +26,6 @@ from mltune.record import Measurement
 from mltune.record.database import file_url
 from mltune.record.effort import Effort
 from mltune.record.host import Host
-from mltune.record.registry import model_of
 from mltune.record.run import DATABASE_NAME, INFO_NAME, Run
 from mltune.record.run_info import RunInfo
 from mltune.runner.live import WorkerRunner
@@ -334,14 +333,12 @@ def _resume(options: SearchOptions) -> tuple[Run, WorkerRunner, Space]:
     except BaseException:
         run.close()
         raise
-    # Of a run that is shared, another device of the model may take part.
-    known = model_of if run.url is not None else (lambda device: device.identity)
-    if known(runner.device) != known(info.device):
+    if runner.device.model != info.device.model:
         runner.close()
         run.close()
         raise UsageError(
-            f"{run.folder}: was measured on {info.device.identity}, this is "
-            f"{runner.device.identity}; begin another run"
+            f"{run.folder}: was measured on {info.device.model}, this is "
+            f"{runner.device.model}; begin another run"
         )
     return run, runner, bound_space(info)
 

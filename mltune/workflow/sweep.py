@@ -259,12 +259,12 @@ def _resume(options: SweepOptions) -> tuple[Run, WorkerRunner]:
     except BaseException:
         run.close()
         raise
-    if runner.device.identity != info.device.identity:
+    if runner.device.model != info.device.model:
         runner.close()
         run.close()
         raise UsageError(
-            f"{run.folder}: was measured on {info.device.identity}, this is "
-            f"{runner.device.identity}; begin another run"
+            f"{run.folder}: was measured on {info.device.model}, this is "
+            f"{runner.device.model}; begin another run"
         )
     return run, runner
 

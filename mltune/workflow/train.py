@@ -89,10 +89,10 @@ def train(
 
 def _other(folder: Path, recorded: Recorded) -> OtherDevice:
     other = read_runs([folder])
-    if other.device.identity == recorded.device.identity:
+    if other.device.model == recorded.device.model:
         raise UsageError(
             f"--others {folder}: was measured on the device of the model, "
-            f"{other.device.identity}; give it as a RUN"
+            f"{other.device.model}; give it as a RUN"
         )
     return OtherDevice(other.device, other.measurements)
 

@@ -21,7 +21,9 @@ Save = Callable[..., Path]
 
 def test_runs_are_read_together(info: RunInfo, make: Make, save: Save) -> None:
     first = save("first", replace(info, created="2026-11-19T08:00:00+00:00"), [make(0, 8, 1.0)])
-    second = save("second", replace(info, created="2026-11-21T08:00:00+00:00"), [make(1, 16, 1.0)])
+    twin = replace(info.device, uuid="its twin")
+    later = replace(info, created="2026-11-21T08:00:00+00:00", device=twin)
+    second = save("second", later, [make(1, 16, 1.0)])
 
     both = read_runs([first, second])
 
