@@ -31,6 +31,7 @@ VARIANTS: dict[str, dict[str, int | str]] = {
     "edge_type branch": {"edge_type": "branch"},
     "swizzle 0": {"swizzle": 0},
     "prefetch_local_read 0": {"prefetch_local_read": 0},
+    "prefetch_local_read 0, vector_width_u 4": {"prefetch_local_read": 0, "vector_width_u": 4},
     "prefetch_local_read 2": {"prefetch_local_read": 2},
     "loop_unroll 4": {"loop_unroll": 4},
     "loop_unroll 2": {"loop_unroll": 2},

@@ -47,7 +47,7 @@ PRECISIONS = {
 EXTENT = dict.fromkeys(FAMILIES, 300) | {"small": 100, "mma": 100, "wgmma": 130}
 PRODUCTS = dict.fromkeys(FAMILIES, 20_000) | {"small": 10_000, "mma": 1_000, "wgmma": 300}
 """What PoCL computes in a moment."""
-_WIDTHS = ("vector_width", "vector_width_b", "global_read_vector_width")
+_WIDTHS = ("vector_width", "vector_width_b", "vector_width_u", "global_read_vector_width")
 
 
 def _split(rng: random.Random, precision: Precision) -> dict[str, int | str]:
@@ -111,6 +111,7 @@ def _tiled_config(rng: random.Random, precision: Precision) -> Config:
             "local_split_u": rng.choice((1, 2, 4)),
             "prefetch_local_read": rng.choice((0, 1, 2)),
             "swizzle": 1,
+            "vector_width_u": rng.choice((1, 2, 4)),
             "wave_lanes_0": rng.choice((0, 1, 2, 4)),
             "wave_lanes_1": rng.choice((0, 1, 2)),
             "edge_type": rng.choice(("remainder", "loops")),

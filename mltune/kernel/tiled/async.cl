@@ -4,11 +4,6 @@ static inline void copy_async_$x(__local TYPE *tile, const __global STORED *$x, 
 {
     const uint along = ${X}_ALONG(n), across = ${X}_ACROSS(n);
     const __global STORED *from = $x + along + across * ld_$x;
-#if ${X}_FREE_IS_CONTIGUOUS
-    __local TYPE *to = tile + across * ${X}_PITCH + along;
-#else
-    __local TYPE *to = tile + along * ${X}_PITCH + ${column};
-#endif
-    asm volatile("cp.async.${cache}.shared.global [%0], [%1], ${bytes};"
+${target}    asm volatile("cp.async.${cache}.shared.global [%0], [%1], ${bytes};"
                  :: "r"((uint)to), "l"(from) : "memory");
 }

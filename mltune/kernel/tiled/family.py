@@ -16,6 +16,7 @@ from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.split_sum import SplitSum, Sums
 from mltune.kernel.template import Definition, deeper, fill, kernel_source
+from mltune.kernel.tiled import along_sum
 from mltune.kernel.tiled.local_memory import LocalMemory, own_definitions, swizzle_definition
 from mltune.kernel.tiled.parameters import READ_NEXT_TILE, read_settings
 from mltune.kernel.tiled.pieces import EXACT, LOOPS, PIECES, more
@@ -61,6 +62,7 @@ class TiledFamily:
         macro_tile = (group[0] * tile[0], group[1] * tile[1])
         split = SplitSum.of(settings, arithmetic)
         stagger = Stagger.of(settings, signature)
+        along = LocalMemory.of(settings, signature).along
         walk = Walk.of(settings)
         shared = walk if walk.groups else split
         before, after = shared.passes(name)
@@ -74,6 +76,7 @@ class TiledFamily:
             ("KERNEL_NAME", name),
             *((piece.macro, name + piece.suffix) for piece in rest),
             *_definitions(settings, arithmetic),
+            *(along_sum.definitions(settings, arithmetic) if along else ()),
             *stagger.definitions,
             *shared.definitions(name, macro_tile),
             *operands[0],
@@ -126,8 +129,8 @@ def _templates(
                     f"time, not the {nbytes} of {x.upper()}"
                 )
             cache = "cg" if nbytes == max(_ASYNC_BYTES) else "ca"
-            column = local_memory.column(x.upper(), "along", "across")
-            names = {"X": x.upper(), "x": x, "cache": cache, "column": column}
+            target = local_memory.target(x.upper())
+            names = {"X": x.upper(), "x": x, "cache": cache, "target": target}
             parts.append(_text("async.cl", **names, bytes=nbytes))
         if arithmetic.precision.is_complex or arithmetic.stored == "half":
             raise UnsupportedError(
@@ -143,6 +146,8 @@ def _templates(
             advance=stagger.advance(shared.stride),
         )
     )
+    if local_memory.along:
+        parts.append(local_memory.read_along())
     for piece in PIECES[settings.word("edge_type")]:
         texts = piece.texts(signature)
         parts.append(
@@ -207,15 +212,24 @@ def _pipeline(settings: Settings, signature: Signature) -> str:
     """The statements that bring tiles to local memory, and multiply them there."""
     ahead = "_ahead" if settings.number("prefetch_local_read") == READ_NEXT_TILE else ""
     edge_type = settings.word("edge_type")
-    steps = LocalMemory.of(settings, signature).steps()
-    pipeline = _lines(
-        f"pipeline_{settings.word('global_to_local')}{ahead}.cl",
-        **steps,
-        more=more(edge_type),
-        multiply=_lines(
+    local_memory = LocalMemory.of(settings, signature)
+    if local_memory.along:
+        multiply = _lines(
+            "multiply_along.cl",
+            unroll=settings.number("loop_unroll") // settings.number("vector_width_u"),
+            vectors=local_memory.vectors_along(),
+            products=deeper(_lines("products.cl", p="0")),
+        )
+    else:
+        multiply = _lines(
             f"multiply{ahead}.cl",
             products=_lines("products.cl", p="step & 1" if ahead else "p"),
-        ),
+        )
+    pipeline = _lines(
+        f"pipeline_{settings.word('global_to_local')}{ahead}.cl",
+        **local_memory.steps(),
+        more=more(edge_type),
+        multiply=multiply,
         multiply_last=_lines("multiply_last.cl", products=_lines("products.cl", p="1")),
     )
     return (
@@ -223,7 +237,7 @@ def _pipeline(settings: Settings, signature: Signature) -> str:
     )
 
 
-def _lines(file: str, **names: str) -> str:
+def _lines(file: str, **names: str | int) -> str:
     """A text that ends without a new line."""
     return _text(file, **names).rstrip("\n")
 
@@ -299,7 +313,8 @@ def _operand(
         share = max(1, extent * depth_u // threads)
         limit = min(settings.number("vector_width"), largest_width(16, share))
         limit = min(limit, read_width) if axis == 1 else limit
-    if is_async and not free_is_contiguous:
+    lies_along = bool(settings.number("vector_width_u")) and not free_is_contiguous
+    if is_async and not free_is_contiguous and not lies_along:
         limit = 1  # neighbours go to different rows
     width = largest_width(min(limit, arithmetic.widest), extent if free_is_contiguous else depth_u)
     vectors = extent * depth_u // width
@@ -307,17 +322,27 @@ def _operand(
     # Prefetched vectors are registers only if their loop is unrolled altogether; a copy
     # through no registers needs just enough loads in flight, and compiles sooner.
     in_registers = settings.number("prefetch_global_read") and not is_async
-    pitch = extent + pad
+    pitch, rows = extent + pad, depth_u
+    places: list[Definition] = []
+    if lies_along:
+        pitch, rows = depth_u + pad, extent
+        places.append(along_sum.take_definition(operand, read_width, arithmetic))
+        read_width = along_sum.width_along(settings, arithmetic)
     # A cast needs local rows that begin where a vector may begin.
     row_access = "elements" if access == "cast" and pitch % read_width else access
     if is_async:
         access = "cast"
-        if free_is_contiguous and pitch % width:
+        if (free_is_contiguous or lies_along) and pitch % width:
             settings.require(False, "local_pad", f"a multiple of {width} with async copies")
     write_access = "elements" if access == "cast" and pitch % width else access
-    swizzle = []
     if settings.number("swizzle") and not free_is_contiguous:
-        swizzle.append(swizzle_definition(operand, extent, read_width))
+        places.append(
+            along_sum.row_swizzle_definition(
+                operand, depth_u, max(width, read_width), arithmetic.bytes
+            )
+            if lies_along
+            else swizzle_definition(operand, extent, read_width)
+        )
     return (
         (f"{operand}_FREE", extent),
         (f"{operand}_FREE_IS_CONTIGUOUS", int(free_is_contiguous)),
@@ -331,8 +356,8 @@ def _operand(
         (f"{operand}_EDGE_LOOP", '_Pragma("unroll 1")'),
         (f"{operand}_EDGE_UNROLL", edge_unroll(width)),
         (f"{operand}_PITCH", pitch),
-        (f"{operand}_TILE", -(-depth_u * pitch // 32) * 32),
-        *swizzle,
+        (f"{operand}_TILE", -(-rows * pitch // 32) * 32),
+        *places,
         (
             f"{operand}_READ(p)",
             arithmetic.read(width, _global_access(operand.lower(), settings)),
@@ -348,7 +373,7 @@ def _operand(
             ),
         ),
         (
-            f"READ_TILE_{operand}(p)",
+            f"READ_{'ALONG' if lies_along else 'TILE'}_{operand}(p)",
             arithmetic.read(read_width, row_access, "const __local"),
         ),
     )

@@ -23,9 +23,18 @@ RULES: Rules = {
 _SWIZZLE_PLACES = 8  # vectors of 16 bytes that are in different banks
 
 _FOLDER = Path(__file__).parent
-_WITH = {"A": {"X": "A", "x": "a", "i": "i"}, "B": {"X": "B", "x": "b", "i": "j"}}
+_WITH = {
+    "A": {"X": "A", "x": "a", "i": "i", "n": "x", "d": "0", "W": "VW"},
+    "B": {"X": "B", "x": "b", "i": "j", "n": "y", "d": "1", "W": "VWB"},
+}
 _FIRST = {"A": "(x * WG0 + item_0) * VW", "B": "(y * WG1 + item_1) * VWB"}
 _PART = {"A": "part_a[p][x]", "B": "part_b[p][y]"}
+_TURNED = """\
+In local memory the free index is always the contiguous one; in global memory it
+ * may be either."""
+_KEPT = """\
+In local memory the summed index is the contiguous one, as it is in global memory.
+ *"""
 
 
 def check(settings: Settings) -> None:
@@ -55,12 +64,15 @@ class LocalMemory:
     Attributes:
         shared: the operands that pass through local memory, of `A` and `B`.
         own: those that work-items read themselves.
-        swizzled: those of `shared` that are turned on the way, and whose vectors change places
-            from row to row: a column that is written down the rows then is in many banks.
+        along: those of `shared` that lie along the sum there, as they do in global memory.
+        swizzled: those of `shared` that run along the sum in global memory, and whose vectors
+            change places from row to row: a column, which turned ones write down the rows, and
+            work-items read from the others, then is in many banks.
     """
 
     shared: tuple[str, ...]
     own: tuple[str, ...]
+    along: tuple[str, ...]
     swizzled: tuple[str, ...]
 
     @classmethod
@@ -68,11 +80,25 @@ class LocalMemory:
         """Read a config."""
         own = tuple(X for X in "AB" if settings.number(f"direct_to_registers_{X.lower()}"))
         shared = tuple(X for X in "AB" if X not in own)
-        turned = tuple(X for X in shared if not signature.free_is_contiguous(X.lower()))
-        return cls(shared, own, turned if settings.number("swizzle") else ())
+        run_along = tuple(X for X in shared if not signature.free_is_contiguous(X.lower()))
+        along = run_along if settings.number("vector_width_u") else ()
+        return cls(shared, own, along, run_along if settings.number("swizzle") else ())
+
+    def target(self, operand: str) -> str:
+        """The statement that says where in local memory a work-item writes its vector to."""
+        if operand in self.along:
+            return fill(_FOLDER / "target_along.cl", **_WITH[operand])
+        column = self.column(operand, "along", "across")
+        return fill(_FOLDER / "target.cl", **_WITH[operand], column=column)
 
     def column(self, operand: str, row: str, column: str) -> str:
-        """The expression for a column's place in a row of the local tile."""
+        """The expression for a column's place in a row of the local tile.
+
+        Args:
+            operand: `A` or `B`.
+            row: the expression for the row.
+            column: that for the column.
+        """
         if operand not in self.swizzled:
             return column
         return f"{operand}_SWIZZLE({row}, {column})"
@@ -90,6 +116,17 @@ class LocalMemory:
             names = {**_WITH[other], "whole": whole(edge_type, other.lower())}
         reads = {f"read_{X.lower()}": self._read(X) for X in "AB"}
         return {"shares": fill(_FOLDER / file, **names), **reads}
+
+    def read_along(self) -> str:
+        """The macro that reads vectors along the sum."""
+        reads = "".join(fill(_FOLDER / "read_along.cl", **_WITH[X]) for X in self.along)
+        return fill(_FOLDER / "along.cl", reads=_macro_lines(reads))
+
+    def vectors_along(self) -> str:
+        """Where these are kept."""
+        return "".join(
+            f"                VECTOR_U along_{X.lower()}[TT{_WITH[X]['d']}];\n" for X in self.along
+        )
 
     def steps(self) -> dict[str, str]:
         """What the template of the loop over the steps says of them."""
@@ -113,8 +150,13 @@ class LocalMemory:
     def _operand(self, operand: str) -> str:
         if operand in self.own:
             return fill(_FOLDER / "operand_own.cl", **_WITH[operand])
-        column = self.column(operand, "along + e", "across")
-        return fill(_FOLDER / "operand.cl", **_WITH[operand], column=column)
+        if operand in self.along:
+            file, order, column = "deposit_along.cl", _KEPT, self.column(operand, "row", "l")
+        else:
+            file, order = "deposit.cl", _TURNED
+            column = self.column(operand, "along + e", "across")
+        deposit = fill(_FOLDER / file, **_WITH[operand], column=column).rstrip("\n")
+        return fill(_FOLDER / "operand.cl", **_WITH[operand], order=order, deposit=deposit)
 
     @property
     def _shared_names(self) -> list[tuple[str, str]]:
@@ -124,10 +166,17 @@ class LocalMemory:
         """The line that reads a work-item's vector for term l."""
         x = operand.lower()
         value = f"READ_OWN_{operand}({_FIRST[operand]}, l)"
-        if operand in self.shared:
+        if operand in self.along:
+            value = f"TAKE_{operand}({_WITH[operand]['n']}, term)"
+        elif operand in self.shared:
             first = self.column(operand, "l", _FIRST[operand])
             value = f"READ_TILE_{operand}(now_{x} + (l) * {operand}_PITCH + {first})"
-        return f"            {_PART[operand]} = {value};".ljust(97) + "\\\n"
+        return _macro_lines(f"            {_PART[operand]} = {value};")
+
+
+def _macro_lines(text: str) -> str:
+    """Lines of a macro that goes on after them."""
+    return "".join(line.ljust(97) + "\\\n" for line in text.splitlines())
 
 
 def swizzle_definition(operand: str, extent: int, width: int) -> Definition:

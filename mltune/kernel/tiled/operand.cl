@@ -2,8 +2,7 @@
  * ---- $X: from global memory to the local tile ----
  *
  * The tile is $x's part of one macro tile: ${X}_FREE elements along the free index, DU along the
- * summed one. In local memory the free index is always the contiguous one; in global memory it
- * may be either. Along the contiguous one there the tile is cut into vectors of ${X}_WIDTH
+ * summed one. ${order} Along the contiguous one there the tile is cut into vectors of ${X}_WIDTH
  * elements, ${X}_RUN vectors a run, and the work-items share out the ${X}_VECTORS vectors,
  * neighbouring ones to neighbouring items. Where that does not come out even, the last of the
  * ${X}_LOADS rounds is partial.
@@ -44,16 +43,4 @@ static inline ${X}_VECTOR fetch_edge_$x(const __global STORED *$x, const ulong s
     return vector;
 }
 
-/* Write it into the local tile, turned if the summed index is the contiguous one. */
-static inline void deposit_$x(__local TYPE *tile, ${X}_VECTOR vector, const uint item, const int n)
-{
-    const uint along = ${X}_ALONG(n), across = ${X}_ACROSS(n);
-    const ${X}_VECTOR value = ${X}_CONJUGATE(vector);
-#if ${X}_FREE_IS_CONTIGUOUS
-    ${X}_WRITE(value, tile + across * ${X}_PITCH + along);
-#else
-#pragma unroll
-    for (int e = 0; e < ${X}_WIDTH; ++e)
-        tile[(along + e) * ${X}_PITCH + ${column}] = ELEMENT(value, e);
-#endif
-}
+${deposit}

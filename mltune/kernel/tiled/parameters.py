@@ -5,7 +5,7 @@ from __future__ import annotations
 from mltune.kernel import split_sum
 from mltune.kernel.arithmetic import MULTIPLY_ADD, VECTOR_WIDTHS
 from mltune.kernel.rules import Numbers, Rules, Settings, Words
-from mltune.kernel.tiled import local_memory, stagger, walk
+from mltune.kernel.tiled import along_sum, local_memory, stagger, walk
 from mltune.kernel.tiled.pieces import LOOPS, PIECES
 from mltune.space.config import Config
 
@@ -40,6 +40,7 @@ RULES: Rules = {
     "non_temporal_a": Numbers(choices=(0, 1), default=0),
     "non_temporal_b": Numbers(choices=(0, 1), default=0),
     "non_temporal_c": Numbers(choices=(0, 1), default=0),
+    **along_sum.RULES,
     **local_memory.RULES,
     **stagger.RULES,
     **walk.RULES,
@@ -91,6 +92,7 @@ def read_settings(config: Config) -> Settings:
     settings.require(fits, "edge_type", "branch where work-groups share a sum")
     fits = settings.word("edge_type") != LOOPS or settings.number("stagger_u") <= 1
     settings.require(fits, "edge_type", f"other than {LOOPS} with stagger_u")
+    along_sum.check(settings)
     local_memory.check(settings)
     _check_local_reads(settings)
     return settings

@@ -1,0 +1,1 @@
+    __local TYPE *to = tile + ${X}_PLACE(${X}_ROW(across), along);
