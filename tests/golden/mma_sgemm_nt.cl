@@ -37,9 +37,6 @@
 #define A_FREE 64
 #define A_FREE_IS_CONTIGUOUS 1
 #define A_RUN 16
-#define A_CHUNKS 512
-#define A_LOADS 4
-#define A_SHARES 1
 #define A_TILE 2048
 #define A_SWIZZLE(row) ((row) / 4 % 4 * 2)
 #define A_WAVE 32
@@ -49,9 +46,6 @@
 #define B_FREE 128
 #define B_FREE_IS_CONTIGUOUS 1
 #define B_RUN 32
-#define B_CHUNKS 1024
-#define B_LOADS 8
-#define B_SHARES 1
 #define B_TILE 4096
 #define B_SWIZZLE(row) ((row) / 4 % 4 * 2)
 #define B_WAVE 64
@@ -73,16 +67,23 @@ static inline void copy_chunk(__local LOCAL *to, const __global LOCAL *from, con
                  :: "r"((uint)to), "l"(from), "r"(bytes) : "memory");
 }
 
-/* The same for one element, which is zero if it is not `there`. Half has too few bytes for that. */
-static inline void copy_element(__local LOCAL *to, const __global LOCAL *from, const bool there)
+/* The same for fewer elements: all are there, or none. A single half has too few bytes for that. */
+static inline void copy_piece(__local LOCAL *to, const __global LOCAL *from, const uint elements,
+                              const bool are_there)
 {
-#if 4 >= 4
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
-                 :: "r"((uint)to), "l"(from), "r"(there ? 4 : 0) : "memory");
-#else
-    *to = there ? *from : (LOCAL)0;
-#endif
+    if (elements * 4 == 8)
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;"
+                     :: "r"((uint)to), "l"(from), "r"(are_there ? 8 : 0) : "memory");
+    else if (elements * 4 == 4)
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                     :: "r"((uint)to), "l"(from), "r"(are_there ? 4 : 0) : "memory");
+    else
+        *to = are_there ? *from : (LOCAL)0;
 }
+
+/* Nothing is known of a pointer any more: so the compiler adds to it from copy to copy, and does not
+   keep an offset for each of them in registers. */
+#define FORGET(pointer) asm("" : "+l"(pointer))
 
 /* Copies between two COMMITs are a group; AWAIT(n) waits for all groups but the youngest n. */
 #define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
@@ -109,130 +110,148 @@ static inline SUM multiply_add(const SUM sum, const FRAGMENT b0, const FRAGMENT 
  * ---- A: from global memory to the local tile ----
  *
  * The tile keeps the order it has in global memory: rows of A_RUN chunks, a chunk being the
- * CHUNK elements in 16 bytes, which are copied without passing through registers. Within a row
- * the chunks change places, differently from row to row, so that the lanes of a wave find what
- * they read together in different banks.
+ * CHUNK elements in 16 bytes. Within a row the chunks change places, differently from row to row,
+ * so that the lanes of a wave find what they read together in different banks.
  */
+#define A_LENGTH (A_RUN * CHUNK) /* of a row */
+
 static inline uint place_a(const uint row, const uint chunk)
 {
     return (row * A_RUN + (chunk ^ A_SWIZZLE(row))) * CHUNK;
 }
 
-/* The row and the chunk in it that a work-item copies as its n-th. */
-#define A_ROW(item, n)                                                                        \
-    (A_RUN <= THREADS ? (item) / A_RUN + (n) * (THREADS / A_RUN) : (n) / A_SHARES)
-#define A_IN_ROW(item, n)                                                                     \
-    (A_RUN <= THREADS ? (item) % A_RUN : (item) + (n) % A_SHARES * THREADS)
-#define A_IS_THERE(item, n) (A_CHUNKS % THREADS == 0 || (item) + (n) * THREADS < A_CHUNKS)
+/*
+ * Begin to copy this work-item's share of a tile, with zeros for what lies outside of the matrix.
+ * So many terms are left from where the work-item's first piece lies. Neighbours in a wave take
+ * neighbours in memory. Pieces smaller than a chunk, and all pieces of a `whole` tile, lie inside
+ * or outside as a whole.
+ *
+ * All extents are powers of two: how far a piece lies from the first one has no bit in common with
+ * where that one lies. So an exclusive or leads from the first one's chunk to the others'.
+ */
+#define COPY_A(piece, step, terms_left, whole)                                                   \
+    do {                                                                                         \
+        const __global LOCAL *from = from_a;                                                     \
+        const int along_left = A_FREE_IS_CONTIGUOUS ? free_left_a : (terms_left);                \
+        /* Also 0 where nothing is left along the row: one comparison a piece. */                \
+        const int rows_left = min(A_FREE_IS_CONTIGUOUS ? (terms_left) : free_left_a,             \
+                                  min(along_left, 1) * A_TILE);                                  \
+        _Pragma("unroll") for (int n = 0; n < A_PIECES(piece); ++n) {                            \
+            const int row = A_ROW(n, piece), along = A_ALONG(n, piece);                          \
+            const bool is_inside =                                                               \
+                row < rows_left && (THREADS * (piece) >= A_LENGTH || along < along_left);        \
+            __local LOCAL *to = tile_a + filling * A_TILE + row * A_LENGTH +                     \
+                                (first_a ^ (A_SWIZZLE(row) ^ along / CHUNK) * CHUNK);            \
+            if (A_TILE % (THREADS * (piece)) != 0 && first_a >= A_TILE)                          \
+                ; /* More work-items than pieces. */                                             \
+            else if ((piece) < CHUNK)                                                            \
+                copy_piece(to, from, piece, is_inside);                                          \
+            else if (whole)                                                                      \
+                copy_chunk(to, from, is_inside ? 16 : 0);                                        \
+            else                                                                                 \
+                copy_chunk(to, from,                                                             \
+                           is_inside ? min(along_left - along, CHUNK) * (int)sizeof(LOCAL) : 0); \
+            from += (A_ROW(n + 1, piece) - row) * (long)ld_a +                                   \
+                    (A_ALONG(n + 1, piece) - along) * (long)(step);                              \
+            FORGET(from);                                                                        \
+        }                                                                                        \
+    } while (0)
 
-/* Copy this work-item's share of a tile that lies inside of the matrix, at multiples of a chunk. */
-#define COPY_WHOLE_A()                                                                          \
-    _Pragma("unroll") for (uint n = 0; n < A_LOADS; ++n)                                       \
-        if (A_IS_THERE(item, n))                                                              \
-            copy_chunk(tile_a + filling * A_TILE +                                           \
-                           place_a(A_ROW(item, n), A_IN_ROW(item, n)),                    \
-                       (const __global LOCAL *)next_a + A_IN_ROW(item, n) * CHUNK +          \
-                           A_ROW(item, n) * ld_a,                                            \
-                       16)
+/* How far a work-item's n-th piece lies from its first one: in rows, and along them. */
+#define A_ROW(n, piece) ((n) * (THREADS * (piece)) / A_LENGTH)
+#define A_ALONG(n, piece) ((n) * (THREADS * (piece)) % A_LENGTH)
+#define A_PIECES(piece) (A_TILE > THREADS * (piece) ? A_TILE / (THREADS * (piece)) : 1)
 
-/* The same for any tile, with zeros for what lies outside. */
-static inline void copy_a(__local LOCAL *tile, const __global LOCAL *a, const ulong step_a,
-                          const ulong ld_a, const uint item, const uint free_left,
-                          const uint terms_left, const bool chunks)
-{
-    const uint rows_left = A_FREE_IS_CONTIGUOUS ? terms_left : free_left;
-    const uint along_left = A_FREE_IS_CONTIGUOUS ? free_left : terms_left;
-    if (chunks) {
-#pragma unroll 4
-        for (uint n = 0; n < A_LOADS; ++n) {
-            if (!A_IS_THERE(item, n))
-                continue;
-            const uint row = A_ROW(item, n), along = A_IN_ROW(item, n) * CHUNK;
-            const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
-            /* Where nothing is inside, nothing is read, but the address must be one. */
-            copy_chunk(tile + place_a(row, A_IN_ROW(item, n)),
-                       inside > 0 ? a + along + row * ld_a : a,
-                       min(inside, (uint)CHUNK) * (uint)sizeof(LOCAL));
-        }
-    } else {
-        /* Element by element: neighbours in a wave take neighbours in memory. */
-#pragma unroll 4
-        for (uint n = 0; n < A_LOADS * CHUNK; ++n) {
-            const uint element = item + n * THREADS;
-            if (A_CHUNKS % THREADS != 0 && element >= A_TILE)
-                continue;
-            const uint row = element / (A_RUN * CHUNK), along = element % (A_RUN * CHUNK);
-            const bool is_inside = row < rows_left && along < along_left;
-            copy_element(tile + place_a(row, along / CHUNK) + along % CHUNK,
-                         is_inside ? a + along * step_a + row * ld_a : a, is_inside);
-        }
-    }
-}
+/* The whole tile, in chunks. */
+#define COPY_WHOLE_A() COPY_A(CHUNK, 1, INT_MAX, true)
+
+/* Any tile, while so many terms are left. */
+#define COPY_ANY_A(left)                                                                         \
+    do {                                                                                         \
+        const int terms_left = (int)(left) - term_a;                                             \
+        if (copied < whole_tiles_a)                                                              \
+            COPY_WHOLE_A();                                                                      \
+        else if (piece_a == CHUNK)                                                               \
+            COPY_A(CHUNK, 1, terms_left, false);                                                 \
+        else if (piece_a == 2)                                                                   \
+            COPY_A(2, 1, terms_left, false);                                                     \
+        else                                                                                     \
+            COPY_A(1, step_a, terms_left, false);                                                \
+    } while (0)
 
 
 /*
  * ---- B: from global memory to the local tile ----
  *
  * The tile keeps the order it has in global memory: rows of B_RUN chunks, a chunk being the
- * CHUNK elements in 16 bytes, which are copied without passing through registers. Within a row
- * the chunks change places, differently from row to row, so that the lanes of a wave find what
- * they read together in different banks.
+ * CHUNK elements in 16 bytes. Within a row the chunks change places, differently from row to row,
+ * so that the lanes of a wave find what they read together in different banks.
  */
+#define B_LENGTH (B_RUN * CHUNK) /* of a row */
+
 static inline uint place_b(const uint row, const uint chunk)
 {
     return (row * B_RUN + (chunk ^ B_SWIZZLE(row))) * CHUNK;
 }
 
-/* The row and the chunk in it that a work-item copies as its n-th. */
-#define B_ROW(item, n)                                                                        \
-    (B_RUN <= THREADS ? (item) / B_RUN + (n) * (THREADS / B_RUN) : (n) / B_SHARES)
-#define B_IN_ROW(item, n)                                                                     \
-    (B_RUN <= THREADS ? (item) % B_RUN : (item) + (n) % B_SHARES * THREADS)
-#define B_IS_THERE(item, n) (B_CHUNKS % THREADS == 0 || (item) + (n) * THREADS < B_CHUNKS)
+/*
+ * Begin to copy this work-item's share of a tile, with zeros for what lies outside of the matrix.
+ * So many terms are left from where the work-item's first piece lies. Neighbours in a wave take
+ * neighbours in memory. Pieces smaller than a chunk, and all pieces of a `whole` tile, lie inside
+ * or outside as a whole.
+ *
+ * All extents are powers of two: how far a piece lies from the first one has no bit in common with
+ * where that one lies. So an exclusive or leads from the first one's chunk to the others'.
+ */
+#define COPY_B(piece, step, terms_left, whole)                                                   \
+    do {                                                                                         \
+        const __global LOCAL *from = from_b;                                                     \
+        const int along_left = B_FREE_IS_CONTIGUOUS ? free_left_b : (terms_left);                \
+        /* Also 0 where nothing is left along the row: one comparison a piece. */                \
+        const int rows_left = min(B_FREE_IS_CONTIGUOUS ? (terms_left) : free_left_b,             \
+                                  min(along_left, 1) * B_TILE);                                  \
+        _Pragma("unroll") for (int n = 0; n < B_PIECES(piece); ++n) {                            \
+            const int row = B_ROW(n, piece), along = B_ALONG(n, piece);                          \
+            const bool is_inside =                                                               \
+                row < rows_left && (THREADS * (piece) >= B_LENGTH || along < along_left);        \
+            __local LOCAL *to = tile_b + filling * B_TILE + row * B_LENGTH +                     \
+                                (first_b ^ (B_SWIZZLE(row) ^ along / CHUNK) * CHUNK);            \
+            if (B_TILE % (THREADS * (piece)) != 0 && first_b >= B_TILE)                          \
+                ; /* More work-items than pieces. */                                             \
+            else if ((piece) < CHUNK)                                                            \
+                copy_piece(to, from, piece, is_inside);                                          \
+            else if (whole)                                                                      \
+                copy_chunk(to, from, is_inside ? 16 : 0);                                        \
+            else                                                                                 \
+                copy_chunk(to, from,                                                             \
+                           is_inside ? min(along_left - along, CHUNK) * (int)sizeof(LOCAL) : 0); \
+            from += (B_ROW(n + 1, piece) - row) * (long)ld_b +                                   \
+                    (B_ALONG(n + 1, piece) - along) * (long)(step);                              \
+            FORGET(from);                                                                        \
+        }                                                                                        \
+    } while (0)
 
-/* Copy this work-item's share of a tile that lies inside of the matrix, at multiples of a chunk. */
-#define COPY_WHOLE_B()                                                                          \
-    _Pragma("unroll") for (uint n = 0; n < B_LOADS; ++n)                                       \
-        if (B_IS_THERE(item, n))                                                              \
-            copy_chunk(tile_b + filling * B_TILE +                                           \
-                           place_b(B_ROW(item, n), B_IN_ROW(item, n)),                    \
-                       (const __global LOCAL *)next_b + B_IN_ROW(item, n) * CHUNK +          \
-                           B_ROW(item, n) * ld_b,                                            \
-                       16)
+/* How far a work-item's n-th piece lies from its first one: in rows, and along them. */
+#define B_ROW(n, piece) ((n) * (THREADS * (piece)) / B_LENGTH)
+#define B_ALONG(n, piece) ((n) * (THREADS * (piece)) % B_LENGTH)
+#define B_PIECES(piece) (B_TILE > THREADS * (piece) ? B_TILE / (THREADS * (piece)) : 1)
 
-/* The same for any tile, with zeros for what lies outside. */
-static inline void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ulong step_b,
-                          const ulong ld_b, const uint item, const uint free_left,
-                          const uint terms_left, const bool chunks)
-{
-    const uint rows_left = B_FREE_IS_CONTIGUOUS ? terms_left : free_left;
-    const uint along_left = B_FREE_IS_CONTIGUOUS ? free_left : terms_left;
-    if (chunks) {
-#pragma unroll 4
-        for (uint n = 0; n < B_LOADS; ++n) {
-            if (!B_IS_THERE(item, n))
-                continue;
-            const uint row = B_ROW(item, n), along = B_IN_ROW(item, n) * CHUNK;
-            const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
-            /* Where nothing is inside, nothing is read, but the address must be one. */
-            copy_chunk(tile + place_b(row, B_IN_ROW(item, n)),
-                       inside > 0 ? b + along + row * ld_b : b,
-                       min(inside, (uint)CHUNK) * (uint)sizeof(LOCAL));
-        }
-    } else {
-        /* Element by element: neighbours in a wave take neighbours in memory. */
-#pragma unroll 4
-        for (uint n = 0; n < B_LOADS * CHUNK; ++n) {
-            const uint element = item + n * THREADS;
-            if (B_CHUNKS % THREADS != 0 && element >= B_TILE)
-                continue;
-            const uint row = element / (B_RUN * CHUNK), along = element % (B_RUN * CHUNK);
-            const bool is_inside = row < rows_left && along < along_left;
-            copy_element(tile + place_b(row, along / CHUNK) + along % CHUNK,
-                         is_inside ? b + along * step_b + row * ld_b : b, is_inside);
-        }
-    }
-}
+/* The whole tile, in chunks. */
+#define COPY_WHOLE_B() COPY_B(CHUNK, 1, INT_MAX, true)
+
+/* Any tile, while so many terms are left. */
+#define COPY_ANY_B(left)                                                                         \
+    do {                                                                                         \
+        const int terms_left = (int)(left) - term_b;                                             \
+        if (copied < whole_tiles_b)                                                              \
+            COPY_WHOLE_B();                                                                      \
+        else if (piece_b == CHUNK)                                                               \
+            COPY_B(CHUNK, 1, terms_left, false);                                                 \
+        else if (piece_b == 2)                                                                   \
+            COPY_B(2, 1, terms_left, false);                                                     \
+        else                                                                                     \
+            COPY_B(1, step_b, terms_left, false);                                                \
+    } while (0)
 
 
 /*
@@ -317,7 +336,7 @@ static inline void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ul
     (wave_a * A_WAVE + (x) / A_SHARE * (8 * A_SHARE) + (2 * t + (e)) * A_SHARE + (x) % A_SHARE)
 #define ROW(y) (wave_b * B_WAVE + (y) / B_SHARE * (8 * B_SHARE) + g * B_SHARE + (y) % B_SHARE)
 
-/* Begin to copy the next tiles, which lie inside of A and B, into the buffer that is free. */
+/* Begin to copy the next tiles, which are whole ones. */
 #define COPY_WHOLE()                                                                             \
     do {                                                                                         \
         COPY_WHOLE_A();                                                                          \
@@ -328,23 +347,18 @@ static inline void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ul
 /* Begin to copy the next tiles, if there are more. */
 #define COPY_NEXT()                                                                              \
     do {                                                                                         \
-        if (copied < whole_tiles) {                                                              \
-            COPY_WHOLE_A();                                                                      \
-            COPY_WHOLE_B();                                                                      \
-        } else if (copied < tiles) {                                                             \
+        if (copied < tiles) {                                                                    \
             const uint left = terms_here - min(terms_here, copied * DU);                         \
-            copy_a(tile_a + filling * A_TILE, (const __global LOCAL *)next_a, step_a, ld_a,      \
-                   item, size_i - tile_i, left, chunks_a);                                       \
-            copy_b(tile_b + filling * B_TILE, (const __global LOCAL *)next_b, step_b, ld_b,      \
-                   item, size_j - tile_j, left, chunks_b);                                       \
+            COPY_ANY_A(left);                                                                    \
+            COPY_ANY_B(left);                                                                    \
         }                                                                                        \
         COPIED();                                                                                \
     } while (0)
 
 #define COPIED()                                                                                 \
     COMMIT();                                                                                    \
-    next_a += DU * term_step_a;                                                                  \
-    next_b += DU * term_step_b;                                                                  \
+    from_a += DU * term_step_a;                                                                  \
+    from_b += DU * term_step_b;                                                                  \
     copied += 1;                                                                                 \
     filling = filling + 1 == BUFFERS ? 0 : filling + 1
 
@@ -386,14 +400,18 @@ void KERNEL_NAME(__global STORED *restrict c,
     const uint slice = LSU == 1 ? 0 : item / (THREADS / LSU);
 
     /* Work-groups walk over C in strips of WGM columns of tiles: those that run at the same time
-       then share more of A and B in the cache. */
+       then share more of A and B in the cache. Only the last strip needs a true division. */
     const uint groups_0 = get_num_groups(0), groups_1 = get_num_groups(1);
     const uint group = get_group_id(1) * groups_0 + get_group_id(0);
-    const uint strip = group / (groups_0 * WGM);
-    const uint strip_width = min((uint)WGM, groups_1 - strip * WGM);
-    const uint in_strip = group - strip * groups_0 * WGM;
-    const uint tile_i = in_strip / strip_width * A_FREE;
-    const uint tile_j = (strip * WGM + in_strip % strip_width) * B_FREE;
+    const uint group_0 = get_group_id(0), group_1 = get_group_id(1);
+    const uint strip = group_1 / WGM, in_strip = group_1 % WGM * groups_0 + group_0;
+    const uint strip_width = WGM == 1 ? 1 : min((uint)WGM, groups_1 - strip * WGM);
+    uint in_strip_0 = in_strip / WGM, in_strip_1 = in_strip % WGM;
+    if (strip_width < WGM) {
+        in_strip_0 = in_strip / strip_width;
+        in_strip_1 = in_strip % strip_width;
+    }
+    const uint tile_i = in_strip_0 * A_FREE, tile_j = (strip * WGM + in_strip_1) * B_FREE;
 
     const ulong step_a = 1, step_b = 1, step_c = 1;
     const size_t batch = get_group_id(2);
@@ -404,8 +422,6 @@ void KERNEL_NAME(__global STORED *restrict c,
     /* A chunk is 16 bytes at a multiple of 16, a vector of C likewise. */
     const bool chunks_a = step_a == 1 && (start_a | ld_a) % CHUNK == 0;
     const bool chunks_b = step_b == 1 && (start_b | ld_b) % CHUNK == 0;
-    const bool whole_chunks =
-        chunks_a && chunks_b && size_i - tile_i >= A_FREE && size_j - tile_j >= B_FREE;
     const bool vectors_c = step_c == 1 && (start_c | ld_c) % VW == 0;
 
     const ulong free_step_a = A_FREE_IS_CONTIGUOUS ? step_a : ld_a;
@@ -414,6 +430,38 @@ void KERNEL_NAME(__global STORED *restrict c,
     const ulong term_step_b = B_FREE_IS_CONTIGUOUS ? ld_b : step_b;
     a += start_a + tile_i * free_step_a;
     b += start_b + tile_j * free_step_b;
+
+    /* A is copied in chunks, else in pairs, else element by element. The first piece of this
+       work-item lies in row `row_a` of a tile, and so far along it; `to_first_a` leads there in
+       global memory, `first_a` in local memory. */
+    const bool pairs_a = step_a == 1 && (start_a | ld_a | size_i) % 2 == 0;
+    const uint piece_a = chunks_a ? CHUNK : pairs_a ? 2 : 1;
+    const uint row_a = item * piece_a / A_LENGTH, along_a = item * piece_a % A_LENGTH;
+    const size_t to_first_a = along_a * step_a + row_a * ld_a;
+    const uint first_a = place_a(row_a, along_a / CHUNK) + along_a % CHUNK;
+    /* Its term, and how far along the free index C still reaches. */
+    const int term_a = A_FREE_IS_CONTIGUOUS ? row_a : along_a;
+    const int free_left_a =
+        (int)(size_i - tile_i) - (int)(A_FREE_IS_CONTIGUOUS ? along_a : row_a);
+    /* Where no chunk is inside in part only, all steps but the last have whole tiles. */
+    const bool whole_a = chunks_a && (!A_FREE_IS_CONTIGUOUS || size_i % CHUNK == 0 ||
+                                      size_i - tile_i >= A_FREE);
+
+    /* B is copied in chunks, else in pairs, else element by element. The first piece of this
+       work-item lies in row `row_b` of a tile, and so far along it; `to_first_b` leads there in
+       global memory, `first_b` in local memory. */
+    const bool pairs_b = step_b == 1 && (start_b | ld_b | size_j) % 2 == 0;
+    const uint piece_b = chunks_b ? CHUNK : pairs_b ? 2 : 1;
+    const uint row_b = item * piece_b / B_LENGTH, along_b = item * piece_b % B_LENGTH;
+    const size_t to_first_b = along_b * step_b + row_b * ld_b;
+    const uint first_b = place_b(row_b, along_b / CHUNK) + along_b % CHUNK;
+    /* Its term, and how far along the free index C still reaches. */
+    const int term_b = B_FREE_IS_CONTIGUOUS ? row_b : along_b;
+    const int free_left_b =
+        (int)(size_j - tile_j) - (int)(B_FREE_IS_CONTIGUOUS ? along_b : row_b);
+    /* Where no chunk is inside in part only, all steps but the last have whole tiles. */
+    const bool whole_b = chunks_b && (!B_FREE_IS_CONTIGUOUS || size_j % CHUNK == 0 ||
+                                      size_j - tile_j >= B_FREE);
 
     FRAGMENT part_a[1 + PLR][A_TILES][PARTS], part_b[1 + PLR][B_TILES][PARTS];
     SUM sum[B_TILES / 2][A_TILES], partial[B_TILES / 2][A_TILES];
@@ -448,7 +496,11 @@ void KERNEL_NAME(__global STORED *restrict c,
            zeros. */
         const uint turns = terms_here / (TURN * DU) + (terms_here % (TURN * DU) > 0);
         const uint tiles = max(1u, turns) * TURN;
-        const uint whole_tiles = whole_chunks ? terms_here / DU : 0;
+        const uint whole_tiles_a = whole_a ? terms_here / DU : 0;
+        const uint whole_tiles_b = whole_b ? terms_here / DU : 0;
+        const uint whole_tiles = min(whole_tiles_a, whole_tiles_b);
+        const __global LOCAL *from_a = (const __global LOCAL *)next_a + to_first_a;
+        const __global LOCAL *from_b = (const __global LOCAL *)next_b + to_first_b;
         uint copied = 0, filling = 0, buffer = BUFFERS - 1, done = 0;
         const __local LOCAL *now_a, *now_b;
 #pragma unroll 1

@@ -62,16 +62,23 @@ static inline void copy_chunk(__local LOCAL *to, const __global LOCAL *from, con
                  :: "r"((uint)to), "l"(from), "r"(bytes) : "memory");
 }
 
-/* The same for one element, which is zero if it is not `there`. Half has too few bytes for that. */
-static inline void copy_element(__local LOCAL *to, const __global LOCAL *from, const bool there)
+/* The same for fewer elements: all are there, or none. A single half has too few bytes for that. */
+static inline void copy_piece(__local LOCAL *to, const __global LOCAL *from, const uint elements,
+                              const bool are_there)
 {
-#if 2 >= 4
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 2, %2;"
-                 :: "r"((uint)to), "l"(from), "r"(there ? 2 : 0) : "memory");
-#else
-    *to = there ? *from : (LOCAL)0;
-#endif
+    if (elements * 2 == 8)
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;"
+                     :: "r"((uint)to), "l"(from), "r"(are_there ? 8 : 0) : "memory");
+    else if (elements * 2 == 4)
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                     :: "r"((uint)to), "l"(from), "r"(are_there ? 4 : 0) : "memory");
+    else
+        *to = are_there ? *from : (LOCAL)0;
 }
+
+/* Nothing is known of a pointer any more: so the compiler adds to it from copy to copy, and does not
+   keep an offset for each of them in registers. */
+#define FORGET(pointer) asm("" : "+l"(pointer))
 
 /* Copies between two COMMITs are a group; AWAIT(n) waits for all groups but the youngest n. */
 #define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
@@ -223,8 +230,8 @@ static inline void copy_a(__local LOCAL *tile, const __global LOCAL *a, const ul
         } else {
 #pragma unroll
             for (uint e = 0; e < CHUNK; ++e)
-                copy_element(to + e, e < inside ? a + (along + e) * step_a + row * ld_a : a,
-                             e < inside);
+                copy_piece(to + e, e < inside ? a + (along + e) * step_a + row * ld_a : a, 1,
+                           e < inside);
         }
     }
 }
@@ -280,8 +287,8 @@ static inline void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ul
         } else {
 #pragma unroll
             for (uint e = 0; e < CHUNK; ++e)
-                copy_element(to + e, e < inside ? b + (along + e) * step_b + row * ld_b : b,
-                             e < inside);
+                copy_piece(to + e, e < inside ? b + (along + e) * step_b + row * ld_b : b, 1,
+                           e < inside);
         }
     }
 }
@@ -341,14 +348,18 @@ void KERNEL_NAME(__global STORED *restrict c,
     const uint group_a = item / 128 % GROUPS_A, group_b = item / 128 / GROUPS_A;
 
     /* Work-groups walk over C in strips of WGM columns of tiles: those that run at the same time
-       then share more of A and B in the cache. */
+       then share more of A and B in the cache. Only the last strip needs a true division. */
     const uint groups_0 = get_num_groups(0), groups_1 = get_num_groups(1);
     const uint group = get_group_id(1) * groups_0 + get_group_id(0);
-    const uint strip = group / (groups_0 * WGM);
-    const uint strip_width = min((uint)WGM, groups_1 - strip * WGM);
-    const uint in_strip = group - strip * groups_0 * WGM;
-    const uint tile_i = in_strip / strip_width * A_FREE;
-    const uint tile_j = (strip * WGM + in_strip % strip_width) * B_FREE;
+    const uint group_0 = get_group_id(0), group_1 = get_group_id(1);
+    const uint strip = group_1 / WGM, in_strip = group_1 % WGM * groups_0 + group_0;
+    const uint strip_width = WGM == 1 ? 1 : min((uint)WGM, groups_1 - strip * WGM);
+    uint in_strip_0 = in_strip / WGM, in_strip_1 = in_strip % WGM;
+    if (strip_width < WGM) {
+        in_strip_0 = in_strip / strip_width;
+        in_strip_1 = in_strip % strip_width;
+    }
+    const uint tile_i = in_strip_0 * A_FREE, tile_j = (strip * WGM + in_strip_1) * B_FREE;
 
     const ulong step_a = 1, step_b = 1, step_c = 1;
     const size_t batch = get_group_id(2);
@@ -359,8 +370,6 @@ void KERNEL_NAME(__global STORED *restrict c,
     /* A chunk is 16 bytes at a multiple of 16, a vector of C likewise. */
     const bool chunks_a = step_a == 1 && (start_a | ld_a) % CHUNK == 0;
     const bool chunks_b = step_b == 1 && (start_b | ld_b) % CHUNK == 0;
-    const bool whole_chunks =
-        chunks_a && chunks_b && size_i - tile_i >= A_FREE && size_j - tile_j >= B_FREE;
     const bool vectors_c = step_c == 1 && (start_c | ld_c) % VW == 0;
 
     const ulong free_step_a = A_FREE_IS_CONTIGUOUS ? step_a : ld_a;
@@ -369,6 +378,8 @@ void KERNEL_NAME(__global STORED *restrict c,
     const ulong term_step_b = B_FREE_IS_CONTIGUOUS ? ld_b : step_b;
     a += start_a + tile_i * free_step_a;
     b += start_b + tile_j * free_step_b;
+    const bool whole_chunks =
+        chunks_a && chunks_b && size_i - tile_i >= A_FREE && size_j - tile_j >= B_FREE;
 
     float sums[BLOCKS][SUMS];
 #pragma unroll

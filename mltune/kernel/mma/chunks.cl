@@ -1,8 +1,6 @@
     /* A chunk is 16 bytes at a multiple of 16, a vector of C likewise. */
     const bool chunks_a = step_a == 1 && (${places_a}) % CHUNK == 0;
     const bool chunks_b = step_b == 1 && (${places_b}) % CHUNK == 0;
-    const bool whole_chunks =
-        chunks_a && chunks_b && size_i - tile_i >= A_FREE && size_j - tile_j >= B_FREE;
     const bool vectors_c = step_c == 1 && (${places_c}) % VW == 0;
 
     const ulong free_step_a = A_FREE_IS_CONTIGUOUS ? step_a : ld_a;

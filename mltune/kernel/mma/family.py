@@ -10,7 +10,7 @@ from mltune.kernel.arithmetic import Arithmetic
 from mltune.kernel.build_options import build_options
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.mma.instruction import CHUNK_BYTES, INSTRUCTIONS, Instruction
-from mltune.kernel.mma.macro_tile import tile_chunks, tile_place, tile_store
+from mltune.kernel.mma.macro_tile import tile_chunks, tile_pieces, tile_place, tile_store
 from mltune.kernel.mma.parameters import read_settings
 from mltune.kernel.name import kernel_name
 from mltune.kernel.rules import Settings
@@ -124,6 +124,7 @@ class MmaFamily:
                 arguments=signature.arguments + split.argument,
                 place=tile_place(signature, split),
                 chunks=tile_chunks(signature),
+                pieces=tile_pieces(signature),
                 terms=split.terms,
                 stride=split.stride,
                 reduction=_reduction(settings, split),
@@ -216,19 +217,14 @@ def _operand(
     wave = settings.number(f"wave_tile_{axis}")
     extent = settings.number(f"waves_{axis}") * wave
     depth, chunk = settings.number("depth_u"), instruction.chunk
-    threads = _threads(settings)
     is_free = signature.free_is_contiguous(operand.lower())
     run = (extent if is_free else depth) // chunk
-    chunks = extent * depth // chunk
     share = min(chunk, wave // 8) if is_free and not instruction.by_matrix else 1
     swizzle = _swizzle(run, is_free, instruction) if settings.number("swizzle") else "0"
     return (
         (f"{operand}_FREE", extent),
         (f"{operand}_FREE_IS_CONTIGUOUS", int(is_free)),
         (f"{operand}_RUN", run),
-        (f"{operand}_CHUNKS", chunks),
-        (f"{operand}_LOADS", -(-chunks // threads)),
-        (f"{operand}_SHARES", max(run // threads, 1)),
         (f"{operand}_TILE", extent * depth),
         (f"{operand}_SWIZZLE(row)", swizzle),
         (f"{operand}_WAVE", wave),

@@ -14,12 +14,34 @@ _FOLDER = Path(__file__).parent
 
 def tile_place(signature: Signature, split: SplitSum) -> str:
     """Statements: which macro tile is this work-group's, and where its matrices start."""
-    return _text("place.cl", group=split.group, position=signature.position)
+    group_0, group_1 = split.in_grid
+    return _text(
+        "place.cl",
+        group=split.group,
+        group_0=group_0,
+        group_1=group_1,
+        position=signature.position,
+    )
 
 
 def tile_chunks(signature: Signature) -> str:
     """Statements: whether A, B and C may be moved in chunks, and where A and B begin."""
     return _text("chunks.cl", **{f"places_{x}": signature.places(x) for x in "abc"})
+
+
+def tile_pieces(signature: Signature) -> str:
+    """Statements: in which pieces A and B are copied, and which are this work-item's."""
+    return "\n".join(
+        _text(
+            "pieces.cl",
+            X=x.upper(),
+            x=x,
+            places=signature.places(x),
+            along=f"size_{free}" if signature.free_is_contiguous(x) else "size_l",
+            free=f"size_{free} - tile_{free}",
+        )
+        for x, free in ("ai", "bj")
+    )
 
 
 def tile_store(split: SplitSum, elements: int, is_sliced: bool = False) -> str:

@@ -19,7 +19,7 @@
     (wave_a * A_WAVE + (x) / A_SHARE * (8 * A_SHARE) + (2 * t + (e)) * A_SHARE + (x) % A_SHARE)
 #define ROW(y) (wave_b * B_WAVE + (y) / B_SHARE * (8 * B_SHARE) + g * B_SHARE + (y) % B_SHARE)
 
-/* Begin to copy the next tiles, which lie inside of A and B, into the buffer that is free. */
+/* Begin to copy the next tiles, which are whole ones. */
 #define COPY_WHOLE()                                                                             \
     do {                                                                                         \
         COPY_WHOLE_A();                                                                          \
@@ -30,23 +30,18 @@
 /* Begin to copy the next tiles, if there are more. */
 #define COPY_NEXT()                                                                              \
     do {                                                                                         \
-        if (copied < whole_tiles) {                                                              \
-            COPY_WHOLE_A();                                                                      \
-            COPY_WHOLE_B();                                                                      \
-        } else if (copied < tiles) {                                                             \
+        if (copied < tiles) {                                                                    \
             const uint left = terms_here - min(terms_here, copied * DU);                         \
-            copy_a(tile_a + filling * A_TILE, (const __global LOCAL *)next_a, step_a, ld_a,      \
-                   item, size_i - tile_i, left, chunks_a);                                       \
-            copy_b(tile_b + filling * B_TILE, (const __global LOCAL *)next_b, step_b, ld_b,      \
-                   item, size_j - tile_j, left, chunks_b);                                       \
+            COPY_ANY_A(left);                                                                    \
+            COPY_ANY_B(left);                                                                    \
         }                                                                                        \
         COPIED();                                                                                \
     } while (0)
 
 #define COPIED()                                                                                 \
     COMMIT();                                                                                    \
-    next_a += ${stride} * term_step_a;                                                                  \
-    next_b += ${stride} * term_step_b;                                                                  \
+    from_a += ${stride} * term_step_a;                                                                  \
+    from_b += ${stride} * term_step_b;                                                                  \
     copied += 1;                                                                                 \
     filling = filling + 1 == BUFFERS ? 0 : filling + 1
 
@@ -87,6 +82,7 @@ void KERNEL_NAME(__global STORED *restrict c,
 ${place}
 
 ${chunks}
+${pieces}
 
     FRAGMENT part_a[1 + PLR][A_TILES][PARTS], part_b[1 + PLR][B_TILES][PARTS];
     SUM sum[B_TILES / 2][A_TILES], partial[B_TILES / 2][A_TILES];
@@ -103,7 +99,11 @@ ${few_terms}
            zeros. */
         const uint turns = terms_here / (TURN * DU) + (terms_here % (TURN * DU) > 0);
         const uint tiles = max(1u, turns) * TURN;
-        const uint whole_tiles = whole_chunks ? terms_here / DU : 0;
+        const uint whole_tiles_a = whole_a ? terms_here / DU : 0;
+        const uint whole_tiles_b = whole_b ? terms_here / DU : 0;
+        const uint whole_tiles = min(whole_tiles_a, whole_tiles_b);
+        const __global LOCAL *from_a = (const __global LOCAL *)next_a + to_first_a;
+        const __global LOCAL *from_b = (const __global LOCAL *)next_b + to_first_b;
         uint copied = 0, filling = 0, buffer = BUFFERS - 1, done = 0;
         const __local LOCAL *now_a, *now_b;
 #pragma unroll 1

@@ -3,62 +3,71 @@
  * ---- $X: from global memory to the local tile ----
  *
  * The tile keeps the order it has in global memory: rows of ${X}_RUN chunks, a chunk being the
- * CHUNK elements in 16 bytes, which are copied without passing through registers. Within a row
- * the chunks change places, differently from row to row, so that the lanes of a wave find what
- * they read together in different banks.
+ * CHUNK elements in 16 bytes. Within a row the chunks change places, differently from row to row,
+ * so that the lanes of a wave find what they read together in different banks.
  */
+#define ${X}_LENGTH (${X}_RUN * CHUNK) /* of a row */
+
 static inline uint place_$x(const uint row, const uint chunk)
 {
     return (row * ${X}_RUN + (chunk ^ ${X}_SWIZZLE(row))) * CHUNK;
 }
 
-/* The row and the chunk in it that a work-item copies as its n-th. */
-#define ${X}_ROW(item, n)                                                                        \
-    (${X}_RUN <= THREADS ? (item) / ${X}_RUN + (n) * (THREADS / ${X}_RUN) : (n) / ${X}_SHARES)
-#define ${X}_IN_ROW(item, n)                                                                     \
-    (${X}_RUN <= THREADS ? (item) % ${X}_RUN : (item) + (n) % ${X}_SHARES * THREADS)
-#define ${X}_IS_THERE(item, n) (${X}_CHUNKS % THREADS == 0 || (item) + (n) * THREADS < ${X}_CHUNKS)
+/*
+ * Begin to copy this work-item's share of a tile, with zeros for what lies outside of the matrix.
+ * So many terms are left from where the work-item's first piece lies. Neighbours in a wave take
+ * neighbours in memory. Pieces smaller than a chunk, and all pieces of a `whole` tile, lie inside
+ * or outside as a whole.
+ *
+ * All extents are powers of two: how far a piece lies from the first one has no bit in common with
+ * where that one lies. So an exclusive or leads from the first one's chunk to the others'.
+ */
+#define COPY_$X(piece, step, terms_left, whole)                                                   \
+    do {                                                                                         \
+        const __global LOCAL *from = from_$x;                                                     \
+        const int along_left = ${X}_FREE_IS_CONTIGUOUS ? free_left_$x : (terms_left);                \
+        /* Also 0 where nothing is left along the row: one comparison a piece. */                \
+        const int rows_left = min(${X}_FREE_IS_CONTIGUOUS ? (terms_left) : free_left_$x,             \
+                                  min(along_left, 1) * ${X}_TILE);                                  \
+        _Pragma("unroll") for (int n = 0; n < ${X}_PIECES(piece); ++n) {                            \
+            const int row = ${X}_ROW(n, piece), along = ${X}_ALONG(n, piece);                          \
+            const bool is_inside =                                                               \
+                row < rows_left && (THREADS * (piece) >= ${X}_LENGTH || along < along_left);        \
+            __local LOCAL *to = tile_$x + filling * ${X}_TILE + row * ${X}_LENGTH +                     \
+                                (first_$x ^ (${X}_SWIZZLE(row) ^ along / CHUNK) * CHUNK);            \
+            if (${X}_TILE % (THREADS * (piece)) != 0 && first_$x >= ${X}_TILE)                          \
+                ; /* More work-items than pieces. */                                             \
+            else if ((piece) < CHUNK)                                                            \
+                copy_piece(to, from, piece, is_inside);                                          \
+            else if (whole)                                                                      \
+                copy_chunk(to, from, is_inside ? 16 : 0);                                        \
+            else                                                                                 \
+                copy_chunk(to, from,                                                             \
+                           is_inside ? min(along_left - along, CHUNK) * (int)sizeof(LOCAL) : 0); \
+            from += (${X}_ROW(n + 1, piece) - row) * (long)ld_$x +                                   \
+                    (${X}_ALONG(n + 1, piece) - along) * (long)(step);                              \
+            FORGET(from);                                                                        \
+        }                                                                                        \
+    } while (0)
 
-/* Copy this work-item's share of a tile that lies inside of the matrix, at multiples of a chunk. */
-#define COPY_WHOLE_$X()                                                                          \
-    _Pragma("unroll") for (uint n = 0; n < ${X}_LOADS; ++n)                                       \
-        if (${X}_IS_THERE(item, n))                                                              \
-            copy_chunk(tile_$x + filling * ${X}_TILE +                                           \
-                           place_$x(${X}_ROW(item, n), ${X}_IN_ROW(item, n)),                    \
-                       (const __global LOCAL *)next_$x + ${X}_IN_ROW(item, n) * CHUNK +          \
-                           ${X}_ROW(item, n) * ld_$x,                                            \
-                       16)
+/* How far a work-item's n-th piece lies from its first one: in rows, and along them. */
+#define ${X}_ROW(n, piece) ((n) * (THREADS * (piece)) / ${X}_LENGTH)
+#define ${X}_ALONG(n, piece) ((n) * (THREADS * (piece)) % ${X}_LENGTH)
+#define ${X}_PIECES(piece) (${X}_TILE > THREADS * (piece) ? ${X}_TILE / (THREADS * (piece)) : 1)
 
-/* The same for any tile, with zeros for what lies outside. */
-static inline void copy_$x(__local LOCAL *tile, const __global LOCAL *$x, const ulong step_$x,
-                          const ulong ld_$x, const uint item, const uint free_left,
-                          const uint terms_left, const bool chunks)
-{
-    const uint rows_left = ${X}_FREE_IS_CONTIGUOUS ? terms_left : free_left;
-    const uint along_left = ${X}_FREE_IS_CONTIGUOUS ? free_left : terms_left;
-    if (chunks) {
-#pragma unroll 4
-        for (uint n = 0; n < ${X}_LOADS; ++n) {
-            if (!${X}_IS_THERE(item, n))
-                continue;
-            const uint row = ${X}_ROW(item, n), along = ${X}_IN_ROW(item, n) * CHUNK;
-            const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
-            /* Where nothing is inside, nothing is read, but the address must be one. */
-            copy_chunk(tile + place_$x(row, ${X}_IN_ROW(item, n)),
-                       inside > 0 ? $x + along + row * ld_$x : $x,
-                       min(inside, (uint)CHUNK) * (uint)sizeof(LOCAL));
-        }
-    } else {
-        /* Element by element: neighbours in a wave take neighbours in memory. */
-#pragma unroll 4
-        for (uint n = 0; n < ${X}_LOADS * CHUNK; ++n) {
-            const uint element = item + n * THREADS;
-            if (${X}_CHUNKS % THREADS != 0 && element >= ${X}_TILE)
-                continue;
-            const uint row = element / (${X}_RUN * CHUNK), along = element % (${X}_RUN * CHUNK);
-            const bool is_inside = row < rows_left && along < along_left;
-            copy_element(tile + place_$x(row, along / CHUNK) + along % CHUNK,
-                         is_inside ? $x + along * step_$x + row * ld_$x : $x, is_inside);
-        }
-    }
-}
+/* The whole tile, in chunks. */
+#define COPY_WHOLE_$X() COPY_$X(CHUNK, 1, INT_MAX, true)
+
+/* Any tile, while so many terms are left. */
+#define COPY_ANY_$X(left)                                                                         \
+    do {                                                                                         \
+        const int terms_left = (int)(left) - term_$x;                                             \
+        if (copied < whole_tiles_$x)                                                              \
+            COPY_WHOLE_$X();                                                                      \
+        else if (piece_$x == CHUNK)                                                               \
+            COPY_$X(CHUNK, 1, terms_left, false);                                                 \
+        else if (piece_$x == 2)                                                                   \
+            COPY_$X(2, 1, terms_left, false);                                                     \
+        else                                                                                     \
+            COPY_$X(1, step_$x, terms_left, false);                                                \
+    } while (0)

@@ -144,6 +144,13 @@ class SplitSum:
         return _text("group_dealt.cl" if self.deals_groups else "group_split.cl").rstrip("\n")
 
     @property
+    def in_grid(self) -> tuple[str, str]:
+        """Expressions for a tile's place in the grid, without a division where that can be."""
+        if self.slices > 1 and self.deals_groups:
+            return "group % groups_0", "group / groups_0"
+        return "get_group_id(0) / GSU" if self.slices > 1 else "get_group_id(0)", "get_group_id(1)"
+
+    @property
     def terms(self) -> str:
         """Statements: this work-group's terms, and where A and B begin for it."""
         if self.slices == 1:

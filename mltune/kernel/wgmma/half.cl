@@ -52,6 +52,8 @@ void KERNEL_NAME(__global STORED *restrict c,
 ${place}
 
 ${chunks}
+    const bool whole_chunks =
+        chunks_a && chunks_b && size_i - tile_i >= A_FREE && size_j - tile_j >= B_FREE;
 
     float sums[BLOCKS][SUMS];
 #pragma unroll

@@ -49,8 +49,8 @@ static inline void copy_$x(__local LOCAL *tile, const __global LOCAL *$x, const 
         } else {
 #pragma unroll
             for (uint e = 0; e < CHUNK; ++e)
-                copy_element(to + e, e < inside ? $x + (along + e) * step_$x + row * ld_$x : $x,
-                             e < inside);
+                copy_piece(to + e, e < inside ? $x + (along + e) * step_$x + row * ld_$x : $x, 1,
+                           e < inside);
         }
     }
 }

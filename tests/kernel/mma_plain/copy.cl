@@ -9,10 +9,13 @@ static inline void copy_chunk(__local LOCAL *to, const __global LOCAL *from, con
         to[e] = e * sizeof(LOCAL) < bytes ? from[e] : (LOCAL)0;
 }
 
-static inline void copy_element(__local LOCAL *to, const __global LOCAL *from, const bool there)
+static inline void copy_piece(__local LOCAL *to, const __global LOCAL *from, const uint elements,
+                              const bool are_there)
 {
-    *to = there ? *from : (LOCAL)0;
+    for (uint e = 0; e < elements; ++e)
+        to[e] = are_there ? from[e] : (LOCAL)0;
 }
 
+#define FORGET(pointer)
 #define COMMIT()
 #define AWAIT(n)

@@ -12,16 +12,23 @@ static inline void copy_chunk(__local LOCAL *to, const __global LOCAL *from, con
                  :: "r"((uint)to), "l"(from), "r"(bytes) : "memory");
 }
 
-/* The same for one element, which is zero if it is not `there`. Half has too few bytes for that. */
-static inline void copy_element(__local LOCAL *to, const __global LOCAL *from, const bool there)
+/* The same for fewer elements: all are there, or none. A single half has too few bytes for that. */
+static inline void copy_piece(__local LOCAL *to, const __global LOCAL *from, const uint elements,
+                              const bool are_there)
 {
-#if $bytes >= 4
-    asm volatile("cp.async.ca.shared.global [%0], [%1], $bytes, %2;"
-                 :: "r"((uint)to), "l"(from), "r"(there ? $bytes : 0) : "memory");
-#else
-    *to = there ? *from : (LOCAL)0;
-#endif
+    if (elements * $bytes == 8)
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;"
+                     :: "r"((uint)to), "l"(from), "r"(are_there ? 8 : 0) : "memory");
+    else if (elements * $bytes == 4)
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                     :: "r"((uint)to), "l"(from), "r"(are_there ? 4 : 0) : "memory");
+    else
+        *to = are_there ? *from : (LOCAL)0;
 }
+
+/* Nothing is known of a pointer any more: so the compiler adds to it from copy to copy, and does not
+   keep an offset for each of them in registers. */
+#define FORGET(pointer) asm("" : "+l"(pointer))
 
 /* Copies between two COMMITs are a group; AWAIT(n) waits for all groups but the youngest n. */
 #define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
