@@ -89,6 +89,9 @@ static inline void copy_piece(__local LOCAL *to, const __global LOCAL *from, con
 #define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
 #define AWAIT(n) asm volatile("cp.async.wait_group %0;" :: "n"(n) : "memory")
 
+/* What lanes of a wave have written to local memory is there for the others. */
+#define WAVE_BARRIER() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
+
 
 /* Add 8 x 16 products: a lane has the sums of columns 2 t, 2 t + 1 in rows g and g + 8. */
 static inline SUM multiply_add(const SUM sum, const FRAGMENT b0, const FRAGMENT b1,
@@ -334,7 +337,19 @@ static inline uint place_b(const uint row, const uint chunk)
  */
 #define COLUMN(x, e)                                                                             \
     (wave_a * A_WAVE + (x) / A_SHARE * (8 * A_SHARE) + (2 * t + (e)) * A_SHARE + (x) % A_SHARE)
-#define ROW(y) (wave_b * B_WAVE + (y) / B_SHARE * (8 * B_SHARE) + g * B_SHARE + (y) % B_SHARE)
+#define ROW(y) ROW_OF(y, g)
+#define ROW_OF(y, g)                                                                             \
+    (wave_b * B_WAVE + (y) / B_SHARE * (8 * B_SHARE) + (g) * B_SHARE + (y) % B_SHARE)
+
+/* Where C is not written in vectors, the tiles' local memory, which is free by then, takes eight
+   rows of each wave at a time. Neighbours there are neighbours in C, and go to memory together:
+   how far a lane's n-th one lies from its first one in C, and whether that is inside. */
+#define ROWS ((__local TYPE *)tile_a + item / 32 * (8 * A_WAVE))
+#define ON_I(n) ((n) * 32 % A_WAVE)
+#define ON_J(n) ((n) * 32 / A_WAVE * B_SHARE)
+#define IS_IN_C(n) (ON_J(n) < left_j && (A_WAVE <= 32 || ON_I(n) < left_i))
+#define TO_NEXT_IN_C(n)                                                                          \
+    ((ON_I((n) + 1) - ON_I(n)) * (long)step_c + (ON_J((n) + 1) - ON_J(n)) * (long)ld_c)
 
 /* Begin to copy the next tiles, which are whole ones. */
 #define COPY_WHOLE()                                                                             \
@@ -645,16 +660,39 @@ void KERNEL_NAME(__global STORED *restrict c,
                 if (!IS_ZERO(beta))
                     result = MULTIPLY_ADD_ELEMENT(READ_C(column + i), beta, result);
                 WRITE_C(result, column + i);
-            } else if (j < size_j) {
-#pragma unroll
-                for (int e = 0; e < VW; ++e)
-                    if (i + e < size_i) {
-                        TYPE one = ELEMENT(result, e);
-                        if (!IS_ZERO(beta))
-                            one = MULTIPLY_ADD(READ_ONE(column + (i + e) * step_c), beta, one);
-                        WRITE_ONE(one, column + (i + e) * step_c);
-                    }
+            } else {
+                *(__local VECTOR *)(ROWS + g * A_WAVE + COLUMN(x, 0) - wave_a * A_WAVE + first) =
+                    result;
             }
         }
+        WAVE_BARRIER();
+        if (!whole_c) {
+            const uint at_i = tile_i + wave_a * A_WAVE + lane % A_WAVE;
+            const uint at_j = tile_j + ROW_OF(y, lane / A_WAVE);
+            const int left_i = (int)size_i - (int)at_i;
+            const int left_j = min((int)size_j - (int)at_j, min(left_i, 1) * B_FREE);
+            __global STORED *place = c + at_i * step_c + at_j * ld_c;
+            if (!IS_ZERO(beta)) {
+                const __global STORED *old = place;
+                TYPE olds[A_WAVE / 4];
+#pragma unroll
+                for (int n = 0; n < A_WAVE / 4; ++n) {
+                    olds[n] = IS_IN_C(n) ? READ_ONE(old) : 0;
+                    old += TO_NEXT_IN_C(n);
+                    FORGET(old);
+                }
+#pragma unroll
+                for (int n = 0; n < A_WAVE / 4; ++n)
+                    ROWS[n * 32 + lane] = MULTIPLY_ADD(olds[n], beta, ROWS[n * 32 + lane]);
+            }
+#pragma unroll
+            for (int n = 0; n < A_WAVE / 4; ++n) {
+                if (IS_IN_C(n))
+                    WRITE_ONE(ROWS[n * 32 + lane], place);
+                place += TO_NEXT_IN_C(n);
+                FORGET(place);
+            }
+        }
+        WAVE_BARRIER();
     }
 }

@@ -242,6 +242,9 @@ static inline void copy_piece(__local LOCAL *to, const __global LOCAL *from, con
 #define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
 #define AWAIT(n) asm volatile("cp.async.wait_group %0;" :: "n"(n) : "memory")
 
+/* What lanes of a wave have written to local memory is there for the others. */
+#define WAVE_BARRIER() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
+
 /*
  * ---- The products of a warpgroup, in PTX ----
  *

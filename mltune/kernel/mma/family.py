@@ -132,6 +132,7 @@ class MmaFamily:
                     split,
                     math.prod(settings.pair("wave_tile")) // _LANES,
                     is_sliced=settings.number("local_split_u") > 1,
+                    by_rows=_has_room_for_rows(settings, instruction),
                 ),
                 outer_loop=signature.outer_loop,
                 few_terms=fill(_FOLDER / "few_terms.cl", few=few).rstrip("\n")
@@ -142,6 +143,17 @@ class MmaFamily:
             ),
             *split.after(arithmetic, signature),
         )
+
+
+def _has_room_for_rows(settings: Settings, instruction: Instruction) -> bool:
+    """Whether eight rows of each wave's part of C fit into the local tiles of A.
+
+    Where waves are sliced, those without sums are gone before others need them at a barrier.
+    """
+    waves, tile = settings.pair("waves"), settings.pair("wave_tile")
+    room = settings.number("local_buffers") * waves[0] * tile[0] * settings.number("depth_u")
+    needed = math.prod(waves) * 8 * tile[0] * max(instruction.bytes, 4)
+    return settings.number("local_split_u") == 1 and needed <= room * instruction.bytes
 
 
 def _reduction(settings: Settings, split: SplitSum) -> str:

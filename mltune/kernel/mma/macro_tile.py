@@ -44,18 +44,23 @@ def tile_pieces(signature: Signature) -> str:
     )
 
 
-def tile_store(split: SplitSum, elements: int, is_sliced: bool = False) -> str:
+def tile_store(
+    split: SplitSum, elements: int, is_sliced: bool = False, by_rows: bool = False
+) -> str:
     """Statements: what becomes of the sums.
 
     Args:
         split: how work-groups share them.
         elements: of C that a work-item has.
         is_sliced: whether only those of slice 0 have any.
+        by_rows: whether what is not written in vectors goes through local memory.
     """
     sums = Sums("SUM", "(B_TILES / 2)", "A_TILES", "THREADS", elements)
     if is_sliced:
         sums = replace(sums, items="(THREADS / LSU)", has_sums="slice == 0")
-    return split.store(_FOLDER, sums)
+    rim = _text("store_local.cl" if by_rows else "store_elements.cl")
+    rows = fill(_FOLDER / "store_rows.cl") if by_rows else ""
+    return split.store(_FOLDER, sums, rim=rim, rows=rows)
 
 
 def _text(file: str, **names: str) -> str:

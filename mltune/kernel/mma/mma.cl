@@ -17,7 +17,19 @@
  */
 #define COLUMN(x, e)                                                                             \
     (wave_a * A_WAVE + (x) / A_SHARE * (8 * A_SHARE) + (2 * t + (e)) * A_SHARE + (x) % A_SHARE)
-#define ROW(y) (wave_b * B_WAVE + (y) / B_SHARE * (8 * B_SHARE) + g * B_SHARE + (y) % B_SHARE)
+#define ROW(y) ROW_OF(y, g)
+#define ROW_OF(y, g)                                                                             \
+    (wave_b * B_WAVE + (y) / B_SHARE * (8 * B_SHARE) + (g) * B_SHARE + (y) % B_SHARE)
+
+/* Where C is not written in vectors, the tiles' local memory, which is free by then, takes eight
+   rows of each wave at a time. Neighbours there are neighbours in C, and go to memory together:
+   how far a lane's n-th one lies from its first one in C, and whether that is inside. */
+#define ROWS ((__local TYPE *)tile_a + item / 32 * (8 * A_WAVE))
+#define ON_I(n) ((n) * 32 % A_WAVE)
+#define ON_J(n) ((n) * 32 / A_WAVE * B_SHARE)
+#define IS_IN_C(n) (ON_J(n) < left_j && (A_WAVE <= 32 || ON_I(n) < left_i))
+#define TO_NEXT_IN_C(n)                                                                          \
+    ((ON_I((n) + 1) - ON_I(n)) * (long)step_c + (ON_J((n) + 1) - ON_J(n)) * (long)ld_c)
 
 /* Begin to copy the next tiles, which are whole ones. */
 #define COPY_WHOLE()                                                                             \

@@ -21,15 +21,6 @@
                 if (!IS_ZERO(beta))
                     result = MULTIPLY_ADD_ELEMENT(READ_C(column + i), beta, result);
                 WRITE_C(result, column + i);
-            } else if (j < size_j) {
-#pragma unroll
-                for (int e = 0; e < VW; ++e)
-                    if (i + e < size_i) {
-                        TYPE one = ELEMENT(result, e);
-                        if (!IS_ZERO(beta))
-                            one = MULTIPLY_ADD(READ_ONE(column + (i + e) * step_c), beta, one);
-                        WRITE_ONE(one, column + (i + e) * step_c);
-                    }
-            }
+            }${rim}
         }
-    }
+${rows}    }

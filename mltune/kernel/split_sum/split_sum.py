@@ -186,11 +186,17 @@ class SplitSum:
             ),
         )
 
-    def store(self, folder: Path, sums: Sums) -> str:
-        """Statements: what becomes of the sums, by the texts in a family's folder."""
+    def store(self, folder: Path, sums: Sums, **names: str) -> str:
+        """Statements: what becomes of the sums, by the texts in a family's folder.
+
+        Args:
+            folder: of the family.
+            sums: how its work-items hold them.
+            names: what its text for C needs.
+        """
         file = "store_scratch.cl" if self.has_scratch and not self.has_counters else "store.cl"
-        meet = self._meet(sums) if self.has_counters else ""
-        return meet + fill(folder / ("add_to_c.cl" if self.is_atomic else file)).rstrip("\n")
+        text = fill(folder / ("add_to_c.cl" if self.is_atomic else file), **names)
+        return (self._meet(sums) if self.has_counters else "") + text.rstrip("\n")
 
     def _meet(self, sums: Sums) -> str:
         """Statements: after them only the last work-group of a tile is left, with whole sums."""

@@ -19,3 +19,4 @@ static inline void copy_piece(__local LOCAL *to, const __global LOCAL *from, con
 #define FORGET(pointer)
 #define COMMIT()
 #define AWAIT(n)
+#define WAVE_BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
