@@ -48,7 +48,8 @@ def _kernel(contraction: Contraction, **changes: int | str) -> Kernel:
         ("tn", Precision.HALF, {"vector_width_u": 2, "vector_width_b": 4, "swizzle": 1}),
         ("nn", Precision.SINGLE, {"vector_access": "vload", "local_pad": 1, "local_buffers": 2}),
         ("tn", Precision.SINGLE, {"direct_to_registers_a": 1, "vector_width_u": 2}),
-        ("nn", Precision.SINGLE, {"vector_width_u": 1, "global_split_u": 3, "swizzle": 1}),
+        ("nn", Precision.SINGLE, {"vector_width_u": 2, "global_split_u": 3, "swizzle": 1}),
+        ("tn", Precision.SINGLE, {"vector_width_u": 1, "multiply_add": "mad"}),
         ("tn", Precision.SINGLE, {"persistent_kernel": 2, "stream_k": 1}),
     ],
 )  # fmt: skip

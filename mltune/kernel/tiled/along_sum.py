@@ -79,6 +79,7 @@ def take_definition(operand: str, width: int, arithmetic: Arithmetic) -> Definit
         width: elements along the free index in a part.
         arithmetic: of the kernel.
     """
+    # A literal: pip's PoCL hands vectors that were written by elements wrongly to fma and mad.
     vectors = (f"along_{operand.lower()}[(n) * {width} + {e}]" for e in range(width))
     elements = ", ".join(f"ELEMENT({vector}, term)" for vector in vectors)
     return f"TAKE_{operand}(n, term)", f"(({arithmetic.vector(width)})({elements}))"
