@@ -81,9 +81,9 @@ static inline void copy_piece(__local LOCAL *to, const __global LOCAL *from, con
         *to = are_there ? *from : (LOCAL)0;
 }
 
-/* Nothing is known of a pointer any more: so the compiler adds to it from copy to copy, and does not
-   keep an offset for each of them in registers. */
-#define FORGET(pointer) asm("" : "+l"(pointer))
+/* Nothing is known of an address any more: so the compiler adds to it from copy to copy, and does
+   not keep an offset for each of them in registers. */
+#define FORGET(address) asm("" : "+l"(address))
 
 /* Copies between two COMMITs are a group; AWAIT(n) waits for all groups but the youngest n. */
 #define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
@@ -134,29 +134,31 @@ static inline uint place_a(const uint row, const uint chunk)
  */
 #define COPY_A(piece, step, terms_left, whole)                                                   \
     do {                                                                                         \
-        const __global LOCAL *from = from_a;                                                     \
+        ulong from = (ulong)from_a;                                                              \
         const int along_left = A_FREE_IS_CONTIGUOUS ? free_left_a : (terms_left);                \
         /* Also 0 where nothing is left along the row: one comparison a piece. */                \
         const int rows_left = min(A_FREE_IS_CONTIGUOUS ? (terms_left) : free_left_a,             \
                                   min(along_left, 1) * A_TILE);                                  \
         _Pragma("unroll") for (int n = 0; n < A_PIECES(piece); ++n) {                            \
+            FORGET(from);                                                                        \
             const int row = A_ROW(n, piece), along = A_ALONG(n, piece);                          \
             const bool is_inside =                                                               \
                 row < rows_left && (THREADS * (piece) >= A_LENGTH || along < along_left);        \
             __local LOCAL *to = tile_a + filling * A_TILE + row * A_LENGTH +                     \
                                 (first_a ^ (A_SWIZZLE(row) ^ along / CHUNK) * CHUNK);            \
+            const __global LOCAL *at = (const __global LOCAL *)from;                             \
             if (A_TILE % (THREADS * (piece)) != 0 && first_a >= A_TILE)                          \
                 ; /* More work-items than pieces. */                                             \
             else if ((piece) < CHUNK)                                                            \
-                copy_piece(to, from, piece, is_inside);                                          \
+                copy_piece(to, at, piece, is_inside);                                            \
             else if (whole)                                                                      \
-                copy_chunk(to, from, is_inside ? 16 : 0);                                        \
+                copy_chunk(to, at, is_inside ? 16 : 0);                                          \
             else                                                                                 \
-                copy_chunk(to, from,                                                             \
+                copy_chunk(to, at,                                                               \
                            is_inside ? min(along_left - along, CHUNK) * (int)sizeof(LOCAL) : 0); \
-            from += (A_ROW(n + 1, piece) - row) * (long)ld_a +                                   \
-                    (A_ALONG(n + 1, piece) - along) * (long)(step);                              \
-            FORGET(from);                                                                        \
+            from += ((A_ROW(n + 1, piece) - row) * (long)ld_a +                                  \
+                     (A_ALONG(n + 1, piece) - along) * (long)(step)) *                           \
+                    (long)sizeof(LOCAL);                                                         \
         }                                                                                        \
     } while (0)
 
@@ -208,29 +210,31 @@ static inline uint place_b(const uint row, const uint chunk)
  */
 #define COPY_B(piece, step, terms_left, whole)                                                   \
     do {                                                                                         \
-        const __global LOCAL *from = from_b;                                                     \
+        ulong from = (ulong)from_b;                                                              \
         const int along_left = B_FREE_IS_CONTIGUOUS ? free_left_b : (terms_left);                \
         /* Also 0 where nothing is left along the row: one comparison a piece. */                \
         const int rows_left = min(B_FREE_IS_CONTIGUOUS ? (terms_left) : free_left_b,             \
                                   min(along_left, 1) * B_TILE);                                  \
         _Pragma("unroll") for (int n = 0; n < B_PIECES(piece); ++n) {                            \
+            FORGET(from);                                                                        \
             const int row = B_ROW(n, piece), along = B_ALONG(n, piece);                          \
             const bool is_inside =                                                               \
                 row < rows_left && (THREADS * (piece) >= B_LENGTH || along < along_left);        \
             __local LOCAL *to = tile_b + filling * B_TILE + row * B_LENGTH +                     \
                                 (first_b ^ (B_SWIZZLE(row) ^ along / CHUNK) * CHUNK);            \
+            const __global LOCAL *at = (const __global LOCAL *)from;                             \
             if (B_TILE % (THREADS * (piece)) != 0 && first_b >= B_TILE)                          \
                 ; /* More work-items than pieces. */                                             \
             else if ((piece) < CHUNK)                                                            \
-                copy_piece(to, from, piece, is_inside);                                          \
+                copy_piece(to, at, piece, is_inside);                                            \
             else if (whole)                                                                      \
-                copy_chunk(to, from, is_inside ? 16 : 0);                                        \
+                copy_chunk(to, at, is_inside ? 16 : 0);                                          \
             else                                                                                 \
-                copy_chunk(to, from,                                                             \
+                copy_chunk(to, at,                                                               \
                            is_inside ? min(along_left - along, CHUNK) * (int)sizeof(LOCAL) : 0); \
-            from += (B_ROW(n + 1, piece) - row) * (long)ld_b +                                   \
-                    (B_ALONG(n + 1, piece) - along) * (long)(step);                              \
-            FORGET(from);                                                                        \
+            from += ((B_ROW(n + 1, piece) - row) * (long)ld_b +                                  \
+                     (B_ALONG(n + 1, piece) - along) * (long)(step)) *                           \
+                    (long)sizeof(LOCAL);                                                         \
         }                                                                                        \
     } while (0)
 
@@ -349,7 +353,8 @@ static inline uint place_b(const uint row, const uint chunk)
 #define ON_J(n) ((n) * 32 / A_WAVE * B_SHARE)
 #define IS_IN_C(n) (ON_J(n) < left_j && (A_WAVE <= 32 || ON_I(n) < left_i))
 #define TO_NEXT_IN_C(n)                                                                          \
-    ((ON_I((n) + 1) - ON_I(n)) * (long)step_c + (ON_J((n) + 1) - ON_J(n)) * (long)ld_c)
+    (((ON_I((n) + 1) - ON_I(n)) * (long)step_c + (ON_J((n) + 1) - ON_J(n)) * (long)ld_c) *       \
+     (long)sizeof(STORED))
 
 /* Begin to copy the next tiles, which are whole ones. */
 #define COPY_WHOLE()                                                                             \
@@ -671,13 +676,13 @@ void KERNEL_NAME(__global STORED *restrict c,
             const uint at_j = tile_j + ROW_OF(y, lane / A_WAVE);
             const int left_i = (int)size_i - (int)at_i;
             const int left_j = min((int)size_j - (int)at_j, min(left_i, 1) * B_FREE);
-            __global STORED *place = c + at_i * step_c + at_j * ld_c;
+            ulong place = (ulong)(c + at_i * step_c + at_j * ld_c);
             if (!IS_ZERO(beta)) {
-                const __global STORED *old = place;
+                ulong old = place;
                 TYPE olds[A_WAVE / 4];
 #pragma unroll
                 for (int n = 0; n < A_WAVE / 4; ++n) {
-                    olds[n] = IS_IN_C(n) ? READ_ONE(old) : 0;
+                    olds[n] = IS_IN_C(n) ? READ_ONE((const __global STORED *)old) : 0;
                     old += TO_NEXT_IN_C(n);
                     FORGET(old);
                 }
@@ -688,7 +693,7 @@ void KERNEL_NAME(__global STORED *restrict c,
 #pragma unroll
             for (int n = 0; n < A_WAVE / 4; ++n) {
                 if (IS_IN_C(n))
-                    WRITE_ONE(ROWS[n * 32 + lane], place);
+                    WRITE_ONE(ROWS[n * 32 + lane], (__global STORED *)place);
                 place += TO_NEXT_IN_C(n);
                 FORGET(place);
             }

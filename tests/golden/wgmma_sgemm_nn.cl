@@ -234,9 +234,9 @@ static inline void copy_piece(__local LOCAL *to, const __global LOCAL *from, con
         *to = are_there ? *from : (LOCAL)0;
 }
 
-/* Nothing is known of a pointer any more: so the compiler adds to it from copy to copy, and does not
-   keep an offset for each of them in registers. */
-#define FORGET(pointer) asm("" : "+l"(pointer))
+/* Nothing is known of an address any more: so the compiler adds to it from copy to copy, and does
+   not keep an offset for each of them in registers. */
+#define FORGET(address) asm("" : "+l"(address))
 
 /* Copies between two COMMITs are a group; AWAIT(n) waits for all groups but the youngest n. */
 #define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")

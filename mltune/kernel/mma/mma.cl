@@ -29,7 +29,8 @@
 #define ON_J(n) ((n) * 32 / A_WAVE * B_SHARE)
 #define IS_IN_C(n) (ON_J(n) < left_j && (A_WAVE <= 32 || ON_I(n) < left_i))
 #define TO_NEXT_IN_C(n)                                                                          \
-    ((ON_I((n) + 1) - ON_I(n)) * (long)step_c + (ON_J((n) + 1) - ON_J(n)) * (long)ld_c)
+    (((ON_I((n) + 1) - ON_I(n)) * (long)step_c + (ON_J((n) + 1) - ON_J(n)) * (long)ld_c) *       \
+     (long)sizeof(STORED))
 
 /* Begin to copy the next tiles, which are whole ones. */
 #define COPY_WHOLE()                                                                             \

@@ -24,29 +24,31 @@ static inline uint place_$x(const uint row, const uint chunk)
  */
 #define COPY_$X(piece, step, terms_left, whole)                                                   \
     do {                                                                                         \
-        const __global LOCAL *from = from_$x;                                                     \
+        ulong from = (ulong)from_$x;                                                              \
         const int along_left = ${X}_FREE_IS_CONTIGUOUS ? free_left_$x : (terms_left);                \
         /* Also 0 where nothing is left along the row: one comparison a piece. */                \
         const int rows_left = min(${X}_FREE_IS_CONTIGUOUS ? (terms_left) : free_left_$x,             \
                                   min(along_left, 1) * ${X}_TILE);                                  \
         _Pragma("unroll") for (int n = 0; n < ${X}_PIECES(piece); ++n) {                            \
+            FORGET(from);                                                                        \
             const int row = ${X}_ROW(n, piece), along = ${X}_ALONG(n, piece);                          \
             const bool is_inside =                                                               \
                 row < rows_left && (THREADS * (piece) >= ${X}_LENGTH || along < along_left);        \
             __local LOCAL *to = tile_$x + filling * ${X}_TILE + row * ${X}_LENGTH +                     \
                                 (first_$x ^ (${X}_SWIZZLE(row) ^ along / CHUNK) * CHUNK);            \
+            const __global LOCAL *at = (const __global LOCAL *)from;                             \
             if (${X}_TILE % (THREADS * (piece)) != 0 && first_$x >= ${X}_TILE)                          \
                 ; /* More work-items than pieces. */                                             \
             else if ((piece) < CHUNK)                                                            \
-                copy_piece(to, from, piece, is_inside);                                          \
+                copy_piece(to, at, piece, is_inside);                                            \
             else if (whole)                                                                      \
-                copy_chunk(to, from, is_inside ? 16 : 0);                                        \
+                copy_chunk(to, at, is_inside ? 16 : 0);                                          \
             else                                                                                 \
-                copy_chunk(to, from,                                                             \
+                copy_chunk(to, at,                                                               \
                            is_inside ? min(along_left - along, CHUNK) * (int)sizeof(LOCAL) : 0); \
-            from += (${X}_ROW(n + 1, piece) - row) * (long)ld_$x +                                   \
-                    (${X}_ALONG(n + 1, piece) - along) * (long)(step);                              \
-            FORGET(from);                                                                        \
+            from += ((${X}_ROW(n + 1, piece) - row) * (long)ld_$x +                                  \
+                     (${X}_ALONG(n + 1, piece) - along) * (long)(step)) *                           \
+                    (long)sizeof(LOCAL);                                                         \
         }                                                                                        \
     } while (0)
 

@@ -16,7 +16,7 @@ static inline void copy_piece(__local LOCAL *to, const __global LOCAL *from, con
         to[e] = are_there ? from[e] : (LOCAL)0;
 }
 
-#define FORGET(pointer)
+#define FORGET(address)
 #define COMMIT()
 #define AWAIT(n)
 #define WAVE_BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
