@@ -439,9 +439,14 @@ void KERNEL_NAME(__global STORED *restrict c,
     const size_t start_a = offset_a + batch * batch_stride_a;
     const size_t start_b = offset_b + batch * batch_stride_b;
 
-    /* A chunk is 16 bytes at a multiple of 16, a vector of C likewise. */
+    /* A and B are copied in chunks, which are 16 bytes at a multiple of 16, else in pairs, else
+       element by element. A vector of C lies as a chunk does. */
     const bool chunks_a = step_a == 1 && (start_a | ld_a) % CHUNK == 0;
     const bool chunks_b = step_b == 1 && (start_b | ld_b) % CHUNK == 0;
+    const bool pairs_a = step_a == 1 && (start_a | ld_a | size_i) % 2 == 0;
+    const bool pairs_b = step_b == 1 && (start_b | ld_b | size_j) % 2 == 0;
+    const uint piece_a = chunks_a ? CHUNK : pairs_a ? 2 : 1;
+    const uint piece_b = chunks_b ? CHUNK : pairs_b ? 2 : 1;
     const bool vectors_c = step_c == 1 && (start_c | ld_c) % VW == 0;
 
     const ulong free_step_a = A_FREE_IS_CONTIGUOUS ? step_a : ld_a;
@@ -451,11 +456,8 @@ void KERNEL_NAME(__global STORED *restrict c,
     a += start_a + tile_i * free_step_a;
     b += start_b + tile_j * free_step_b;
 
-    /* A is copied in chunks, else in pairs, else element by element. The first piece of this
-       work-item lies in row `row_a` of a tile, and so far along it; `to_first_a` leads there in
-       global memory, `first_a` in local memory. */
-    const bool pairs_a = step_a == 1 && (start_a | ld_a | size_i) % 2 == 0;
-    const uint piece_a = chunks_a ? CHUNK : pairs_a ? 2 : 1;
+    /* This work-item's first piece of A lies in row `row_a` of a tile, and so far along it;
+       `to_first_a` leads there in global memory, `first_a` in local memory. */
     const uint row_a = item * piece_a / A_LENGTH, along_a = item * piece_a % A_LENGTH;
     const size_t to_first_a = along_a * step_a + row_a * ld_a;
     const uint first_a = place_a(row_a, along_a / CHUNK) + along_a % CHUNK;
@@ -467,11 +469,8 @@ void KERNEL_NAME(__global STORED *restrict c,
     const bool whole_a = chunks_a && (!A_FREE_IS_CONTIGUOUS || size_i % CHUNK == 0 ||
                                       size_i - tile_i >= A_FREE);
 
-    /* B is copied in chunks, else in pairs, else element by element. The first piece of this
-       work-item lies in row `row_b` of a tile, and so far along it; `to_first_b` leads there in
-       global memory, `first_b` in local memory. */
-    const bool pairs_b = step_b == 1 && (start_b | ld_b | size_j) % 2 == 0;
-    const uint piece_b = chunks_b ? CHUNK : pairs_b ? 2 : 1;
+    /* This work-item's first piece of B lies in row `row_b` of a tile, and so far along it;
+       `to_first_b` leads there in global memory, `first_b` in local memory. */
     const uint row_b = item * piece_b / B_LENGTH, along_b = item * piece_b % B_LENGTH;
     const size_t to_first_b = along_b * step_b + row_b * ld_b;
     const uint first_b = place_b(row_b, along_b / CHUNK) + along_b % CHUNK;

@@ -217,7 +217,7 @@ static inline ulong descriptor(const __local LOCAL *first, const uint panel)
 /* The same for any tile, with zeros for what lies outside. */
 static inline void copy_a(__local LOCAL *tile, const __global LOCAL *a, const ulong step_a,
                           const ulong ld_a, const uint item, const uint free_left,
-                          const uint terms_left, const bool chunks)
+                          const uint terms_left, const uint piece)
 {
     const uint rows_left = A_FREE_IS_CONTIGUOUS ? terms_left : free_left;
     const uint along_left = A_FREE_IS_CONTIGUOUS ? free_left : terms_left;
@@ -226,15 +226,18 @@ static inline void copy_a(__local LOCAL *tile, const __global LOCAL *a, const ul
         const uint row = n / 8 % A_ROWS, along = n / 8 / A_ROWS * 64 + n % 8 * CHUNK;
         const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
         __local LOCAL *to = tile + A_PLACE(n / 8, n % 8);
-        if (chunks) {
-            /* Where nothing is inside, nothing is read, but the address must be one. */
-            copy_chunk(to, inside > 0 ? a + along + row * ld_a : a,
-                       min(inside, (uint)CHUNK) * (uint)sizeof(LOCAL));
+        /* Where nothing is inside, nothing is read. */
+        const __global LOCAL *from = a + along * step_a + row * ld_a;
+        if (piece == CHUNK) {
+            copy_chunk(to, from, min(inside, (uint)CHUNK) * (uint)sizeof(LOCAL));
+        } else if (piece == 2) {
+#pragma unroll
+            for (uint e = 0; e < CHUNK; e += 2)
+                copy_piece(to + e, from + e, 2, e < inside);
         } else {
 #pragma unroll
             for (uint e = 0; e < CHUNK; ++e)
-                copy_piece(to + e, e < inside ? a + (along + e) * step_a + row * ld_a : a, 1,
-                           e < inside);
+                copy_piece(to + e, from + e * step_a, 1, e < inside);
         }
     }
 }
@@ -274,7 +277,7 @@ static inline void copy_a(__local LOCAL *tile, const __global LOCAL *a, const ul
 /* The same for any tile, with zeros for what lies outside. */
 static inline void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ulong step_b,
                           const ulong ld_b, const uint item, const uint free_left,
-                          const uint terms_left, const bool chunks)
+                          const uint terms_left, const uint piece)
 {
     const uint rows_left = B_FREE_IS_CONTIGUOUS ? terms_left : free_left;
     const uint along_left = B_FREE_IS_CONTIGUOUS ? free_left : terms_left;
@@ -283,15 +286,18 @@ static inline void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ul
         const uint row = n / 8 % B_ROWS, along = n / 8 / B_ROWS * 64 + n % 8 * CHUNK;
         const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
         __local LOCAL *to = tile + B_PLACE(n / 8, n % 8);
-        if (chunks) {
-            /* Where nothing is inside, nothing is read, but the address must be one. */
-            copy_chunk(to, inside > 0 ? b + along + row * ld_b : b,
-                       min(inside, (uint)CHUNK) * (uint)sizeof(LOCAL));
+        /* Where nothing is inside, nothing is read. */
+        const __global LOCAL *from = b + along * step_b + row * ld_b;
+        if (piece == CHUNK) {
+            copy_chunk(to, from, min(inside, (uint)CHUNK) * (uint)sizeof(LOCAL));
+        } else if (piece == 2) {
+#pragma unroll
+            for (uint e = 0; e < CHUNK; e += 2)
+                copy_piece(to + e, from + e, 2, e < inside);
         } else {
 #pragma unroll
             for (uint e = 0; e < CHUNK; ++e)
-                copy_piece(to + e, e < inside ? b + (along + e) * step_b + row * ld_b : b, 1,
-                           e < inside);
+                copy_piece(to + e, from + e * step_b, 1, e < inside);
         }
     }
 }
@@ -322,9 +328,9 @@ static inline void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ul
         } else if (copied < tiles) {                                                             \
             const uint left = terms - min(terms, copied * DU);                                   \
             copy_a(tile_a + filling * A_TILE, (const __global LOCAL *)next_a, step_a, ld_a,      \
-                   item, size_i - tile_i, left, chunks_a);                                       \
+                   item, size_i - tile_i, left, piece_a);                                        \
             copy_b(tile_b + filling * B_TILE, (const __global LOCAL *)next_b, step_b, ld_b,      \
-                   item, size_j - tile_j, left, chunks_b);                                       \
+                   item, size_j - tile_j, left, piece_b);                                        \
         }                                                                                        \
         COMMIT();                                                                                \
         next_a += DU * term_step_a;                                                       \
@@ -370,9 +376,14 @@ void KERNEL_NAME(__global STORED *restrict c,
     const size_t start_a = offset_a + batch * batch_stride_a;
     const size_t start_b = offset_b + batch * batch_stride_b;
 
-    /* A chunk is 16 bytes at a multiple of 16, a vector of C likewise. */
+    /* A and B are copied in chunks, which are 16 bytes at a multiple of 16, else in pairs, else
+       element by element. A vector of C lies as a chunk does. */
     const bool chunks_a = step_a == 1 && (start_a | ld_a) % CHUNK == 0;
     const bool chunks_b = step_b == 1 && (start_b | ld_b) % CHUNK == 0;
+    const bool pairs_a = step_a == 1 && (start_a | ld_a | size_i) % 2 == 0;
+    const bool pairs_b = step_b == 1 && (start_b | ld_b | size_l) % 2 == 0;
+    const uint piece_a = chunks_a ? CHUNK : pairs_a ? 2 : 1;
+    const uint piece_b = chunks_b ? CHUNK : pairs_b ? 2 : 1;
     const bool vectors_c = step_c == 1 && (start_c | ld_c) % VW == 0;
 
     const ulong free_step_a = A_FREE_IS_CONTIGUOUS ? step_a : ld_a;

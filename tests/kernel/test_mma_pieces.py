@@ -9,8 +9,10 @@ from mltune.record import Status
 from mltune.runner import WorkerRunner
 from mltune.space import Config
 from tests.plain_mma import PlainMmaFamily
+from tests.plain_wgmma import PlainWgmmaFamily
 
 MMA = PlainMmaFamily()
+WGMMA = PlainWgmmaFamily()
 VALUES: dict[str, int | str] = {
     "waves_0": 2, "waves_1": 1, "wave_tile_0": 16, "wave_tile_1": 16, "depth_u": 16,
     "local_buffers": 2, "work_group_mapping": 1,
@@ -37,6 +39,20 @@ def test_each_matrix_may_begin_and_go_on_anywhere(
 
     for (m, n, k), of_a, of_b in product(sizes, range(3), range(3)):
         problem = _misaligned(contraction, (m, n, k), of_a, of_b)
+        measured = runner.run_kernel(problem, kernel)
+
+        assert measured.status is Status.OK, f"{kernel.name} {problem}: {measured.message}"
+
+
+@pytest.mark.parametrize("trans", ["nn", "tt"])
+def test_so_may_each_matrix_that_warpgroups_multiply(runner: WorkerRunner, trans: str) -> None:
+    contraction = gemm(Precision.HALF, trans[0], trans[1])
+    values = {"warp_groups_0": 1, "warp_groups_1": 1, "depth_u": 64, "work_group_mapping": 1}
+    tile = {"warp_group_tile_0": 64, "warp_group_tile_1": 64, "local_buffers": 3}
+    kernel = WGMMA.generate(contraction, Config.of({**values, **tile}))
+
+    for sizes, of_a, of_b in product([(70, 50, 66), (33, 65, 39)], range(3), range(3)):
+        problem = _misaligned(contraction, sizes, of_a, of_b)
         measured = runner.run_kernel(problem, kernel)
 
         assert measured.status is Status.OK, f"{kernel.name} {problem}: {measured.message}"

@@ -10,6 +10,7 @@ from mltune.kernel.split_sum import SplitSum, Sums
 from mltune.kernel.template import fill
 
 _FOLDER = Path(__file__).parent
+_FREE = {"a": "i", "b": "j"}  # the free index of each operand
 
 
 def tile_place(signature: Signature, split: SplitSum) -> str:
@@ -25,23 +26,29 @@ def tile_place(signature: Signature, split: SplitSum) -> str:
 
 
 def tile_chunks(signature: Signature) -> str:
-    """Statements: whether A, B and C may be moved in chunks, and where A and B begin."""
-    return _text("chunks.cl", **{f"places_{x}": signature.places(x) for x in "abc"})
+    """Statements: in which pieces A, B and C may be moved, and where A and B begin."""
+    places = {f"places_{x}": signature.places(x) for x in "abc"}
+    along = {f"along_{x}": _along(signature, x) for x in "ab"}
+    return _text("chunks.cl", **places, **along)
 
 
 def tile_pieces(signature: Signature) -> str:
-    """Statements: in which pieces A and B are copied, and which are this work-item's."""
+    """Statements: which pieces of A and B are this work-item's."""
     return "\n".join(
         _text(
             "pieces.cl",
             X=x.upper(),
             x=x,
-            places=signature.places(x),
-            along=f"size_{free}" if signature.free_is_contiguous(x) else "size_l",
+            along=_along(signature, x),
             free=f"size_{free} - tile_{free}",
         )
-        for x, free in ("ai", "bj")
+        for x, free in _FREE.items()
     )
+
+
+def _along(signature: Signature, tensor: str) -> str:
+    """How far the index reaches that has the shorter stride in A or B."""
+    return f"size_{_FREE[tensor]}" if signature.free_is_contiguous(tensor) else "size_l"
 
 
 def tile_store(

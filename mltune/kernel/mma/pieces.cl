@@ -1,9 +1,6 @@
 
-    /* $X is copied in chunks, else in pairs, else element by element. The first piece of this
-       work-item lies in row `row_$x` of a tile, and so far along it; `to_first_$x` leads there in
-       global memory, `first_$x` in local memory. */
-    const bool pairs_$x = step_$x == 1 && (${places} | ${along}) % 2 == 0;
-    const uint piece_$x = chunks_$x ? CHUNK : pairs_$x ? 2 : 1;
+    /* This work-item's first piece of $X lies in row `row_$x` of a tile, and so far along it;
+       `to_first_$x` leads there in global memory, `first_$x` in local memory. */
     const uint row_$x = item * piece_$x / ${X}_LENGTH, along_$x = item * piece_$x % ${X}_LENGTH;
     const size_t to_first_$x = along_$x * step_$x + row_$x * ld_$x;
     const uint first_$x = place_$x(row_$x, along_$x / CHUNK) + along_$x % CHUNK;

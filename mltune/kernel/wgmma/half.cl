@@ -24,9 +24,9 @@
         } else if (copied < tiles) {                                                             \
             const uint left = terms - min(terms, copied * DU);                                   \
             copy_a(tile_a + filling * A_TILE, (const __global LOCAL *)next_a, step_a, ld_a,      \
-                   item, size_i - tile_i, left, chunks_a);                                       \
+                   item, size_i - tile_i, left, piece_a);                                        \
             copy_b(tile_b + filling * B_TILE, (const __global LOCAL *)next_b, step_b, ld_b,      \
-                   item, size_j - tile_j, left, chunks_b);                                       \
+                   item, size_j - tile_j, left, piece_b);                                        \
         }                                                                                        \
         COMMIT();                                                                                \
         next_a += ${stride} * term_step_a;                                                       \

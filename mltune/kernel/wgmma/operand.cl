@@ -33,7 +33,7 @@
 /* The same for any tile, with zeros for what lies outside. */
 static inline void copy_$x(__local LOCAL *tile, const __global LOCAL *$x, const ulong step_$x,
                           const ulong ld_$x, const uint item, const uint free_left,
-                          const uint terms_left, const bool chunks)
+                          const uint terms_left, const uint piece)
 {
     const uint rows_left = ${X}_FREE_IS_CONTIGUOUS ? terms_left : free_left;
     const uint along_left = ${X}_FREE_IS_CONTIGUOUS ? free_left : terms_left;
@@ -42,15 +42,18 @@ static inline void copy_$x(__local LOCAL *tile, const __global LOCAL *$x, const 
         const uint row = n / 8 % ${X}_ROWS, along = n / 8 / ${X}_ROWS * 64 + n % 8 * CHUNK;
         const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
         __local LOCAL *to = tile + ${X}_PLACE(n / 8, n % 8);
-        if (chunks) {
-            /* Where nothing is inside, nothing is read, but the address must be one. */
-            copy_chunk(to, inside > 0 ? $x + along + row * ld_$x : $x,
-                       min(inside, (uint)CHUNK) * (uint)sizeof(LOCAL));
+        /* Where nothing is inside, nothing is read. */
+        const __global LOCAL *from = $x + along * step_$x + row * ld_$x;
+        if (piece == CHUNK) {
+            copy_chunk(to, from, min(inside, (uint)CHUNK) * (uint)sizeof(LOCAL));
+        } else if (piece == 2) {
+#pragma unroll
+            for (uint e = 0; e < CHUNK; e += 2)
+                copy_piece(to + e, from + e, 2, e < inside);
         } else {
 #pragma unroll
             for (uint e = 0; e < CHUNK; ++e)
-                copy_piece(to + e, e < inside ? $x + (along + e) * step_$x + row * ld_$x : $x, 1,
-                           e < inside);
+                copy_piece(to + e, from + e * step_$x, 1, e < inside);
         }
     }
 }
