@@ -32,7 +32,7 @@ from mltune.space.config_space import ConfigSpace
 
 _STARTS = 10
 _KNOWN = 2
-_TIMED_GAIN = 0.9999
+_TIMED_GAIN = 0.999999
 """A config is timed on the sizes that hold this share of what is expected of it."""
 
 

@@ -3,10 +3,11 @@
     python tests/benchmarks/modelled_search.py RUN... --seeds 6 --budget 200
 
 No device measures hundreds of thousands of configs. So a cost model learns from runs of one
-device, and answers for every config of their space with 2 % of noise: easier than a device,
-whose times have more to them than trees remember, but as large. Prints, for each searcher after
-so many trials, geometric means over the seeds: the library's time summed over the sizes, and its
-geometric mean over the sizes; and in how many seeds the first searcher ends before the others.
+device, and answers for every config of their space. A device's times have more to them than trees
+remember: each config is by chance faster or slower on each size, by `--noise` in logs. Prints,
+for each searcher after so many trials, geometric means over the seeds: the library's time summed
+over the sizes, and its geometric mean over the sizes; and in how many seeds the first searcher
+ends before the others.
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ from mltune.workflow.equipment import bound_space
 from mltune.workflow.recorded import read_runs
 
 MARKS = (25, 50, 100, 150, 200)
-NOISE = 0.02
 
 
 def search(
@@ -37,6 +37,7 @@ def search(
     name: str,
     seed: int,
     budget: int,
+    noise: float,
 ) -> Table:
     """Return the best time of each size after each trial."""
     searcher = SEARCHES[name](space, seed, (1,) * len(problems))
@@ -49,7 +50,7 @@ def search(
         logs = model.predict_all([(problems[size], [config]) for size in sizes])
         # The same config is as lucky in every search.
         chance = np.random.default_rng(zlib.crc32(config.id.encode()))
-        logs = logs + chance.normal(0, NOISE, len(problems))[[*sizes]]
+        logs = logs + chance.normal(0, noise, len(problems))[[*sizes]]
         searcher.tell(config, dict(zip(sizes, logs.tolist(), strict=True)), Status.OK)
         best[[*sizes]] = np.minimum(best[[*sizes]], np.exp(logs))
         rows.append(best.copy())
@@ -63,6 +64,7 @@ def main() -> None:
     parser.add_argument("--searches", default="guided,guided by one mean,tpe,random")
     parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--budget", type=int, default=200)
+    parser.add_argument("--noise", type=float, default=0.02, help="standard deviation")
     options = parser.parse_args()
     marks = [mark for mark in MARKS if mark <= options.budget]
     recorded = read_runs(options.runs)
@@ -76,7 +78,7 @@ def main() -> None:
     for name in options.searches.split(","):
         curves = np.array(
             [
-                search(model, space, info.problems, name, seed, options.budget)
+                search(model, space, info.problems, name, seed, options.budget, options.noise)
                 for seed in range(options.seeds)
             ]
         )
