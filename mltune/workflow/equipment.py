@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import URL
 
+from mltune.device_info import DeviceInfo
 from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel import KernelFamily
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
@@ -56,6 +57,21 @@ def open_runner(
         observers=info.observers,
         rest_seconds=rest_seconds,
         builders=builders,
+    )
+
+
+def of_model(runner: WorkerRunner, recorded: DeviceInfo, where: object) -> WorkerRunner:
+    """Return a runner whose device is of the model that a run was measured on; else close it.
+
+    Raises:
+        UsageError: when it is of another one; `where` says which run.
+    """
+    here = runner.device.model
+    if here == recorded.model:
+        return runner
+    runner.close()
+    raise UsageError(
+        f"{where}: was measured on {recorded.model}, this is {here}; begin another run"
     )
 
 

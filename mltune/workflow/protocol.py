@@ -24,6 +24,7 @@ from mltune.record.run_info import RunInfo, Timing
 from mltune.runner.live import DEFAULT_SAMPLES, WorkerRunner
 from mltune.runner.timing import WARMUPS
 from mltune.space.yaml_document import read_text
+from mltune.workflow.equipment import of_model
 from mltune.workflow.options import RUNS
 from mltune.workflow.progress import Show
 from mltune.workflow.protocol_bench import ProtocolBench, TimeIsUpError
@@ -199,13 +200,7 @@ def _runner(
         rest_seconds=options.rest_seconds,
         builders=options.builders,
     )
-    if begun is not None and runner.device.model != begun.device.model:
-        runner.close()
-        raise UsageError(
-            f"{options.folder}: was measured on {begun.device.model}, this is "
-            f"{runner.device.model}; begin another run"
-        )
-    return runner
+    return runner if begun is None else of_model(runner, begun.device, options.folder)
 
 
 def _root(options: ProtocolOptions, protocol: Protocol) -> Path:

@@ -41,6 +41,7 @@ from mltune.workflow.equipment import (
     check_family,
     library_of,
     mirror,
+    of_model,
     open_runner,
 )
 from mltune.workflow.families import family_named
@@ -323,23 +324,17 @@ def _resume(options: SearchOptions) -> tuple[Run, WorkerRunner, Space]:
         check_resumed(options, info, run.folder)
         if run.url is not None and options.patience is not None:
             raise UsageError(f"{run.folder}: {NO_PATIENCE}")
-        runner = open_runner(
+        opened = open_runner(
             info,
             options.device or info.device.uuid or info.device.name,
             str(run.folder),
             builders=options.builders,
             rest_seconds=options.rest_seconds or 0,
         )
+        runner = of_model(opened, info.device, run.folder)
     except BaseException:
         run.close()
         raise
-    if runner.device.model != info.device.model:
-        runner.close()
-        run.close()
-        raise UsageError(
-            f"{run.folder}: was measured on {info.device.model}, this is "
-            f"{runner.device.model}; begin another run"
-        )
     return run, runner, bound_space(info)
 
 

@@ -25,6 +25,7 @@ from mltune.runner.observe import ENERGY
 from mltune.space.config import Config
 from mltune.space.load import parse_space
 from mltune.space.names import outside_names
+from mltune.workflow.equipment import of_model
 from mltune.workflow.families import family_named
 from mltune.workflow.options import COLD, SearchOptions, default_folder, new_run_info, newest_run
 from mltune.workflow.progress import Progress, Show
@@ -248,7 +249,7 @@ def _resume(options: SweepOptions) -> tuple[Run, WorkerRunner]:
     try:
         if info.sampler != SWEEP:
             raise UsageError(f"{run.folder}: is no sweep; go on with mltune search --resume")
-        runner = WorkerRunner(
+        opened = WorkerRunner(
             options.device or info.device.uuid or info.device.name,
             family_named(info.family, str(run.folder), info.kernels),
             samples=info.timing.samples,
@@ -256,16 +257,10 @@ def _resume(options: SweepOptions) -> tuple[Run, WorkerRunner]:
             cold=info.timing.cache == COLD,
             seed=info.seed,
         )
+        runner = of_model(opened, info.device, run.folder)
     except BaseException:
         run.close()
         raise
-    if runner.device.model != info.device.model:
-        runner.close()
-        run.close()
-        raise UsageError(
-            f"{run.folder}: was measured on {info.device.model}, this is "
-            f"{runner.device.model}; begin another run"
-        )
     return run, runner
 
 
