@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from mltune.kernel import Kernel
+from mltune.kernel.families import FAMILIES
+from mltune.problem import Contraction
+from mltune.space import Config
+
+
+def tiled_without_copies(contraction: Contraction, values: Mapping[str, int | str]) -> Kernel:
+    """A kernel of the family tiled, whose copies are made at once."""
+    return without_copies(FAMILIES["tiled"].generate(contraction, Config.of(values)))
 
 
 def without_copies(kernel: Kernel) -> Kernel:

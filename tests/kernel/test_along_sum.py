@@ -14,7 +14,7 @@ from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
 from mltune.record import Status
 from mltune.runner import WorkerRunner
 from mltune.space import Config
-from tests.plain_async import without_copies
+from tests.plain_async import tiled_without_copies
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "tiled_sgemm_nn_along_sum.cl"
 VALUES: dict[str, int | str] = {
@@ -30,8 +30,7 @@ PLAIN: dict[str, int | str] = {"prefetch_global_read": 0}
 
 
 def _kernel(contraction: Contraction, **changes: int | str) -> Kernel:
-    config = Config.of({**VALUES, **changes})
-    return without_copies(FAMILIES["tiled"].generate(contraction, config))
+    return tiled_without_copies(contraction, {**VALUES, **changes})
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,10 @@ import pytest
 
 from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel import Kernel
-from mltune.kernel.families import FAMILIES
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
 from mltune.record import Status
 from mltune.runner import WorkerRunner
-from mltune.space import Config
-from tests.plain_async import without_copies
+from tests.plain_async import tiled_without_copies
 
 VALUES: dict[str, int | str] = {
     "work_group_0": 4, "work_group_1": 4, "thread_tile_0": 4, "thread_tile_1": 2, "depth_u": 8,
@@ -23,8 +21,7 @@ ASYNC: dict[str, int | str] = {
 
 
 def _kernel(contraction: Contraction, **changes: int | str) -> Kernel:
-    config = Config.of({**VALUES, **changes})
-    return without_copies(FAMILIES["tiled"].generate(contraction, config))
+    return tiled_without_copies(contraction, {**VALUES, **changes})
 
 
 @pytest.mark.parametrize(
