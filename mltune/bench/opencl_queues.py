@@ -1,4 +1,4 @@
-"""One context with two queues: one that records when kernels run, one as users have it."""
+"""A context with two queues: one as users have it, and one that records when kernels run."""
 
 from __future__ import annotations
 
@@ -8,28 +8,32 @@ from dataclasses import dataclass
 
 import pyopencl as cl
 
+from mltune.bench.device_clock import DeviceClock
 from mltune.device.catalogue import DeviceEntry, platform_devices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Queues:
-    """In-order queues of one device."""
+    """In-order queues of one device, and the clock of the first."""
 
     device: str
-    profiled: cl.CommandQueue
     calls: cl.CommandQueue
+    profiled: cl.CommandQueue
+    clock: DeviceClock
 
     @classmethod
     def open(cls, entry: DeviceEntry) -> Queues:
         """Make them for a device of the catalogue."""
         device = platform_devices(cl.get_platforms()[entry.platform])[entry.device]
         context = cl.Context([device])
+        calls = cl.CommandQueue(context)
         return cls(
             device=f"{entry.info.name} ({entry.info.platform} {entry.info.driver_version})",
+            calls=calls,
             profiled=cl.CommandQueue(
                 context, properties=cl.command_queue_properties.PROFILING_ENABLE
             ),
-            calls=cl.CommandQueue(context),
+            clock=DeviceClock(calls),
         )
 
     def call_seconds(self, call: Callable[[cl.CommandQueue], object], count: int) -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
@@ -84,12 +82,9 @@ class TunedProduct:
         c: Array = self._stored_c.get().reshape(self._task.c_shape)
         return c
 
-    def kernel_seconds(self, count: int) -> float:
-        """Sum the kernels' own times by the events, from the first pass's to the last one's."""
-        calls = [self._call(self._queues.profiled) for _ in range(count)]
-        self._queues.profiled.finish()
-        spans = (events[-1].profile.end - events[0].profile.start for events in calls)
-        return math.fsum(spans) * 1e-9 / count
+    def kernel_seconds(self, count: int) -> float | None:
+        """Time a train of calls, all passes of each included."""
+        return self._queues.clock.seconds(self._call, count)
 
     def call_seconds(self, count: int) -> float:
         """Time the calls from Python, which take some microseconds more than those from C."""

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import time
+
+import pyopencl as cl
+import pytest
+
+from mltune.bench.device_clock import DeviceClock
+from mltune.device.catalogue import choose, platform_devices
+
+
+@pytest.fixture
+def queue(device_spec: str) -> cl.CommandQueue:
+    entry = choose(device_spec)
+    device = platform_devices(cl.get_platforms()[entry.platform])[entry.device]
+    return cl.CommandQueue(cl.Context([device]))
+
+
+def test_a_train_takes_as_long_as_its_calls(queue: cl.CommandQueue) -> None:
+    clock = DeviceClock(queue)
+    source = (
+        "__kernel void work(__global uint *x) { for (uint i = 0; i < 3000000; ++i) x[0] *= i; }"
+    )
+    work = cl.Kernel(cl.Program(queue.context, source).build(), "work")
+    buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, size=4)
+    work.set_args(buffer)
+    calls = 0
+
+    def call(queue: cl.CommandQueue) -> None:
+        nonlocal calls
+        calls += 1
+        cl.enqueue_nd_range_kernel(queue, work, (1,), (1,))
+
+    call(queue)
+    queue.finish()
+    started = time.perf_counter()
+    call(queue)
+    queue.finish()
+    alone = time.perf_counter() - started
+
+    seconds = clock.seconds(call, 7)
+
+    assert seconds is not None
+    assert alone / 10 < seconds < alone * 10
+    assert calls % 7 == 2
+
+
+def test_a_train_that_the_host_is_late_with_is_run_again(queue: cl.CommandQueue) -> None:
+    calls = 0
+
+    def late_at_first(queue: cl.CommandQueue) -> cl.Event:
+        nonlocal calls
+        calls += 1
+        time.sleep(0.05 if calls == 1 else 0)
+        return cl.enqueue_marker(queue)
+
+    DeviceClock(queue).seconds(late_at_first, 2)
+
+    assert calls >= 4
