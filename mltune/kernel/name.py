@@ -44,6 +44,7 @@ ABBREVIATIONS: dict[str, str] = {
     "stagger_u_stride": "SUS",
     "stream_k": "SK",
     "swizzle": "SZ",
+    "transpose_first": "TF",
     "vector_access": "VA",
     "vector_width": "VW",
     "vector_width_b": "VWB",

@@ -120,6 +120,8 @@ def _tiled_config(rng: random.Random, precision: Precision) -> Config:
         values |= {name: value for name, value in optional.items() if rng.random() < 0.5}
         values |= _stagger(rng)
         values |= _walk(rng) or _split(rng, precision)
+        if rng.random() < 0.2:
+            values["transpose_first"] = 1
         widest = max(int(values.get(name, 0)) for name in _WIDTHS)
         builtins = values["multiply_add"] != "expr" or values["vector_access"] == "vload"
         if (builtins or precision is Precision.HALF) and widest * bytes_each > 32:
@@ -269,7 +271,9 @@ def test_random_contractions_come_out_right(
     rng = random.Random(f"{family} contraction {number}")
     precision = PRECISIONS[family][number % len(PRECISIONS[family])]
     contraction = random_contraction(rng, precision)
-    kernel = FAMILIES[family].generate(contraction, RANDOM_CONFIGS[family](rng, precision))
+    config = RANDOM_CONFIGS[family](rng, precision)
+    anything = {name: value for name, value in config.items() if name != "transpose_first"}
+    kernel = FAMILIES[family].generate(contraction, Config.of(anything))
     problem = random_strides(rng, contraction, PRODUCTS[family])
 
     measurement = checker.run_kernel(problem, kernel)

@@ -21,6 +21,7 @@ from mltune.kernel.tiled.local_memory import LocalMemory, own_definitions, swizz
 from mltune.kernel.tiled.parameters import READ_NEXT_TILE, read_settings
 from mltune.kernel.tiled.pieces import EXACT, LOOPS, PIECES, more
 from mltune.kernel.tiled.stagger import Stagger
+from mltune.kernel.tiled.transpose_first import TransposeFirst
 from mltune.kernel.tiled.walk import Walk
 from mltune.problem import Contraction
 from mltune.space.config import Config
@@ -52,7 +53,8 @@ class TiledFamily:
                 "kernel family tiled: non_temporal_a, _b and _c are not for half, which is "
                 "converted when it is read and written"
             )
-        signature = Signature(canonical)
+        transposed = TransposeFirst.of(settings, canonical)
+        signature = transposed.signature
         name = kernel_name(canonical, config)
         operands = (
             _operand("A", settings, arithmetic, signature),
@@ -79,6 +81,7 @@ class TiledFamily:
             *(along_sum.definitions(settings, arithmetic) if along else ()),
             *stagger.definitions,
             *shared.definitions(name, macro_tile),
+            *transposed.definitions(name, arithmetic),
             *operands[0],
             *operands[1],
         )
@@ -91,7 +94,10 @@ class TiledFamily:
                 name,
                 arithmetic.pragmas,
                 definitions,
-                _templates(settings, arithmetic, signature, operands, split, stagger, walk),
+                (
+                    *transposed.texts(arithmetic),
+                    *_templates(settings, arithmetic, transposed, operands, split, stagger, walk),
+                ),
             ),
             build_options=build_options(settings.number("max_registers")),
             work_group=work_group,
@@ -100,9 +106,12 @@ class TiledFamily:
             split=split.slices,
             groups_per_unit=walk.groups,
             part=body.part,
-            before=before,
+            before=(*before, *transposed.passes(name)),
             after=(*(piece.launched(name, work_group, macro_tile) for piece in rest), *after),
-            scratch=shared.scratch(arithmetic, macro_tile),
+            scratch=(
+                *shared.scratch(arithmetic, macro_tile),
+                *transposed.scratch(arithmetic, macro_tile),
+            ),
             counters=split.has_counters,
         )
 
@@ -110,13 +119,14 @@ class TiledFamily:
 def _templates(
     settings: Settings,
     arithmetic: Arithmetic,
-    signature: Signature,
+    transposed: TransposeFirst,
     operands: tuple[tuple[Definition, ...], ...],
     split: SplitSum,
     stagger: Stagger,
     walk: Walk,
 ) -> tuple[str, ...]:
-    """The source after the macros."""
+    """The source after the macros, and after what transposes."""
+    signature = transposed.signature
     is_async = settings.word("global_to_local") == "async"
     local_memory = LocalMemory.of(settings, signature)
     parts = [*local_memory.operands()]
@@ -154,8 +164,10 @@ def _templates(
             _text(
                 "function.cl",
                 **texts,
+                **transposed.pointers,
                 tiles=local_memory.tiles(),
-                arguments=signature.arguments + shared.argument,
+                transposed=transposed.statements,
+                arguments=transposed.arguments + shared.argument,
                 work=_work(texts, settings, signature, split, stagger, walk),
             )
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mltune.kernel import split_sum
 from mltune.kernel.arithmetic import MULTIPLY_ADD, VECTOR_WIDTHS
 from mltune.kernel.rules import Numbers, Rules, Settings, Words
-from mltune.kernel.tiled import along_sum, local_memory, stagger, walk
+from mltune.kernel.tiled import along_sum, local_memory, stagger, transpose_first, walk
 from mltune.kernel.tiled.pieces import LOOPS, PIECES
 from mltune.space.config import Config
 
@@ -43,6 +43,7 @@ RULES: Rules = {
     **along_sum.RULES,
     **local_memory.RULES,
     **stagger.RULES,
+    **transpose_first.RULES,
     **walk.RULES,
     **split_sum.RULES,
 }
@@ -94,6 +95,7 @@ def read_settings(config: Config) -> Settings:
     settings.require(fits, "edge_type", f"other than {LOOPS} with stagger_u")
     along_sum.check(settings)
     local_memory.check(settings)
+    transpose_first.check(settings)
     _check_local_reads(settings)
     return settings
 

@@ -1,0 +1,172 @@
+"""Operands that run along the sum, transposed into scratch memory by a pass before.
+
+The multiplying pass then finds every operand as it reads it best, with the free index contiguous,
+and is the kernel of the type NT whatever the problem's is. The pass moves each element once, so it
+pays where each is multiplied often. CLBlast's large kernels do so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mltune.errors import UnsupportedError
+from mltune.kernel.arithmetic import Arithmetic
+from mltune.kernel.passes import Area, Pass
+from mltune.kernel.rules import Numbers, Rules, Settings
+from mltune.kernel.signature import Signature
+from mltune.kernel.template import Definition, fill
+from mltune.problem import Contraction
+
+RULES: Rules = {"transpose_first": Numbers(choices=(0, 1), default=0)}
+
+_FOLDER = Path(__file__).parent
+_SIDE, _ROWS = 32, 8  # of the tile that a work-group transposes; it reads so many rows at once
+_FREE = {"a": "i", "b": "j"}
+_BITS = {2: "ushort", 4: "uint", 8: "uint2", 16: "uint4"}
+_LAYOUT = ("offset", "ld", "batch_stride")
+
+
+def check(settings: Settings) -> None:
+    """Check the parameter against the others.
+
+    Raises:
+        UsageError: when a value is refused.
+    """
+    fits = settings.number("global_split_u") == 1 and settings.number("persistent_kernel") == 0
+    settings.require(
+        fits or not settings.number("transpose_first"),
+        "transpose_first",
+        "0 with global_split_u or persistent_kernel",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TransposeFirst:
+    """Which operands are transposed, and what of a kernel's text depends on that.
+
+    Attributes:
+        operands: of `a` and `b`; empty where none is.
+        signature: of the multiplying pass, as if its operands had always lain so.
+    """
+
+    operands: tuple[str, ...]
+    signature: Signature
+
+    @classmethod
+    def of(cls, settings: Settings, contraction: Contraction) -> TransposeFirst:
+        """Read a config.
+
+        Raises:
+            UnsupportedError: when the contraction is no GEMM.
+        """
+        signature = Signature(contraction)
+        if not settings.number("transpose_first"):
+            return cls((), signature)
+        if not contraction.is_gemm:
+            raise UnsupportedError(
+                "kernel family tiled: transpose_first takes matrices and batches of them, "
+                f"got {contraction.name}"
+            )
+        operands = tuple(x for x in "ab" if not signature.free_is_contiguous(x))
+        turned = replace(
+            contraction,
+            index_assignments_a=_turned(contraction.index_assignments_a, "a" in operands),
+            index_assignments_b=_turned(contraction.index_assignments_b, "b" in operands),
+        )
+        return cls(operands, Signature(turned))
+
+    @property
+    def pointers(self) -> dict[str, str]:
+        """The names of the arguments for A and B."""
+        return {x: f"given_{x}" if x in self.operands else x for x in "ab"}
+
+    @property
+    def arguments(self) -> str:
+        """The arguments after alpha and beta, up to what other parts of the kernel add."""
+        arguments = self.signature.arguments
+        for x in self.operands:
+            for name in _LAYOUT:
+                arguments = arguments.replace(f" {name}_{x}", f" given_{name}_{x}")
+        scratch = ",\n        const __global STORED *restrict transposed"
+        return arguments + (scratch if self.operands else "")
+
+    @property
+    def statements(self) -> str:
+        """Where the multiplying pass finds the transposed operands."""
+        texts = (
+            fill(_FOLDER / "transposed.cl", x=x, X=x.upper(), i=_FREE[x], first=self._first(x))
+            for x in self.operands
+        )
+        return "".join(texts)
+
+    def definitions(self, name: str, arithmetic: Arithmetic) -> tuple[Definition, ...]:
+        """The macros of the passes before the kernel of this name."""
+        if not self.operands:
+            return ()
+        return (
+            ("BITS", _BITS[arithmetic.precision.bytes]),
+            *((f"TRANSPOSE_{x.upper()}_NAME", _entry(name, x)) for x in self.operands),
+            *(
+                (
+                    f"LD_TRANSPOSED_{x.upper()}",
+                    f"((size_{_FREE[x]} + MT{d} - 1) / MT{d} * (ulong)MT{d})",
+                )
+                for d, x in enumerate("ab")
+                if x in self.operands
+            ),
+        )
+
+    def texts(self, arithmetic: Arithmetic) -> tuple[str, ...]:
+        """The passes before."""
+        return tuple(
+            fill(
+                _FOLDER / "transpose.cl",
+                x=x,
+                X=x.upper(),
+                i=_FREE[x],
+                first=self._first(x),
+                side=_SIDE,
+                rows=_ROWS,
+                arguments=self.signature.arguments,
+            )
+            for x in self.operands
+        )
+
+    def passes(self, name: str) -> tuple[Pass, ...]:
+        """How they are launched."""
+        return tuple(
+            Pass(
+                entry=_entry(name, x),
+                work_group=(_SIDE, _ROWS, 1),
+                tile=(_SIDE, _SIDE),
+                over="l" + _FREE[x],
+            )
+            for x in self.operands
+        )
+
+    def scratch(self, arithmetic: Arithmetic, macro_tile: tuple[int, int]) -> tuple[Area, ...]:
+        """What they write to: rows of whole macro tiles, one for each term."""
+        return tuple(
+            Area(
+                element_bytes=arithmetic.precision.bytes,
+                tile=(macro_tile["ab".index(x)], 1),
+                over=_FREE[x] + "l",
+            )
+            for x in self.operands
+        )
+
+    def _first(self, operand: str) -> str:
+        """The element of the scratch memory where an operand begins."""
+        before = self.operands[: self.operands.index(operand)]
+        sizes = (f"get_num_groups(2) * LD_TRANSPOSED_{x.upper()} * size_l" for x in before)
+        return " + ".join(sizes) or "0"
+
+
+def _turned(assigned: tuple[int, ...], is_turned: bool) -> tuple[int, ...]:
+    first, second, *rest = assigned
+    return (second, first, *rest) if is_turned else assigned
+
+
+def _entry(name: str, operand: str) -> str:
+    return f"{name}_transpose_{operand}"
