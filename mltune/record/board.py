@@ -180,7 +180,15 @@ class Board:
         Raises:
             LeaseLostError: when the leaders or the device are no longer held.
         """
-        return self._add([measurement], self._leaders)[0]
+        return self.add_finals([measurement])[0]
+
+    def add_finals(self, measurements: Sequence[Measurement]) -> list[Measurement]:
+        """Commit measurements of leaders, all or none.
+
+        Raises:
+            LeaseLostError: when the leaders or the device are no longer held.
+        """
+        return self._add(measurements, self._leaders)
 
     def finish(self, number: int, values: Mapping[int, float], status: Status) -> None:
         """Mark a trial as whole, if it is still held, and give its lease back.

@@ -92,9 +92,17 @@ class Store:
         Raises:
             UsageError: when the store is read-only.
         """
-        added = self.add_if([measurement], lambda _: True)
+        return self.add_all([measurement])[0]
+
+    def add_all(self, measurements: Sequence[Measurement]) -> list[Measurement]:
+        """Commit measurements together and return them likewise.
+
+        Raises:
+            UsageError: when the store is read-only.
+        """
+        added = self.add_if(measurements, lambda _: True)
         assert added is not None  # nothing forbids it
-        return added[0]
+        return added
 
     def add_if(
         self, measurements: Sequence[Measurement], may: Callable[[Connection], bool]

@@ -30,6 +30,7 @@ from mltune.record import Status
 from mltune.runner.cache import Cache
 from mltune.runner.canary import canary
 from mltune.runner.messages import Outcome, Request, Stage
+from mltune.runner.numbers import NumbersAhead
 from mltune.runner.observe import NoObserver, Observer
 from mltune.runner.peak import least_seconds
 from mltune.runner.probe import probe_problem
@@ -40,6 +41,7 @@ from mltune.runner.workspace import Workspace, workspace_bytes
 
 _KEPT_PROGRAMS = 128
 _KEPT_VERDICTS = 4096
+_AHEAD_SHARE = 4  # of the memory for the numbers of problems
 _ANCHOR_LAUNCHES = 3
 _COLD_BYTES = 1 << 28  # more than any cache of 2026
 # A real compile takes 0.06 s (NVIDIA) to 0.5 s (PoCL) of processor time at the least, one that
@@ -84,6 +86,7 @@ class Bench:
         self._enter = enter
         self._built: Cache[tuple[str, str], _Built] = Cache(_KEPT_PROGRAMS)
         self._workspaces: Cache[tuple[Problem, int], Workspace] = Cache(memory_bytes)
+        self._numbers = NumbersAhead(memory_bytes // _AHEAD_SHARE)
         self._verdicts: Cache[tuple[str, Problem, int], Verdict] = Cache(_KEPT_VERDICTS)
         kernel, problem = canary()
         self._scratch, self._counters = Scratch(device), Scratch(device, byte=0)
@@ -105,9 +108,16 @@ class Bench:
             raise DeviceSickError(f"computes a known-good kernel wrong: {fault}")
 
     def expect(self, problem: Problem, seed: int) -> None:
-        """Draw the numbers of a problem before a kernel for it is built, if they fit."""
+        """Draw the numbers of a problem before they are needed, if they fit.
+
+        On a device of its own that is done in a thread, while others are measured.
+        """
         problem = problem.canonical()
-        if self._workspaces.get((problem, seed)) is None:
+        if self._workspaces.get((problem, seed)) is not None:
+            return
+        if self._device.info.kind != "cpu":
+            self._numbers.begin(problem, seed, workspace_bytes(problem))
+        else:
             with contextlib.suppress(LimitError, LaunchError):  # as the request will find out
                 self._prepare(problem, seed)
 
@@ -219,7 +229,9 @@ class Bench:
         return built
 
     def _workspace(self, problem: Problem, seed: int) -> Workspace:
-        return Workspace.make(self._device, problem, seed, self._scratch, self._counters)
+        return Workspace.make(
+            self._device, problem, seed, self._scratch, self._counters, self._numbers.take
+        )
 
     def _prepare(self, problem: Problem, seed: int) -> Workspace:
         self._enter(Stage.PREPARING)

@@ -172,6 +172,14 @@ class WorkerRunner:
         self._pool.begin(kernel, self._seed)
         self._expect(problem)
 
+    def expect(self, problem: Problem) -> None:
+        """Have the problem's numbers drawn while others are measured.
+
+        Where the device is the processor there is no meanwhile, and nothing is done.
+        """
+        if self._device.kind != "cpu":
+            self._expect(problem)
+
     def soonest(self, problem: Problem, configs: Sequence[Config]) -> int:
         """Return the place of a config whose build has ended, or that cannot be written."""
         if self._pool is None:

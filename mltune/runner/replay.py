@@ -32,6 +32,9 @@ class ReplayRunner:
     def prepare(self, problem: Problem, config: Config) -> None:
         """Do nothing: all answers are there."""
 
+    def expect(self, problem: Problem) -> None:
+        """Do nothing, either."""
+
     def soonest(self, problem: Problem, configs: Sequence[Config]) -> int:
         """Return the first."""
         return 0

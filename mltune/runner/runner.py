@@ -28,6 +28,10 @@ class Runner(Protocol):
         """Hear which config will be asked for soon; it changes no answer."""
         ...
 
+    def expect(self, problem: Problem) -> None:
+        """Hear which problem will be asked for soon, of configs that are built; as `prepare`."""
+        ...
+
     def soonest(self, problem: Problem, configs: Sequence[Config]) -> int:
         """Return the place of the config that `run` would not have to wait for.
 

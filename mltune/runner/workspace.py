@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,8 +11,9 @@ import numpy as np
 from mltune.device import Comparison, Execution, Expected, OpenCLDevice, Program
 from mltune.problem import Problem
 from mltune.runner.data import GUARD_BYTES, PATTERN_BYTE, Array, Layout, operands
+from mltune.runner.numbers import Numbers
 from mltune.runner.scratch import Scratch
-from mltune.runner.validation import Reference, Verdict, bound_at, check, reference
+from mltune.runner.validation import Reference, Verdict, bound_at, check
 
 Buffer = Any  # the driver's handle, which only the device looks into
 
@@ -52,6 +54,7 @@ class Workspace:
         seed: int,
         scratch: Scratch | None = None,
         counters: Scratch | None = None,
+        draw: Callable[[Problem, int], Numbers] = Numbers.draw,
     ) -> Workspace:
         """Draw the numbers, compute the reference and upload.
 
@@ -61,6 +64,7 @@ class Workspace:
             seed: of the numbers.
             scratch: shared with other workspaces; one of its own if left out.
             counters: likewise; full of zeros.
+            draw: the numbers of the problem, by the seed.
 
         Raises:
             LimitError: when a tensor is larger than the device allows.
@@ -68,7 +72,8 @@ class Workspace:
         """
         buffers = {tensor: device.allocate(_nbytes(problem, tensor)) for tensor in "abc"}
         fresh_c = device.allocate(_nbytes(problem, "c"))
-        data = operands(problem, seed)
+        numbers = draw(problem, seed)
+        data, right = numbers.data, numbers.right
         device.write(buffers["a"], data.a)
         device.write(buffers["b"], data.b)
         device.write(fresh_c, data.c)
@@ -77,7 +82,6 @@ class Workspace:
             nbytes = Layout.of(problem, tensor).tensor_bytes
             return device.part(buffers[tensor], GUARD_BYTES, nbytes)
 
-        right = reference(problem, data)
         is_large = right.values.size >= LARGE
         return cls(
             device=device,

@@ -39,6 +39,10 @@ class Gauge:
         for row in rows:
             self.note_speed(row)
 
+    def expect(self, problem: Problem) -> None:
+        """Hear which problem comes next."""
+        self._runner.expect(problem)
+
     def measure_first(self, problem: Problem, config: Config) -> Measurement:
         """Measure a config in a race; on a device that is often disturbed, without one."""
         to_beat = None if self._is_noisy else self._fastest.get(problem)

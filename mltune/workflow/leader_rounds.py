@@ -6,6 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 from mltune.problem import Problem
 from mltune.record import Measurement, Status
@@ -58,7 +59,10 @@ class LeaderRounds:
         total = len(self._leaders) * len(problems)
         started = time.monotonic()
         measured = sum(bool(found) for found in self._rows.values())
-        for problem in problems:
+        lacking_ones = [p for p in problems if any(self._lacks(p, each) for each in self._leaders)]
+        for problem, following in zip_longest(lacking_ones, lacking_ones[1:]):
+            if following is not None:
+                self._gauge.expect(following)
             pause = _FIRST_PAUSE_SECONDS
             for number in range(_MOST_ROUNDS):
                 lacking = [trial for trial in self._leaders if self._lacks(problem, trial)]

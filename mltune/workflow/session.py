@@ -22,6 +22,7 @@ from mltune.workflow.gauge import Gauge
 from mltune.workflow.leader_rounds import LeaderRounds, contenders
 from mltune.workflow.progress import Progress, Show
 from mltune.workflow.trials import Trial, group_trials
+from mltune.workflow.write_behind import WriteBehind
 
 _AGAIN = 2  # more tries of a trial's measurement that was disturbed
 
@@ -61,6 +62,7 @@ class Session:
         self._trials = list(group_trials(m for m in before if m.phase == "search"))
         self._failures: Counter[str] = Counter()
         self._ahead: list[Config] = []
+        self._writer = WriteBehind(run.store.add_all)
         self._started = time.monotonic()
         self._new = 0
 
@@ -70,13 +72,13 @@ class Session:
         No trial begins after the time limit.
         """
         self._show(self._progress())
-        for position, trial in enumerate(self._trials):
-            if position == len(self._trials) - 1 and not self._was_finished:
-                trial = self._measure(trial, self._searcher.sizes(trial.config))
-                self._trials[position] = trial
-            self._tell(trial)
         end = math.inf if time_limit_seconds is None else self._started + time_limit_seconds
-        with ThreadPoolExecutor(1) as thinker:
+        with ThreadPoolExecutor(1) as thinker, self._writer:
+            for position, trial in enumerate(self._trials):
+                if position == len(self._trials) - 1 and not self._was_finished:
+                    trial = self._measure(trial, self._searcher.sizes(trial.config))
+                    self._trials[position] = trial
+                self._tell(trial)
             while len(self._trials) < self._budget:
                 if time.monotonic() >= end:
                     return Ending.TIME_LIMIT
@@ -94,12 +96,11 @@ class Session:
 
     def measure_leaders(self) -> None:
         """Measure the leaders again: the times that later stages rely on."""
-        LeaderRounds(
-            self._gauge,
-            contenders(self._trials, self._gauge),
-            self._run.store.measurements(FINAL),
-            self._run.store.add,
-        ).run(self._run.info.cross_problems, self._show_leaders)
+        before = self._run.store.measurements(FINAL)
+        with self._writer:
+            LeaderRounds(
+                self._gauge, contenders(self._trials, self._gauge), before, self._add
+            ).run(self._run.info.cross_problems, self._show_leaders)
 
     def _ask(self) -> None:
         """Ask for a config, and for as many more as the runner can prepare meanwhile."""
@@ -128,18 +129,26 @@ class Session:
         return config is not None
 
     @property
-    def _may_think(self) -> bool:
-        """Whether the searcher may compute while a config is measured, for a later trial.
+    def _is_apart(self) -> bool:
+        """Whether this process may think and write while the device measures.
 
         Not where the device is the processor, whose times it would spoil.
         """
+        return self._runner.device.kind != "cpu"
+
+    @property
+    def _may_think(self) -> bool:
+        """Whether the searcher may compute while a config is measured, for a later trial."""
         under_way = len(self._trials) + 1 + len(self._ahead)
-        is_apart = self._runner.device.kind != "cpu"
-        return is_apart and len(self._ahead) > 0 and under_way < self._budget
+        return self._is_apart and len(self._ahead) > 0 and under_way < self._budget
 
     def _measure(self, trial: Trial, sizes: Iterable[int]) -> Trial:
         problems = tuple(self._problems[size] for size in sizes)
-        return measure_trial(trial, problems, self._gauge, self._run.store.add)
+        return measure_trial(trial, problems, self._gauge, self._add)
+
+    def _add(self, measurement: Measurement) -> Measurement:
+        add = self._writer.add if self._is_apart else self._run.store.add
+        return add(measurement)
 
     def _tell(self, trial: Trial) -> None:
         failure = trial.failure

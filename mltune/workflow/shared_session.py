@@ -237,8 +237,11 @@ class SharedSession:
         gauge = Gauge(self._runner, self._info.objective, rows)
         trials = group_trials(row for row in rows if row.phase == "search")
         before = [row for row in rows if row.phase == FINAL]
-        rounds = LeaderRounds(gauge, contenders(trials, gauge), before, self._board.add_final)
-        rounds.run(self._info.cross_problems, self._show_leaders)
+        with WriteBehind(self._board.add_finals) as writer:
+            add = writer.add if self._is_apart else self._board.add_final
+            rounds = LeaderRounds(gauge, contenders(trials, gauge), before, add)
+            rounds.run(self._info.cross_problems, self._show_leaders)
+            writer.flush()
         self._board.conclude()
         self._counts = self._board.counts()
 

@@ -121,6 +121,9 @@ class Cut:
     def prepare(self, problem: Problem, config: Config) -> None:
         self._recorded.prepare(problem, config)
 
+    def expect(self, problem: Problem) -> None:
+        self._recorded.expect(problem)
+
     def soonest(self, problem: Problem, configs: Sequence[Config]) -> int:
         return self._recorded.soonest(problem, configs)
 

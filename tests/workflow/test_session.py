@@ -37,6 +37,9 @@ class ScriptedRunner:
     def prepare(self, problem: Problem, config: Config) -> None:
         """Do nothing."""
 
+    def expect(self, problem: Problem) -> None:
+        """Do nothing."""
+
     def soonest(self, problem: Problem, configs: Sequence[Config]) -> int:
         return 0
 
