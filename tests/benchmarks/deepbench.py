@@ -28,11 +28,11 @@ from pathlib import Path
 from queue import Queue
 from typing import Any
 
-from mltune.kernel.families import FAMILIES
+from best_against import exact_selector  # type: ignore[import-not-found]  # lies beside this file
+
 from mltune.kernel.name import global_split_of
 from mltune.problem import parse_problem_type
 from mltune.problem.sizes import parse_sizes
-from mltune.selector import Leaf, PortfolioKernel, Selector
 from mltune.selector.json import write_selector
 from mltune.space.config import Config
 from mltune.space.load import load_space
@@ -164,7 +164,10 @@ def _run_job(
             if size not in best or row["seconds"] < best[size]["seconds"]:
                 best[size] = row | {"family": family}
     selector = out / f"{job.name}.json"
-    _write_selector(job, best, selector)
+    choices = {
+        size: (row["family"], Config.from_json(row["config"])) for size, row in best.items()
+    }
+    write_selector(exact_selector(parse_problem_type(job.problem), choices), selector)
     measured = _mltune(
         "bench", str(selector), "--device", device, "--against", options.against,
         "--sizes", sizes, "--rounds", str(options.rounds),
@@ -174,29 +177,6 @@ def _run_job(
         for row in measured["sizes"]
         if (size := tuple(row["size"][:3])) in best
     ]
-
-
-def _write_selector(job: Job, best: dict[Size, dict[str, Any]], path: Path) -> None:
-    """One kernel for each size, the fastest."""
-    contraction = parse_problem_type(job.problem)
-    kernels: dict[str, PortfolioKernel] = {}
-    for row in best.values():
-        config = Config.from_json(row["config"])
-        written = FAMILIES[row["family"]].generate(contraction, config)
-        kernels[written.name] = PortfolioKernel(
-            name=written.name,
-            family=written.family,
-            config=config,
-            source_hash=written.source_hash,
-        )
-    numbers = {name: number for number, name in enumerate(kernels)}
-    selector = Selector(
-        contraction=contraction,
-        portfolio=tuple(kernels.values()),
-        tree=Leaf(0),
-        exact=tuple(((*size, 1), numbers[row["kernel"]]) for size, row in best.items()),
-    )
-    write_selector(selector, path)
 
 
 def _print_rows(rows: Sequence[dict[str, Any]], against: str) -> None:

@@ -12,17 +12,22 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mltune.bench.comparison import Ratio, SizeResult
+from mltune.bench.comparison import SizeResult
 from mltune.distil import TimeTable, distil
-from mltune.problem import Size
+from mltune.problem import Problem, Size
 from mltune.problem.size_sets import split_sizes
 from mltune.selector.json import write_selector
-from mltune.workflow.bench import BenchOptions, bench
+from mltune.workflow.bench import BenchOptions, BenchResult, bench
 from mltune.workflow.recorded import read_runs
+
+Array = NDArray[np.float64]
 
 
 def main() -> None:
@@ -44,7 +49,20 @@ def main() -> None:
         ),
         lambda progress: None,
     )
-    (options.out / "bench.json").write_text(json.dumps(result.to_json(), indent=1))
+    report(result, options.out, {"all": lambda problem: True})
+
+
+def report(
+    result: BenchResult, out: Path, groups: Mapping[str, Callable[[Problem], bool]]
+) -> None:
+    """Print speeds and ratios in Markdown, and write every sample to bench.json.
+
+    Args:
+        result: of the comparison; mltune is its first contestant.
+        out: the folder.
+        groups: sizes that the ratios are told of together, by a word for them.
+    """
+    (out / "bench.json").write_text(json.dumps(result.to_json(), indent=1))
     for _, description in result.contestants:
         print(f"- {description}")
     for name, reason in result.absent:
@@ -55,10 +73,13 @@ def main() -> None:
     for one in result.comparison.results:
         print(f"| {one.problem.label} | {' | '.join(_speed(one, name) for name in names)} |")
     print(f"\nspeed of {names[0]} / speed of the other:\n")
-    print("| against | clock | sizes | geomean | 10th pct | median | worst | best | at least 1 |")
-    print("|---" * 9 + "|")
+    figures = "geomean | 10th pct | median | worst | best | at least 1"
+    print(f"| group | against | clock | sizes | {figures} |\n{'|---' * 10}|")
     for ratio in result.ratios:
-        print(f"| {ratio.against} | {ratio.clock} | {_cells(ratio)} |")
+        for group, takes in groups.items():
+            values = np.array([value for problem, value in ratio.by_size if takes(problem)])
+            if len(values):
+                print(f"| {group} | {ratio.against} | {ratio.clock} | {_cells(values)} |")
 
 
 def _options() -> argparse.Namespace:
@@ -105,11 +126,11 @@ def _speed(one: SizeResult, name: str) -> str:
     return f"{one.problem.flops / timing.kernel_median / 1e9:,.4g}"
 
 
-def _cells(ratio: Ratio) -> str:
-    values = np.array([value for _, value in ratio.by_size])
+def _cells(values: Array) -> str:
     low, median = np.quantile(values, (0.1, 0.5))
+    geomean = math.exp(np.log(values).mean())
+    figures = (geomean, low, median, values.min(), values.max())
     share = f"{np.mean(values >= 1):.0%}"
-    figures = (ratio.geomean, low, median, ratio.worst, ratio.best)
     return " | ".join((str(len(values)), *(f"{value:.3f}" for value in figures), share))
 
 
