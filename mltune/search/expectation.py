@@ -77,6 +77,30 @@ class Scale:
         units: Matrix = (_shown(self.view, self.cap, self.best, answers) - self.mean) / self.spread
         return units
 
+    def with_extra(
+        self, units: Matrix32, extra: Matrix, least: float
+    ) -> tuple[Matrix32, Matrix32]:
+        """Add a known part to answers that this scale was chosen for without it.
+
+        Args:
+            units: of answers without the part.
+            extra: the part, for each of them.
+            least: the smallest answer with it.
+
+        Returns:
+            Units of the whole answers, and how much a unit of the others is in these.
+        """
+        if self.view is View.CAPPED:
+            return (units + extra / self.spread).astype(np.float32), np.ones_like(units)
+        slope = np.exp(least - self.best - extra)
+        whole = ((units * self.spread + self.mean) * slope - self.mean) / self.spread
+        return whole.astype(np.float32), slope.astype(np.float32)
+
+    def of_best(self, least: float, best: float) -> float:
+        """Units of the answer to beat, where a known part was added as `with_extra` does."""
+        shown = best if self.view is View.CAPPED else -float(np.exp(least - best))
+        return (shown - self.mean) / self.spread
+
 
 def _shown(view: View, cap: float, best: float, answers: Matrix) -> Matrix:
     capped = np.minimum(answers, cap)

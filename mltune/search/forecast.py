@@ -22,9 +22,10 @@ class Belief:
     Attributes:
         process: that was asked.
         mean: by size and candidate.
-        deviation: by candidate.
+        deviation: by candidate, or by size and candidate where `slope` is not 1.
         best: by size, the best answer.
         spreads: by size, what a unit is, about in logs.
+        slope: by size and candidate, what a unit of the process is in the others' units.
     """
 
     process: GaussianProcess
@@ -32,6 +33,7 @@ class Belief:
     deviation: Matrix32
     best: Matrix32
     spreads: Matrix32
+    slope: Matrix32 | None = None
 
     @property
     def gains(self) -> Matrix32:
@@ -49,7 +51,13 @@ class Belief:
         sizes, directions = np.linalg.eigh(covariance)
         root = directions * np.sqrt(np.maximum(sizes, 0))
         drawn = root @ np.random.default_rng(0).standard_normal((len(numbers), _DRAWS))
-        lowest = np.array([(mean[:, None] + drawn).min(axis=0) for mean in self.mean[:, numbers]])
+        slopes = np.ones_like(self.mean) if self.slope is None else self.slope
+        lowest = np.array(
+            [
+                (mean[:, None] + slope[:, None] * drawn).min(axis=0)
+                for mean, slope in zip(self.mean[:, numbers], slopes[:, numbers], strict=True)
+            ]
+        )
         improvement = np.maximum(self.best[:, None] - lowest, 0).mean(axis=1)
         expected: Matrix = improvement * self.spreads
         return expected

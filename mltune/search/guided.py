@@ -24,6 +24,7 @@ from mltune.search.knowledge import Knowledge
 from mltune.search.library import check_answers
 from mltune.search.one_thread import one_thread
 from mltune.search.outlook import Outlook
+from mltune.search.padded_work import PaddedWork
 from mltune.search.searcher import check_answer
 from mltune.search.surrogate import Surrogate
 from mltune.search.unseen import UnseenConfigs
@@ -46,6 +47,7 @@ class GuidedLibrary:
         seed: decides every proposal, given the answers.
         counts: how often each size is called; see `Incumbents`.
         knowledge: what other records say about the space, if there are any.
+        work: of the sizes, where the values are logs of times and no knowledge says more.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class GuidedLibrary:
         seed: int,
         counts: Sequence[int],
         knowledge: Knowledge | None = None,
+        work: PaddedWork | None = None,
     ) -> None:
         self._space = space
         self._unseen = UnseenConfigs(space, seed)
@@ -74,8 +77,10 @@ class GuidedLibrary:
             source = CandidateSource(space, encoding, seed)
             # A record's expectations are of capped values, so they go with that view alone.
             views = (View.CAPPED,) if knowledge else (View.CAPPED, View.SPEED)
+            known_work = work if work and work.tells and not knowledge else None
             self._surrogates = tuple(
-                Surrogate(encoding, source, view, self._count, knowledge) for view in views
+                Surrogate(encoding, source, view, self._count, knowledge, known_work)
+                for view in views
             )
 
     def ask(self) -> Config | None:

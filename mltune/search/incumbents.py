@@ -15,7 +15,7 @@ class Incumbents:
 
     A library runs the best kernel of each size. Where the sizes were counted, as in an
     application's log of its calls, a size has a share in the library's time by its calls and its
-    best time. Where all counts are the same nobody has said how often each is called: one half of
+    best time. Where all counts are 1 nobody has said how often each is called: one half of
     the shares goes by the best times, as if each were called equally often, the other is the same
     for every size, so that a small one is not forgotten.
 
@@ -25,7 +25,7 @@ class Incumbents:
 
     def __init__(self, counts: Sequence[int]) -> None:
         self._counts = np.array(counts, dtype=np.float64)
-        self._is_counted = len(set(counts)) > 1
+        self._is_counted = any(count != 1 for count in counts)
         self._best = np.full(len(counts), math.inf)
 
     def add(self, values: Mapping[int, float]) -> float:

@@ -15,11 +15,12 @@ from itertools import islice
 import numpy as np
 
 from mltune.search.candidates import Candidates, CandidateSource
-from mltune.search.encoding import Encoding, Matrix
+from mltune.search.encoding import Encoding, Matrix, Matrix32
 from mltune.search.expectation import Scale, View
 from mltune.search.forecast import Belief
 from mltune.search.gaussian_process import GaussianProcess, fit
 from mltune.search.knowledge import Knowledge
+from mltune.search.padded_work import PaddedWork
 from mltune.space.config import Config
 
 _MOST_MODELLED = 1_000
@@ -41,6 +42,7 @@ class Surrogate:
         view: what it is shown of the answers.
         sizes: how many there are.
         knowledge: what other records say; the model learns how much of that holds here.
+        work: of the sizes; what it says of the answers is taken off before they are modelled.
     """
 
     def __init__(
@@ -50,7 +52,11 @@ class Surrogate:
         view: View,
         sizes: int,
         knowledge: Knowledge | None,
+        work: PaddedWork | None = None,
     ) -> None:
+        self._work = work
+        self._shares = np.zeros(2)
+        self._extra = np.zeros((0, sizes))  # of the candidates
         self._encoding = encoding
         self._source = source
         self._view = view
@@ -80,28 +86,58 @@ class Surrogate:
             to_beat: by size, the best value besides the answers; nan where there is none.
             elsewhere: how many of the answers are to what other processes asked.
         """
-        table = self._table(answers.values())
-        scales = self._scales(table)
         due = _fit_due(len(answers))
         new = len(answers) - elsewhere - self._fitted_own
         if self._process is None or new >= _fit_pause(self._fitted):
             self._process = self._fit(dict(islice(answers.items(), due)))
             self._fitted, self._fitted_own = due, due - elsewhere
+        table = self._table(answers.values())
+        scales = self._scales(table - self._extra_of([*answers]))
         unseen = (*islice(answers, self._fitted, None), *asked)
         fresh = [config for config in unseen if config not in self._rows]
         # Together is faster, and rounds otherwise than one by one.
         for part in [fresh] if elsewhere and fresh else [[config] for config in fresh]:
             self._observe(self._process, part)
         blank = np.full(self._sizes, np.nan)
-        seen = _units(scales, self._table([answers.get(config, blank) for config in self._rows]))
+        rows = self._table([answers.get(config, blank) for config in self._rows])
+        seen = _units(scales, rows - self._extra_of([*self._rows]))
         mean, deviation = self._process.predict(seen - np.array([[*self._rows.values()]]).T)
         mean += self._expected
         # Where no answer is known, the scale is not one of times.
         known = np.where(np.isfinite(table).any(axis=0), to_beat, np.nan)
-        best = np.fmin.reduce(_units(scales, np.vstack((table, known))), axis=0)
+        slope = None
+        if self._work is None:
+            best = np.fmin.reduce(_units(scales, np.vstack((table, known))), axis=0)
+        else:
+            mean, slope, best = self._whole(scales, mean, table, known)
+            deviation = deviation * slope
         best = np.where(np.isnan(best), mean.max(axis=1), best).astype(np.float32)
         spreads = np.array([scale.spread for scale in scales], dtype=np.float32)
-        return Belief(self._process, mean, deviation, best, spreads)
+        return Belief(self._process, mean, deviation, best, spreads, slope)
+
+    def _whole(
+        self, scales: Sequence[Scale], mean: Matrix32, table: Matrix, known: Matrix
+    ) -> tuple[Matrix32, Matrix32, Matrix]:
+        """Add the padded work again, to what is expected and to what is to beat."""
+        least = np.min(np.where(np.isnan(table), np.inf, table), axis=0, initial=np.inf)
+        to_beat = np.fmin(least, known)
+        parts = [
+            scale.with_extra(row, extra, start if np.isfinite(start) else scale.best)
+            for scale, row, extra, start in zip(scales, mean, self._extra.T, least, strict=True)
+        ]
+        best = [
+            scale.of_best(start, end) if np.isfinite(end) else np.nan
+            for scale, start, end in zip(scales, least, to_beat, strict=True)
+        ]
+        means, slopes = (np.array(each) for each in zip(*parts, strict=True))
+        return means, slopes, np.array(best)
+
+    def _extra_of(self, configs: Sequence[Config]) -> Matrix:
+        """The padded work of configs, as much of it as is seen in the answers."""
+        if self._work is None or not configs:
+            return np.zeros((len(configs), self._sizes))
+        extra: Matrix = self._work.logs(configs) @ self._shares
+        return extra
 
     def _table(self, answers: Iterable[Matrix]) -> Matrix:
         return np.array([*answers], dtype=np.float64).reshape(-1, self._sizes)
@@ -115,9 +151,12 @@ class Surrogate:
     def _fit(self, answers: Answers) -> GaussianProcess:
         """Fit the hyperparameters, and start anew with the answers."""
         kept = _kept(answers)
-        scales = self._scales(self._table(answers.values()))
+        if self._work is not None:
+            self._shares = self._work.shares(kept, self._table([answers[each] for each in kept]))
+        whole = self._table(answers.values())
+        scales = self._scales(whole - self._extra_of([*answers]))
         # Here a size that a config was not timed on counts as slow: that was why.
-        table = self._table([answers[config] for config in kept])
+        table = self._table([answers[config] for config in kept]) - self._extra_of(kept)
         values = _units(scales, np.where(np.isnan(table), np.inf, table))
         basis, expected = self._known(kept)
         doubt = 1.0 if self._knowledge is None else self._knowledge.doubt
@@ -133,6 +172,8 @@ class Surrogate:
         self._candidates = self._source.around(_best_first(answers))
         basis, expected = self._known(self._candidates.configs)
         self._expected = expected.astype(np.float32)
+        if self._work is not None:
+            self._extra = self._work.compute(self._candidates.configs) @ self._shares
         process = GaussianProcess(self._encoding, hyper, self._candidates.ranks, basis)
         self._rows = {}
         if kept:

@@ -111,7 +111,8 @@ def library_of(info: RunInfo, space: Space, seed: int, note: Note) -> LibrarySea
         UsageError: when a record to learn from cannot be read.
     """
     counts = [size.count for size in info.sizes]
-    library = new_library(info.sampler, space, seed, _priors(info, note), counts)
+    priors = _priors(info, note)
+    library = new_library(info.sampler, space, seed, priors, counts, info.problems)
     if not info.kernels or info.family == HANDWRITTEN:
         return library
     names = outside_names(info.device, info.contraction.precision)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mltune.errors import NoCorrectConfigError, UsageError
+from mltune.problem import Problem
 from mltune.record import Status
 from mltune.record.recording import Point, Recording
 from mltune.search import SEARCHERS, Searcher
@@ -177,8 +178,17 @@ def new_library(
     seed: int,
     priors: Sequence[Recording],
     counts: Sequence[int],
+    problems: Sequence[Problem],
 ) -> LibrarySearcher:
     """Make a searcher for sizes that are called so often, as `new_searcher` does for one value.
+
+    Args:
+        name: of the sampler.
+        space: what is searched.
+        seed: decides the proposals.
+        priors: what `guided` begins with.
+        counts: how often each size is called.
+        problems: one of each size.
 
     Raises:
         UsageError: as `new_searcher` does.
@@ -188,9 +198,10 @@ def new_library(
     _check_searcher(name, seed, priors)
     from mltune.search.guided import GuidedLibrary
     from mltune.search.knowledge import Knowledge
+    from mltune.search.padded_work import PaddedWork
 
     known = Knowledge(space, priors, seed) if priors else None
-    return GuidedLibrary(space, seed, counts, known)
+    return GuidedLibrary(space, seed, counts, known, PaddedWork(space, problems))
 
 
 def _check_searcher(name: str, seed: int, priors: Sequence[Recording]) -> None:

@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from mltune.problem import Problem
+from mltune.problem.sizes import parse_sizes
 from mltune.record.run import Run
 from mltune.record.run_info import RunInfo
 from mltune.space.config import Config
@@ -46,6 +47,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--budget", type=int, default=200)
     parser.add_argument("--sizes", default=SIZES)
+    parser.add_argument(
+        "--calls",
+        type=int,
+        default=1000,
+        help="of each size: a searcher that minds makes the summed time small; 1: nobody says",
+    )
     parser.add_argument("--space", help="in place of the device's default space")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--builders", type=int, default=2)
@@ -95,7 +102,7 @@ def _search(folder: Path, sampler: str, seed: int, options: argparse.Namespace) 
     else:
         arguments = [
             *("--run", str(folder), "--sampler", sampler, "--seed", str(seed)),
-            *("--sizes", options.sizes, "--problem", "sgemm_nn", "--device", options.device),
+            *("--sizes", _counted(options), "--problem", "sgemm_nn", "--device", options.device),
             *("--budget", str(options.budget)),
             *(("--space", options.space) if options.space else ()),
         ]
@@ -103,6 +110,19 @@ def _search(folder: Path, sampler: str, seed: int, options: argparse.Namespace) 
     command += ["--builders", str(options.builders)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     print(f"{folder} is searched", flush=True)
+
+
+def _counted(options: argparse.Namespace) -> str:
+    """The sizes, with how often each is called: so the searches know what they are judged by."""
+    if options.calls == 1:
+        return str(options.sizes)
+    path: Path = options.folder / "sizes.csv"
+    sizes = [size.extents[:3] for size in parse_sizes(options.sizes)]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("m", "n", "k", "count"))
+        writer.writerows((*size, options.calls) for size in sizes)
+    return str(path)
 
 
 def _chosen(folder: Path) -> dict[Problem, Config]:

@@ -23,11 +23,15 @@ from library_replay import SEARCHES, Table  # type: ignore[import-not-found]  # 
 from mltune.cost_model import BoostedModel, fit
 from mltune.problem import Problem
 from mltune.record.measurement import Status
+from mltune.search.guided import GuidedLibrary
+from mltune.search.library import LibrarySearcher
+from mltune.search.padded_work import PaddedWork
 from mltune.space.space import Space
 from mltune.workflow.equipment import bound_space
 from mltune.workflow.recorded import read_runs
 
 MARKS = (25, 50, 100, 150, 200)
+WITH_WORK, WITHOUT_WORK = "guided", " without padded work"
 
 
 def search(
@@ -40,7 +44,12 @@ def search(
     noise: float,
 ) -> Table:
     """Return the best time of each size after each trial."""
-    searcher = SEARCHES[name](space, seed, (1,) * len(problems))
+    counts = (1,) * len(problems)
+    searcher: LibrarySearcher = (
+        GuidedLibrary(space, seed, counts, None, PaddedWork(space, problems))
+        if name == WITH_WORK
+        else SEARCHES[name.removesuffix(WITHOUT_WORK)](space, seed, counts)
+    )
     best = np.full(len(problems), np.inf)
     rows = []
     for _ in range(budget):
