@@ -47,7 +47,9 @@ class GuidedLibrary:
         seed: decides every proposal, given the answers.
         counts: how often each size is called; see `Incumbents`.
         knowledge: what other records say about the space, if there are any.
-        work: of the sizes, where the values are logs of times and no knowledge says more.
+        work: of the sizes, for values that are logs of times. It is used where sizes are counted
+            and no knowledge says more: where nobody counts, half of the shares are equal, and
+            small sizes draw what it makes visible.
     """
 
     def __init__(
@@ -77,7 +79,8 @@ class GuidedLibrary:
             source = CandidateSource(space, encoding, seed)
             # A record's expectations are of capped values, so they go with that view alone.
             views = (View.CAPPED,) if knowledge else (View.CAPPED, View.SPEED)
-            known_work = work if work and work.tells and not knowledge else None
+            is_used = work is not None and work.tells and self._incumbents.is_counted
+            known_work = work if is_used and knowledge is None else None
             self._surrogates = tuple(
                 Surrogate(encoding, source, view, self._count, knowledge, known_work)
                 for view in views

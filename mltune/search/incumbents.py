@@ -25,7 +25,8 @@ class Incumbents:
 
     def __init__(self, counts: Sequence[int]) -> None:
         self._counts = np.array(counts, dtype=np.float64)
-        self._is_counted = any(count != 1 for count in counts)
+        self.is_counted = any(count != 1 for count in counts)
+        """Whether somebody has said how often the sizes are called."""
         self._best = np.full(len(counts), math.inf)
 
     def add(self, values: Mapping[int, float]) -> float:
@@ -54,4 +55,4 @@ class Incumbents:
         times = np.zeros(len(best))
         times[known] = self._counts[known] * np.exp(best[known] - best[known].max())
         shares: Matrix = times / times.sum()
-        return shares if self._is_counted else (shares + known / known.sum()) / 2
+        return shares if self.is_counted else (shares + known / known.sum()) / 2

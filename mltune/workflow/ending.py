@@ -21,6 +21,7 @@ class Ending(Enum):
     TIME_LIMIT = "time limit"
     SPACE = "space used up"
     PATIENCE = "no gain expected"
+    LEADERS = "leaders left"
     INTERRUPTED = "interrupted"
     DEVICE_LOST = "device lost"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -59,13 +60,13 @@ class LeaderRounds:
         total = len(self._leaders) * len(problems)
         started = time.monotonic()
         measured = sum(bool(found) for found in self._rows.values())
-        lacking_ones = [p for p in problems if any(self._lacks(p, each) for each in self._leaders)]
-        for problem, following in zip_longest(lacking_ones, lacking_ones[1:]):
+        unfinished = self.unfinished(problems)
+        for problem, following in zip_longest(unfinished, unfinished[1:]):
             if following is not None:
                 self._gauge.expect(following)
             pause = _FIRST_PAUSE_SECONDS
             for number in range(_MOST_ROUNDS):
-                lacking = [trial for trial in self._leaders if self._lacks(problem, trial)]
+                lacking = self._lacking(problem)
                 if not lacking:
                     break
                 is_last = number == _MOST_ROUNDS - 1
@@ -85,6 +86,10 @@ class LeaderRounds:
                     pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
         show(_progress(total, total, started))
 
+    def unfinished(self, problems: Sequence[Problem]) -> list[Problem]:
+        """The sizes on which something is lacking."""
+        return [problem for problem in problems if self._lacking(problem)]
+
     def _measure(self, problem: Problem, trial: Trial, *, keep: bool) -> Measurement:
         earlier = bool(self._rows[problem, trial.config])
         row = self._gauge.measure_leader(problem, trial.config, checked=earlier)
@@ -92,20 +97,25 @@ class LeaderRounds:
         phase = FINAL if self._gauge.is_undisturbed(row) or (keep and not earlier) else SIDELINED
         return self._add(replace(row, trial=trial.number, phase=phase))
 
-    def _lacks(self, problem: Problem, trial: Trial) -> bool:
-        """Whether a leader needs another round on a size: no contender needs a second."""
-        mine = self._rows[problem, trial.config]
-        if not mine:
-            return True
-        if len(mine) >= ROUNDS or any(row.status is not Status.OK for row in mine):
-            return False
-        fastest = min(
-            speed
-            for each in self._leaders
-            if (speed := _fastest(self._rows[problem, each.config])) is not None
-        )
-        own = _fastest(mine)
-        return own is not None and own <= CONTENDS * fastest
+    def _lacking(self, problem: Problem) -> list[Trial]:
+        """The leaders that need another round on a size: no contender needs a second."""
+        rows = [self._rows[problem, trial.config] for trial in self._leaders]
+        speeds = [_fastest(each) for each in rows]
+        known = [speed for speed in speeds if speed is not None]
+        bound = CONTENDS * min(known, default=math.inf)
+
+        def lacks(mine: list[Measurement], speed: float | None) -> bool:
+            if not mine:
+                return True
+            if len(mine) >= ROUNDS or any(row.status is not Status.OK for row in mine):
+                return False
+            return speed is not None and speed <= bound
+
+        return [
+            trial
+            for trial, mine, speed in zip(self._leaders, rows, speeds, strict=True)
+            if lacks(mine, speed)
+        ]
 
 
 def contenders(trials: Sequence[Trial], gauge: Gauge) -> tuple[Trial, ...]:

@@ -235,7 +235,11 @@ def _search_alone(
 ) -> Ending:
     budget = run.info.budget if options.budget is None else options.budget
     session = Session(run, runner, library, budget, show, options.patience)
-    ending = session.search(time_limit_seconds=options.time_limit_seconds)
+    asks_for_more = options.budget is not None or options.time_limit_seconds is not None
+    if session.has_leaders_left and not asks_for_more:
+        ending = Ending.LEADERS
+    else:
+        ending = session.search(time_limit_seconds=options.time_limit_seconds)
     session.measure_leaders()
     return ending
 

@@ -96,11 +96,19 @@ class Session:
 
     def measure_leaders(self) -> None:
         """Measure the leaders again: the times that later stages rely on."""
-        before = self._run.store.measurements(FINAL)
         with self._writer:
-            LeaderRounds(
-                self._gauge, contenders(self._trials, self._gauge), before, self._add
-            ).run(self._run.info.cross_problems, self._show_leaders)
+            self._rounds().run(self._run.info.cross_problems, self._show_leaders)
+
+    @property
+    def has_leaders_left(self) -> bool:
+        """Whether an earlier session ended its trials early, and was cut off in the leaders."""
+        if len(self._trials) >= self._budget or not self._run.store.measurements(FINAL):
+            return False
+        return bool(self._rounds().unfinished(self._run.info.cross_problems))
+
+    def _rounds(self) -> LeaderRounds:
+        before = self._run.store.measurements(FINAL)
+        return LeaderRounds(self._gauge, contenders(self._trials, self._gauge), before, self._add)
 
     def _ask(self) -> None:
         """Ask for a config, and for as many more as the runner can prepare meanwhile."""

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from mltune.device_info import DeviceInfo
 from mltune.problem import Problem, Size
 from mltune.record import Measurement
@@ -158,3 +160,59 @@ def test_a_search_for_a_library_that_was_cut_off_goes_on_as_if_it_was_not(
         assert [(row.trial, row.config, row.problem) for row in resumed] == [
             (row.trial, row.config, row.problem) for row in whole
         ]
+
+
+class WatchedRunner(FormulaRunner):
+    """Notes which problems it hears of, and which it measures; is interrupted in the end."""
+
+    def __init__(self, device: DeviceInfo, answers: Sequence[Measurement], most: int) -> None:
+        super().__init__(device, answers)
+        self._most = most
+        self.seen: list[tuple[str, int]] = []
+
+    def expect(self, problem: Problem) -> None:
+        self.seen.append(("expected", problem.m))
+
+    def run(
+        self,
+        problem: Problem,
+        config: Config,
+        *,
+        to_beat: float | None = None,
+        checked: bool = False,
+    ) -> Measurement:
+        self.seen.append(("measured", problem.m))
+        if len(self.seen) > self._most:
+            raise KeyboardInterrupt
+        return super().run(problem, config, to_beat=to_beat, checked=checked)
+
+
+def test_leaders_that_were_cut_off_are_gone_on_with_and_each_next_size_is_told(
+    tmp_path: Path, info: RunInfo, make: Make
+) -> None:
+    sizes = tuple(Size((8 * m, 8, 8)) for m in (1, 4, 9))
+    gpu = replace(info.device, kind="gpu")
+    info = replace(info, sizes=sizes, budget=16, device=gpu)
+    space = RecordedSpace("grid", [Config.of({"x": x, "y": 1}) for x in range(10)])
+
+    def session(run: Run, runner: WatchedRunner) -> Session:
+        return Session(run, runner, GuidedLibrary(space, 0, (1, 1, 1)), 16, lambda _: None)
+
+    with Run.create(tmp_path / "run", info) as run:
+        runner = WatchedRunner(gpu, [make(0, 8, 1.0)], most=35)
+        first = session(run, runner)
+        assert not first.has_leaders_left
+        first.search()
+        with pytest.raises(KeyboardInterrupt):
+            first.measure_leaders()
+        measured = len(run.store.measurements("search"))
+
+        again = WatchedRunner(gpu, [make(0, 8, 1.0)], most=1000)
+        second = session(run, again)
+        assert second.has_leaders_left
+        second.measure_leaders()
+
+        assert not session(run, again).has_leaders_left
+        assert len(run.store.measurements("search")) == measured
+
+    assert again.seen.index(("expected", 72)) < again.seen.index(("measured", 72))
