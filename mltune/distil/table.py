@@ -27,7 +27,8 @@ MISSING_FACTOR = 10.0
 
 
 LEAST_MET = 0.5
-"""A size that a smaller share of the kernels met than of the best known size is left out."""
+"""A size that a smaller share of the kernels met than of the best known size is left out, and then
+a kernel that met a smaller share of the sizes than the best known kernel."""
 
 
 class Size(NamedTuple):
@@ -138,7 +139,8 @@ class TimeTable:
         luck. Several measurements of one cell become the median of their medians. A kernel that
         once crashed or computed a wrong result is left out, and so is a size that nobody solved,
         or that fewer kernels met than most others, as where a run was cut short or one of several
-        runs had other sizes: what is not known would count as slow there.
+        runs had other sizes: what is not known would count as slow there. So is a kernel that met
+        fewer sizes than most others, as where leaders came to a run that was cut short.
 
         Raises:
             UsageError: when the rows mix problem types, devices or ways of measuring.
@@ -173,9 +175,13 @@ class TimeTable:
         timed = {name for _, name in times}
         met = Counter(size for size, name in cells if name in timed)
         most = max(met.values())
-        sizes = sorted({size for size, _ in times if met[size] >= most * LEAST_MET})
-        kept = set(sizes)
-        kernels = {n: _kernel(cells[size, n][0]) for size, n in times if size in kept}
+        times = {cell: times[cell] for cell in times if met[cell[0]] >= most * LEAST_MET}
+        kept = {size for size, _ in times}
+        reach = Counter(name for size, name in cells if name in timed and size in kept)
+        widest = max(reach.values())
+        times = {cell: times[cell] for cell in times if reach[cell[1]] >= widest * LEAST_MET}
+        sizes = sorted({size for size, _ in times})
+        kernels = {name: _kernel(cells[size, name][0]) for size, name in times}
         return cls(
             sizes=tuple(sizes),
             kernels=tuple(kernels.values()),

@@ -56,6 +56,18 @@ def test_final_times_beat_search_times_and_drop_those_who_were_no_leaders() -> N
     assert cell(table, 32, "leader") == 5
 
 
+def test_a_kernel_that_met_less_than_half_of_the_sizes_is_no_candidate() -> None:
+    sizes = (16, 32, 48, 64, 80)
+    rows = [row(kernel, m, 2) for kernel in ("one", "another") for m in sizes]
+    rows += [row("half", m, 3) for m in sizes[:3]]
+    rows += [row("late", m, 1) for m in sizes[:2]]
+
+    table = TimeTable.from_measurements(rows)
+
+    assert [kernel.name for kernel in table.kernels] == ["one", "another", "half"]
+    assert len(table.sizes) == 5
+
+
 def test_a_leader_that_failed_in_the_final_round_has_no_time_there() -> None:
     rows = [
         row("a", 16, 1),
