@@ -58,6 +58,7 @@ class Session:
         self._incumbents = Incumbents([size.count for size in run.info.sizes])
         before = run.store.measurements()
         self._was_finished = bool(before) and before[-1].phase == FINAL
+        self._has_finals = any(row.phase == FINAL for row in before)
         self._gauge = Gauge(runner, run.info.objective, before)
         self._trials = list(group_trials(m for m in before if m.phase == "search"))
         self._failures: Counter[str] = Counter()
@@ -102,7 +103,7 @@ class Session:
     @property
     def has_leaders_left(self) -> bool:
         """Whether an earlier session ended its trials early, and was cut off in the leaders."""
-        if len(self._trials) >= self._budget or not self._run.store.measurements(FINAL):
+        if len(self._trials) >= self._budget or not self._has_finals:
             return False
         return bool(self._rounds().unfinished(self._run.info.cross_problems))
 

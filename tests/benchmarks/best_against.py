@@ -12,6 +12,7 @@ and bench.json (with every sample) into the folder.
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 
 from library_against import report  # type: ignore[import-not-found]  # lies beside this file
@@ -77,7 +78,7 @@ def best_of(recorded: Recorded) -> dict[Extents, Choice]:
     fastest: dict[Problem, tuple[float, Choice]] = {}
     for row in recorded.measurements:
         median = row.median
-        if median is not None and median < fastest.get(row.problem, (median + 1,))[0]:
+        if median is not None and median < fastest.get(row.problem, (math.inf,))[0]:
             fastest[row.problem] = median, (row.family, row.config)
     return {
         (problem.m, problem.n, problem.k): choice

@@ -23,15 +23,15 @@ from library_replay import SEARCHES, Table  # type: ignore[import-not-found]  # 
 from mltune.cost_model import BoostedModel, fit
 from mltune.problem import Problem
 from mltune.record.measurement import Status
-from mltune.search.guided import GuidedLibrary
 from mltune.search.library import LibrarySearcher
-from mltune.search.padded_work import PaddedWork
 from mltune.space.space import Space
 from mltune.workflow.equipment import bound_space
 from mltune.workflow.recorded import read_runs
+from mltune.workflow.recorded_search import new_library
 
 MARKS = (25, 50, 100, 150, 200)
-WITH_WORK, WITHOUT_WORK = "guided", " without padded work"
+AS_MADE, WITHOUT_WORK = "guided", " without padded work"
+"""`guided` as `mltune search` makes it, and the same without knowing what whole tiles compute."""
 
 
 def search(
@@ -42,12 +42,13 @@ def search(
     seed: int,
     budget: int,
     noise: float,
+    calls: int,
 ) -> Table:
     """Return the best time of each size after each trial."""
-    counts = (1,) * len(problems)
+    counts = (calls,) * len(problems)
     searcher: LibrarySearcher = (
-        GuidedLibrary(space, seed, counts, None, PaddedWork(space, problems))
-        if name == WITH_WORK
+        new_library(name, space, seed, (), counts, problems)
+        if name == AS_MADE
         else SEARCHES[name.removesuffix(WITHOUT_WORK)](space, seed, counts)
     )
     best = np.full(len(problems), np.inf)
@@ -74,6 +75,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--budget", type=int, default=200)
     parser.add_argument("--noise", type=float, default=0.02, help="standard deviation")
+    parser.add_argument(
+        "--calls", type=int, default=1, help="of each size; if not 1, the summed time matters"
+    )
     options = parser.parse_args()
     marks = [mark for mark in MARKS if mark <= options.budget]
     recorded = read_runs(options.runs)
@@ -87,7 +91,16 @@ def main() -> None:
     for name in options.searches.split(","):
         curves = np.array(
             [
-                search(model, space, info.problems, name, seed, options.budget, options.noise)
+                search(
+                    model,
+                    space,
+                    info.problems,
+                    name,
+                    seed,
+                    options.budget,
+                    options.noise,
+                    options.calls,
+                )
                 for seed in range(options.seeds)
             ]
         )

@@ -94,10 +94,7 @@ class TiledFamily:
                 name,
                 arithmetic.pragmas,
                 definitions,
-                (
-                    *transposed.texts(arithmetic),
-                    *_templates(settings, arithmetic, transposed, operands, split, stagger, walk),
-                ),
+                _templates(settings, arithmetic, transposed, operands, split, stagger, walk),
             ),
             build_options=build_options(settings.number("max_registers")),
             work_group=work_group,
@@ -125,11 +122,11 @@ def _templates(
     stagger: Stagger,
     walk: Walk,
 ) -> tuple[str, ...]:
-    """The source after the macros, and after what transposes."""
+    """The source after the macros."""
     signature = transposed.signature
     is_async = settings.word("global_to_local") == "async"
     local_memory = LocalMemory.of(settings, signature)
-    parts = [*local_memory.operands()]
+    parts = [*transposed.texts(), *local_memory.operands()]
     if is_async:
         for x, definitions in zip("ab", operands, strict=True):
             nbytes = dict(definitions)[f"{x.upper()}_WIDTH"] * arithmetic.bytes

@@ -117,7 +117,7 @@ class TransposeFirst:
             ),
         )
 
-    def texts(self, arithmetic: Arithmetic) -> tuple[str, ...]:
+    def texts(self) -> tuple[str, ...]:
         """The passes before."""
         return tuple(
             fill(
