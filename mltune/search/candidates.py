@@ -28,17 +28,20 @@ class Candidates:
     Args:
         numbers: of distinct configs, their places in the list, in order.
         ranks: of the configs, as the encoding writes them.
+        anywhere: how many of the first come from the whole space; the others were made from the
+            best configs so far.
     """
 
-    def __init__(self, numbers: dict[Config, int], ranks: Ranks) -> None:
+    def __init__(self, numbers: dict[Config, int], ranks: Ranks, anywhere: int) -> None:
         self.configs = tuple(numbers)
         self.ranks = ranks
+        self.anywhere = anywhere
         self._numbers = numbers
 
     def with_more(self, configs: Iterable[Config], ranks: Ranks) -> Candidates:
         """Return a longer list: also with configs that are distinct and new, and their ranks."""
         numbers = self._numbers | dict(zip(configs, count(len(self))))
-        return Candidates(numbers, np.concatenate((self.ranks, ranks)))
+        return Candidates(numbers, np.concatenate((self.ranks, ranks)), self.anywhere)
 
     def __len__(self) -> int:
         return len(self.configs)
@@ -98,7 +101,7 @@ class CandidateSource:
             else self._space.sample(np.random.default_rng(self._seed), _SAMPLED)
         )
         numbers = {config: number for number, config in enumerate(configs)}
-        return Candidates(numbers, self._encoding.ranks(configs))
+        return Candidates(numbers, self._encoding.ranks(configs), len(configs))
 
     @cached_property
     def _base_points(self) -> Ranks:

@@ -33,6 +33,11 @@ from mltune.space.config_space import ConfigSpace
 
 _STARTS = 10
 _KNOWN = 2
+_LOOK_AFAR = 4
+"""In a space too large to list, one proposal in so many may come from anywhere; the others are
+made from the best configs so far. What a model that knows few of very many configs says of those
+far from all of them is too hopeful: live, 60 % of the proposals were these, and gained next to
+nothing."""
 _TIMED_GAIN = 0.999999
 """A config is timed on the sizes that hold this share of what is expected of it."""
 
@@ -82,7 +87,7 @@ class GuidedLibrary:
             is_used = work is not None and work.tells and self._incumbents.is_counted
             known_work = work if is_used and knowledge is None else None
             self._surrogates = tuple(
-                Surrogate(encoding, source, view, self._count, knowledge, known_work)
+                Surrogate(encoding, source, view, self._incumbents, knowledge, known_work)
                 for view in views
             )
 
@@ -141,6 +146,10 @@ class GuidedLibrary:
 
     def _most_promising(self, forecast: Forecast) -> Config | None:
         gains = self._library_gains(forecast)
+        near = forecast.candidates.anywhere
+        looks_afar = (len(self._answers) + len(self._asked)) % _LOOK_AFAR == 0
+        if not looks_afar and gains[near:].max(initial=-1) >= 0:
+            gains[:near] = -1
         chosen = int(np.argmax(gains))
         return forecast.candidates[chosen] if gains[chosen] >= 0 else None
 

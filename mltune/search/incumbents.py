@@ -27,6 +27,7 @@ class Incumbents:
         self._counts = np.array(counts, dtype=np.float64)
         self.is_counted = any(count != 1 for count in counts)
         """Whether somebody has said how often the sizes are called."""
+        self.count = len(counts)
         self._best = np.full(len(counts), math.inf)
 
     def add(self, values: Mapping[int, float]) -> float:
@@ -40,15 +41,16 @@ class Incumbents:
         known = np.isfinite(self._best)
         saved = -np.expm1(self._best[known] - before[known])
         # Of the time before; what is new had none, and counts with the time it has now.
-        shares = self._shares(np.where(np.isfinite(before), before, self._best))[known]
+        shares = self.shares_at(np.where(np.isfinite(before), before, self._best))[known]
         return float(shares @ saved)
 
     @property
     def shares(self) -> Matrix:
         """The part of each size in the whole, by the best times; sizes without one have none."""
-        return self._shares(self._best)
+        return self.shares_at(self._best)
 
-    def _shares(self, best: Matrix) -> Matrix:
+    def shares_at(self, best: Matrix) -> Matrix:
+        """The same for other logs of best times; infinite where there is none."""
         known = np.isfinite(best)
         if not known.any():
             return np.full(len(best), 1 / len(best))

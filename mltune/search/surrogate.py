@@ -19,6 +19,7 @@ from mltune.search.encoding import Encoding, Matrix, Matrix32
 from mltune.search.expectation import Scale, View
 from mltune.search.forecast import Belief
 from mltune.search.gaussian_process import GaussianProcess, fit
+from mltune.search.incumbents import Incumbents
 from mltune.search.knowledge import Knowledge
 from mltune.search.padded_work import PaddedWork
 from mltune.space.config import Config
@@ -40,7 +41,7 @@ class Surrogate:
 
     Args:
         view: what it is shown of the answers.
-        sizes: how many there are.
+        incumbents: say what each size counts.
         knowledge: what other records say; the model learns how much of that holds here.
         work: of the sizes; what it says of the answers is taken off before they are modelled.
     """
@@ -50,10 +51,12 @@ class Surrogate:
         encoding: Encoding,
         source: CandidateSource,
         view: View,
-        sizes: int,
+        incumbents: Incumbents,
         knowledge: Knowledge | None,
         work: PaddedWork | None = None,
     ) -> None:
+        sizes = incumbents.count
+        self._incumbents = incumbents
         self._work = work
         self._shares = np.zeros(2)
         self._extra = np.zeros((0, sizes))  # of the candidates
@@ -150,7 +153,7 @@ class Surrogate:
 
     def _fit(self, answers: Answers) -> GaussianProcess:
         """Fit the hyperparameters, and start anew with the answers."""
-        kept = _kept(answers)
+        kept = _kept(answers, self._incumbents)
         if self._work is not None:
             self._shares = self._work.shares(kept, self._table([answers[each] for each in kept]))
         whole = self._table(answers.values())
@@ -169,7 +172,7 @@ class Surrogate:
             variance=doubt,
             length=_LENGTH if self._source.is_listed else _LARGE_LENGTH,
         )
-        self._candidates = self._source.around(_best_first(answers))
+        self._candidates = self._source.around(_best_first(answers, self._incumbents))
         basis, expected = self._known(self._candidates.configs)
         self._expected = expected.astype(np.float32)
         if self._work is not None:
@@ -211,22 +214,28 @@ def _fit_pause(count: int) -> int:
     return max(1, min(count // 10, 50))
 
 
-def _best_first(answers: Answers) -> list[Config]:
-    """The configs that worked: the best of each size in turns, then the next best of each."""
+def _best_first(answers: Answers, incumbents: Incumbents) -> list[Config]:
+    """The configs that worked, the best first: a size has as many as its share asks for.
+
+    They are seats that sizes get in turns by the method of D'Hondt.
+    """
     worked = [config for config, row in answers.items() if np.isfinite(row).any()]
     if not worked:
         return []
     table = np.array([answers[config] for config in worked])
     table[np.isnan(table)] = np.inf
     order = np.argsort(table, axis=0, kind="stable")
-    return [worked[number] for number in dict.fromkeys(order.ravel().tolist())]
+    seats = np.arange(1, len(worked) + 1)[:, None]
+    claims = incumbents.shares_at(table.min(axis=0)) / seats
+    turns = np.argsort(-claims, axis=None, kind="stable")
+    return [worked[number] for number in dict.fromkeys(order.ravel()[turns].tolist())]
 
 
-def _kept(answers: Answers) -> list[Config]:
+def _kept(answers: Answers, incumbents: Incumbents) -> list[Config]:
     """Return the configs to model: all, or the best and a part of the rest if there are many."""
     if len(answers) <= _MOST_MODELLED:
         return list(answers)
-    best = _best_first(answers)[: _MOST_MODELLED // 2]
+    best = _best_first(answers, incumbents)[: _MOST_MODELLED // 2]
     rest = [config for config in answers if config not in set(best)]
     step = len(rest) / (_MOST_MODELLED - len(best))
     chosen = {*best, *(rest[int(number * step)] for number in range(_MOST_MODELLED - len(best)))}

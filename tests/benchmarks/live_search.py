@@ -45,6 +45,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--samplers", default="guided,tpe,random")
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0, help="of the seeds")
     parser.add_argument("--budget", type=int, default=200)
     parser.add_argument("--sizes", default=SIZES)
     parser.add_argument(
@@ -78,7 +79,7 @@ def main() -> None:
     known = _read(answers)
     lacking = [
         seed
-        for seed in range(options.seeds)
+        for seed in range(options.first, options.first + options.seeds)
         if any((name, seed) not in known for name in samplers)
     ]
     for seed in lacking:

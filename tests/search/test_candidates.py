@@ -56,3 +56,10 @@ def test_the_candidates_follow_from_the_leaders_and_the_seed() -> None:
 
     assert used.around(LEADERS).configs == source().around(LEADERS).configs
     assert source(1).around(LEADERS).configs != source().around(LEADERS).configs
+
+
+def test_those_from_anywhere_come_first() -> None:
+    candidates = source().around(LEADERS)
+
+    assert candidates.configs[: candidates.anywhere] == source().around(()).configs
+    assert 0 < candidates.anywhere < len(candidates)
