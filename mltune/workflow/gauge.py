@@ -39,6 +39,10 @@ class Gauge:
         for row in rows:
             self.note_speed(row)
 
+    def knowing(self, rows: Iterable[Measurement]) -> Gauge:
+        """The same, had it seen just these measurements."""
+        return Gauge(self._runner, self._objective, rows)
+
     def expect(self, problem: Problem) -> None:
         """Hear which problem comes next."""
         self._runner.expect(problem)

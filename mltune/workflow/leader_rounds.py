@@ -119,9 +119,14 @@ class LeaderRounds:
 
 
 def contenders(trials: Sequence[Trial], gauge: Gauge) -> tuple[Trial, ...]:
-    """The trials worth measuring again: the leaders, and those that may be and were disturbed."""
-    chosen = leaders(trials, worth=gauge.worth)
-    doubtful = [trial for trial in trials if any(map(gauge.is_doubtful, trial.measurements))]
+    """The trials worth measuring again: the leaders, and those that may be and were disturbed.
+
+    They follow from the trials alone. What the gauge learned later, from the leaders themselves,
+    would name others when their rounds are resumed, who lack every size.
+    """
+    then = gauge.knowing(row for trial in trials for row in trial.measurements)
+    chosen = leaders(trials, worth=then.worth)
+    doubtful = [trial for trial in trials if any(map(then.is_doubtful, trial.measurements))]
     return tuple(dict.fromkeys((*chosen, *doubtful[:_MOST_DOUBTFUL])))
 
 
