@@ -86,6 +86,8 @@ class Run:
     def resume(cls, folder: Path, storage: str = "") -> Run:
         """Open a run to add to it, held for this process alone.
 
+        A run that ships has `measurements.csv.gz` and no `run.db`: that is made from it.
+
         Args:
             folder: of a run that `create` made.
             storage: needed again where the run's storage has a password.
@@ -98,7 +100,7 @@ class Run:
         lock = FolderLock(folder)
         try:
             if not info.storage and not (folder / DATABASE_NAME).exists():
-                raise UsageError(f"{folder}: has no {DATABASE_NAME}, so it cannot be resumed")
+                _make_database(folder)
             url = _storage_url(folder, info, storage)
             if not info.storage:
                 # SQLite writes to a file when it opens it for writing, even to a damaged one.
@@ -243,6 +245,21 @@ def _checksum(content: dict[str, Any]) -> str:
 def _open_store(url: URL, run: str, *, create: bool) -> Store:
     """Open a database for writing; one that others write to as well is waited for."""
     return Store(url, create=create, run=run, patience_seconds=PATIENCE_SECONDS if run else 0.0)
+
+
+def _make_database(folder: Path) -> None:
+    """Make the database of a run that has a table instead, whole or not at all."""
+    table = folder / TABLE_NAME
+    if not table.exists():
+        raise UsageError(f"{folder}: has no {DATABASE_NAME}, so it cannot be resumed")
+    part = folder / f"{DATABASE_NAME}.part"
+    try:
+        part.unlink(missing_ok=True)
+        with Store(file_url(part)) as store:
+            store.add_all(read_table(table))
+        part.replace(folder / DATABASE_NAME)
+    except OSError as error:
+        raise file_error(part, "write", error) from error
 
 
 def _storage_url(folder: Path, info: RunInfo, storage: str) -> URL:

@@ -67,8 +67,19 @@ def test_an_exported_run_is_read_as_a_run(tmp_path: Path, info: RunInfo, make: M
     with Run.open(tmp_path / "shipped") as run:
         assert run.info == info
         assert run.store.get(added[3].id) == added[3]
-    with pytest.raises(UsageError, match=r"shipped: has no run\.db, so it cannot be resumed"):
-        Run.resume(tmp_path / "shipped")
+
+
+def test_an_exported_run_can_be_gone_on_with(tmp_path: Path, info: RunInfo, make: Make) -> None:
+    with Run.create(tmp_path / "run", info) as run:
+        added = [run.store.add(one) for one in measurements_of(make)]
+        export_csv(run, tmp_path / "shipped")
+
+    with Run.resume(tmp_path / "shipped") as run:
+        assert run.store.measurements() == added
+        added.append(run.store.add(make()))
+
+    assert read_measurements(tmp_path / "shipped") == added
+    assert not (tmp_path / "shipped" / "run.db.part").exists()
 
 
 def test_a_run_may_be_exported_into_its_own_folder(
