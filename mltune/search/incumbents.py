@@ -58,3 +58,18 @@ class Incumbents:
         times[known] = self._counts[known] * np.exp(best[known] - best[known].max())
         shares: Matrix = times / times.sum()
         return shares if self.is_counted else (shares + known / known.sum()) / 2
+
+    def best_first(self, answers: Matrix) -> list[int]:
+        """Return the numbers of rows of answers, the best ones first.
+
+        Each size names its best row, its next best, and so on; how soon it does so next to the
+        others goes by its share, as seats of a parliament do by the method of D'Hondt.
+
+        Args:
+            answers: logs of times, by config and size; nan or infinite where there is none.
+        """
+        table = np.where(np.isnan(answers), math.inf, answers)
+        order = np.argsort(table, axis=0, kind="stable")
+        claims = self.shares_at(table.min(axis=0)) / np.arange(1, len(table) + 1)[:, None]
+        turns = np.argsort(-claims, axis=None, kind="stable")
+        return list(dict.fromkeys(order.ravel()[turns].tolist()))

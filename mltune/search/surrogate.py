@@ -215,20 +215,12 @@ def _fit_pause(count: int) -> int:
 
 
 def _best_first(answers: Answers, incumbents: Incumbents) -> list[Config]:
-    """The configs that worked, the best first: a size has as many as its share asks for.
-
-    They are seats that sizes get in turns by the method of D'Hondt.
-    """
+    """The configs that worked, the best first."""
     worked = [config for config, row in answers.items() if np.isfinite(row).any()]
     if not worked:
         return []
-    table = np.array([answers[config] for config in worked])
-    table[np.isnan(table)] = np.inf
-    order = np.argsort(table, axis=0, kind="stable")
-    seats = np.arange(1, len(worked) + 1)[:, None]
-    claims = incumbents.shares_at(table.min(axis=0)) / seats
-    turns = np.argsort(-claims, axis=None, kind="stable")
-    return [worked[number] for number in dict.fromkeys(order.ravel()[turns].tolist())]
+    order = incumbents.best_first(np.array([answers[config] for config in worked]))
+    return [worked[number] for number in order]
 
 
 def _kept(answers: Answers, incumbents: Incumbents) -> list[Config]:

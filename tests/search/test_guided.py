@@ -12,6 +12,8 @@ from mltune.errors import UsageError
 from mltune.record.measurement import Status
 from mltune.record.recording import Point, Recording
 from mltune.search import SEARCHERS, Searcher, surrogate
+from mltune.search.candidates import CandidateSource
+from mltune.search.encoding import Encoding
 from mltune.search.gaussian_process import fit
 from mltune.search.guided import GuidedSearcher
 from mltune.search.knowledge import Knowledge
@@ -122,15 +124,31 @@ def test_a_prior_must_share_parameters_and_have_times() -> None:
             Knowledge(SPACE, [recording], 0)
 
 
+HUGE = Space(
+    name="huge",
+    family="none",
+    parameters=[Parameter(f"p{number}", tuple(range(10))) for number in range(8)],
+    limits={},
+)
+
+
+def test_in_a_huge_space_three_of_four_proposals_are_made_from_the_best() -> None:
+    searcher = GuidedSearcher(HUGE, 0)
+    anywhere = set(CandidateSource(HUGE, Encoding(HUGE), 0).around(()).configs)
+    afar = []
+    for number in range(40):
+        config = searcher.ask()
+        assert config is not None
+        if config in anywhere and number >= 10:
+            afar.append(number)
+        searcher.tell(config, float(sum(config.int(name) for name in config)), Status.OK)
+
+    assert all(number % 4 == 0 for number in afar)
+
+
 def test_a_huge_space_is_searched_within_little_memory() -> None:
-    space = Space(
-        name="huge",
-        family="none",
-        parameters=[Parameter(f"p{number}", tuple(range(10))) for number in range(8)],
-        limits={},
-    )
     tracemalloc.start()
-    searcher = GuidedSearcher(space, 0)
+    searcher = GuidedSearcher(HUGE, 0)
     seen = set()
     for _ in range(14):  # ten at random, then the model chooses
         config = searcher.ask()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from mltune.search.incumbents import Incumbents
@@ -40,3 +41,12 @@ def test_a_size_that_nothing_was_right_on_has_no_share_yet() -> None:
     assert incumbents.shares.tolist() == [1, 0, 0]
     assert incumbents.add({}) == 0
     assert incumbents.add({1: 0.0}) == pytest.approx(1 / 2)
+
+
+def test_a_size_has_as_many_of_the_best_as_its_share_asks_for() -> None:
+    incumbents = Incumbents([1000, 1000])
+    fast = np.log([[4.0, 1.0], [5.0, 2.0], [6.0, math.inf], [math.nan, 0.9], [8.0, 3.0]])
+
+    # Shares of 0.82 and 0.18: four of the slow size come before the first of the other.
+    assert incumbents.best_first(fast) == [0, 1, 2, 4, 3]
+    assert Incumbents([1, 9]).best_first(fast) == [3, 0, 1, 4, 2]
