@@ -146,10 +146,10 @@ class GuidedLibrary:
 
     def _most_promising(self, forecast: Forecast) -> Config | None:
         gains = self._library_gains(forecast)
-        near = forecast.candidates.anywhere
+        anywhere = forecast.candidates.anywhere
         looks_afar = (len(self._answers) + len(self._asked)) % _LOOK_AFAR == 0
-        if not looks_afar and gains[near:].max(initial=-1) >= 0:
-            gains[:near] = -1
+        if not looks_afar and gains[anywhere:].max(initial=-1) >= 0:
+            gains[:anywhere] = -1
         chosen = int(np.argmax(gains))
         return forecast.candidates[chosen] if gains[chosen] >= 0 else None
 
