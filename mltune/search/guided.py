@@ -68,13 +68,12 @@ class GuidedLibrary:
         self._space = space
         self._unseen = UnseenConfigs(space, seed)
         self._incumbents = Incumbents(counts)
-        self._count = len(counts)
         self._answers: dict[Config, Matrix] = {}
         self._asked: dict[Config, tuple[int, ...]] = {}
         self._proposed: set[Config] = set()
         self._elsewhere = 0
         """How many answers came, since this search proposes, to what another one proposed."""
-        self._to_beat = np.full(self._count, math.nan)
+        self._to_beat = np.full(self._incumbents.count, math.nan)
         """The best values of configs outside the space, such as hand-written kernels."""
         self._worked = 0
         self._knows = knowledge is not None
@@ -105,7 +104,7 @@ class GuidedLibrary:
         """Take a config for one that was asked for here: the model believes its expectation."""
         if config in self._unseen:
             self._unseen.see(config)
-            self._asked[config] = tuple(range(self._count))
+            self._asked[config] = tuple(range(self._incumbents.count))
 
     def sizes(self, config: Config) -> tuple[int, ...]:
         """Return the sizes that hold most of what is expected of a config."""
@@ -118,7 +117,7 @@ class GuidedLibrary:
         check_answers(values, status)
         if config in self._answers:
             return
-        row = np.full(self._count, math.nan)
+        row = np.full(self._incumbents.count, math.nan)
         if status is Status.OK:
             row[list(values)] = list(values.values())
             self._incumbents.add(values)
@@ -129,7 +128,9 @@ class GuidedLibrary:
         self._asked.pop(config, None)
         self._elsewhere += bool(self._proposed) and config not in self._proposed
         self._worked += status is Status.OK
-        self._answers[config] = row if status is Status.OK else np.full(self._count, math.inf)
+        self._answers[config] = (
+            row if status is Status.OK else np.full(self._incumbents.count, math.inf)
+        )
 
     def outlook(self, trials: int) -> Outlook | None:
         """Return what the model expects of so many trials; None while it has begun."""
@@ -162,7 +163,7 @@ class GuidedLibrary:
     def _worthwhile(self, config: Config, forecast: Forecast | None) -> tuple[int, ...]:
         number = None if forecast is None else forecast.candidates.number(config)
         if forecast is None or number is None:
-            return tuple(range(self._count))
+            return tuple(range(self._incumbents.count))
         gains = self._incumbents.shares * forecast.gains[:, number]
         order = np.argsort(-gains, kind="stable")
         held = np.cumsum(gains[order])

@@ -28,6 +28,7 @@ class Incumbents:
         self.is_counted = any(count != 1 for count in counts)
         """Whether somebody has said how often the sizes are called."""
         self.count = len(counts)
+        """How many sizes there are."""
         self._best = np.full(len(counts), math.inf)
 
     def add(self, values: Mapping[int, float]) -> float:

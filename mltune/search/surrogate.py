@@ -55,15 +55,13 @@ class Surrogate:
         knowledge: Knowledge | None,
         work: PaddedWork | None = None,
     ) -> None:
-        sizes = incumbents.count
         self._incumbents = incumbents
         self._work = work
         self._shares = np.zeros(2)
-        self._extra = np.zeros((0, sizes))  # of the candidates
+        self._extra = np.zeros((0, incumbents.count))  # of the candidates
         self._encoding = encoding
         self._source = source
         self._view = view
-        self._sizes = sizes
         self._knowledge = knowledge
         self._fitted = self._fitted_own = 0
         self._candidates = source.around(())
@@ -101,7 +99,7 @@ class Surrogate:
         # Together is faster, and rounds otherwise than one by one.
         for part in [fresh] if elsewhere and fresh else [[config] for config in fresh]:
             self._observe(self._process, part)
-        blank = np.full(self._sizes, np.nan)
+        blank = np.full(self._incumbents.count, np.nan)
         rows = self._table([answers.get(config, blank) for config in self._rows])
         seen = _units(scales, rows - self._extra_of([*self._rows]))
         mean, deviation = self._process.predict(seen - np.array([[*self._rows.values()]]).T)
@@ -138,12 +136,12 @@ class Surrogate:
     def _extra_of(self, configs: Sequence[Config]) -> Matrix:
         """The padded work of configs, as much of it as is seen in the answers."""
         if self._work is None or not configs:
-            return np.zeros((len(configs), self._sizes))
+            return np.zeros((len(configs), self._incumbents.count))
         extra: Matrix = self._work.logs(configs) @ self._shares
         return extra
 
     def _table(self, answers: Iterable[Matrix]) -> Matrix:
-        return np.array([*answers], dtype=np.float64).reshape(-1, self._sizes)
+        return np.array([*answers], dtype=np.float64).reshape(-1, self._incumbents.count)
 
     def _scales(self, table: Matrix) -> list[Scale]:
         if self._knowledge is None:
