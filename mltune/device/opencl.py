@@ -24,6 +24,9 @@ from mltune.problem import Problem
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
+# NVIDIA's driver counts the words that it fills, and those before them, in 31 bits: it hangs where
+# there are more, or writes elsewhere (580.159).
+FILL_BYTES = 2**30
 _BOUND = 2  # a kernel under test and the one that it is held against
 
 
@@ -134,8 +137,11 @@ class OpenCLDevice:
     def fill(self, buffer: cl.Buffer, byte: int = 0) -> None:
         """Overwrite a whole buffer; returns at once, in order with launches."""
         word = np.full(4, byte, np.uint8)
-        size = buffer.size // word.nbytes * word.nbytes
-        self._checked(cl.enqueue_fill_buffer, self._queue, buffer, word, 0, size)
+        end = buffer.size // word.nbytes * word.nbytes
+        for start in range(0, end, FILL_BYTES):
+            size = min(FILL_BYTES, end - start)
+            part = buffer.get_sub_region(start, size) if start else buffer
+            self._checked(cl.enqueue_fill_buffer, self._queue, part, word, 0, size)
 
     def read(self, buffer: cl.Buffer, array: Array, first_byte: int = 0) -> None:
         """Fill an array from a buffer, after all that was started before."""

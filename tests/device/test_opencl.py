@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mltune.device import BuildError, LimitError, OpenCLDevice
+from mltune.device import BuildError, LimitError, OpenCLDevice, opencl
 from mltune.device.program import first_error_line
 from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel
@@ -63,6 +63,19 @@ def test_a_part_of_a_buffer_is_a_buffer(device: OpenCLDevice) -> None:
     device.read(device.part(buffer, 4096, 12), found)
 
     assert found.tolist() == [1024, 1025, 1026]
+
+
+def test_a_buffer_of_several_parts_is_filled_to_its_end(
+    device: OpenCLDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opencl, "FILL_BYTES", 4096)
+    found = np.zeros(2 * 4096 + 12, np.uint8)
+    buffer = device.allocate(found.nbytes)
+
+    device.fill(buffer, 255)
+    device.read(buffer, found)
+
+    assert (found == 255).all()
 
 
 def test_a_syntax_error_is_told_in_the_compilers_words(
