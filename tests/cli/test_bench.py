@@ -32,7 +32,8 @@ def test_the_tuned_kernels_beside_numpy(
         ours, theirs = size["contestants"]["mltune"], size["contestants"]["numpy"]
         assert ours["kernel"].startswith("Cij_Aik_Bkj_SB_MT")
         assert ours["relative_error"] < 1e-5
-        assert len(ours["kernel_samples"]) == len(theirs["call_samples"]) == 3
+        assert len(ours["call_samples"]) == len(theirs["call_samples"]) == 3
+        assert len(ours["kernel_samples"]) <= 3  # none where other work disturbed the host
         assert theirs["kernel_seconds"] is None
     assert [(r["against"], r["clock"], r["sizes"]) for r in document["ratios"]] == [
         ("numpy", "call", 2)
