@@ -103,12 +103,12 @@ def _search(folder: Path, sampler: str, seed: int, options: argparse.Namespace) 
     else:
         arguments = [
             *("--run", str(folder), "--sampler", sampler, "--seed", str(seed)),
-            *("--sizes", _counted(options), "--problem", "sgemm_nn", "--device", options.device),
+            *("--sizes", _counted(options), "--problem", "sgemm_nn"),
             *("--budget", str(options.budget)),
             *(("--space", options.space) if options.space else ()),
         ]
     command = [sys.executable, "-m", "mltune", "search", "-q", *arguments]
-    command += ["--builders", str(options.builders)]
+    command += ["--device", options.device, "--builders", str(options.builders)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     print(f"{folder} is searched", flush=True)
 
