@@ -5,7 +5,7 @@ The study is a copy for people: mltune never reads it back, the measurements are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import optuna
@@ -48,7 +48,11 @@ class Trial:
 
 
 def mirror(
-    trials: Iterable[Trial], parameters: Sequence[Parameter], url: str | URL, study_name: str
+    trials: Iterable[Trial],
+    parameters: Sequence[Parameter],
+    url: str | URL,
+    study_name: str,
+    tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> int:
     """Add to a study those trials that it lacks, and make the study if there is none.
 
@@ -57,6 +61,7 @@ def mirror(
         parameters: of the space that was searched.
         url: of the database.
         study_name: under which the dashboard lists the study.
+        tell: is told after each trial how many are added, and how many were lacking.
 
     Returns:
         how many trials were added.
@@ -78,8 +83,9 @@ def mirror(
             )
             present = {trial.user_attrs.get(_NUMBER) for trial in study.get_trials(deepcopy=False)}
             lacking = [trial for trial in trials if trial.number not in present]
-            for trial in lacking:
+            for done, trial in enumerate(lacking, start=1):
                 study.add_trial(_frozen(trial, distributions))
+                tell(done, len(lacking))
         finally:
             storage.engine.dispose()
     except (sqlalchemy.exc.SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:

@@ -28,6 +28,7 @@ from mltune.space.names import outside_names
 from mltune.space.space import Space
 from mltune.workflow.families import family_named
 from mltune.workflow.options import COLD
+from mltune.workflow.progress import Phase, Show
 from mltune.workflow.recorded_search import new_library
 from mltune.workflow.recordings import read_any
 from mltune.workflow.trials import Trial, group_trials, values_over_all_sizes
@@ -128,7 +129,7 @@ def _priors(info: RunInfo, note: Note) -> list[Recording]:
     return priors
 
 
-def mirror(store: Store, space: Space, url: URL, name: str, note: Note) -> None:
+def mirror(store: Store, space: Space, url: URL, name: str, show: Show) -> None:
     """Copy a run's trials into its database as an Optuna study, for `optuna-dashboard`.
 
     Args:
@@ -136,18 +137,17 @@ def mirror(store: Store, space: Space, url: URL, name: str, note: Note) -> None:
         space: that was searched.
         url: of the database, with its password.
         name: of the study.
-        note: is told that this may take a while.
+        show: is told about the progress: a trial takes some 10 ms.
 
     Raises:
         MltuneError: when the database cannot be written.
     """
     from mltune.search import study
 
-    note("copying the trials into an Optuna study (for optuna-dashboard)")
     trials = group_trials(store.measurements("search"))
     # Hand-written kernels beside generated ones have other parameters than the space.
     rows = _study_trials([trial for trial in trials if trial.config in space])
-    study.mirror(rows, space.parameters, url, name)
+    study.mirror(rows, space.parameters, url, name, Phase("copying to Optuna", show))
 
 
 def _study_trials(trials: Sequence[Trial]) -> Iterator[Any]:

@@ -202,7 +202,7 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
             runner.close()
         interrupted = ending is Ending.INTERRUPTED
         if not interrupted:  # whoever interrupts wants the prompt back; resuming catches up
-            _mirror(run, space, note)
+            _mirror(run, space, show, note)
         measurements = run.store.measurements()
         trials = group_trials(m for m in measurements if m.phase == "search")
         chosen = choose(measurements)
@@ -272,11 +272,14 @@ def _search_together(
         return Ending.SPACE if used_up else ending
 
 
-def _mirror(run: Run, space: Space, note: Note) -> None:
+def _mirror(run: Run, space: Space, show: Show, note: Note) -> None:
     """Copy the trials into the run's database as an Optuna study, for `optuna-dashboard`."""
     url = run.url or file_url(run.folder / DATABASE_NAME)
     name = run.folder.name if run.url is None else study_name(run.info)
-    mirror(run.store, space, url, name, note)
+    try:
+        mirror(run.store, space, url, name, show)
+    except KeyboardInterrupt:
+        note("not all trials are copied for optuna-dashboard; a resumed search copies the rest")
 
 
 def _one_and_others(options: SearchOptions) -> tuple[SearchOptions, tuple[DeviceEntry, ...]]:

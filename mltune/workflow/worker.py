@@ -150,7 +150,7 @@ def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
             try:
                 # The run of the search itself is copied by the search.
                 if session.work(options.time_limit_seconds) and info.id != asked.id:
-                    mirror(store, space, url, study_name(info), note)
+                    mirror(store, space, url, study_name(info), show)
             except KeyboardInterrupt:
                 interrupted = True
             except DeviceGoneError as error:

@@ -54,6 +54,16 @@ def test_a_second_time_adds_what_lacks(tmp_path: Path) -> None:
     assert [trial.user_attrs["trial"] for trial in read(url)] == [0, 2, 1]
 
 
+def test_it_tells_how_many_of_those_that_lack_are_added(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'run.db'}"
+    mirror(TRIALS[:1], PARAMETERS, url, "run")
+    told: list[tuple[int, int]] = []
+
+    mirror(TRIALS, PARAMETERS, url, "run", lambda done, total: told.append((done, total)))
+
+    assert told == [(1, 2), (2, 2)]
+
+
 def test_another_space_is_refused(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'run.db'}"
     mirror(TRIALS[:1], PARAMETERS, url, "run")
