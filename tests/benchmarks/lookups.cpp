@@ -1,8 +1,9 @@
 // How long one selection takes: directly, and through the map that Tensile's library keeps.
 //
-// Reads sizes, "m n k batch" a line; prints nanoseconds per lookup: the plain call, a call whose
-// answer std::map holds already, and one whose answer std::unordered_map holds already. Each is
-// the median of many passes over all sizes, each shorter than a time slice of a busy machine.
+// Reads sizes, "m n k batch" a line; prints nanoseconds per lookup: the plain call, more sizes than
+// the library remembers; the same for sixteen of them; a call whose answer std::map holds already,
+// and one whose answer std::unordered_map holds already. Each is the median of many passes over all
+// sizes, each shorter than a time slice of a busy machine.
 
 #include <algorithm>
 #include <array>
@@ -65,6 +66,8 @@ int main()
     for (const Size &size : sizes)
         ordered[size] = hashed[size] = select(size);
     std::printf("%.2f ", nanoseconds(sizes, select));
+    const std::vector<Size> few(sizes.begin(), sizes.begin() + 16);
+    std::printf("%.2f ", nanoseconds(few, select));
     std::printf("%.2f ", nanoseconds(sizes, [&](const Size &size) { return ordered.find(size)->second; }));
     std::printf("%.2f\n", nanoseconds(sizes, [&](const Size &size) { return hashed.find(size)->second; }));
 }

@@ -86,6 +86,7 @@ def _values(library: Library) -> dict[str, str]:
     selector = library.selector
     contraction = selector.contraction
     element = ELEMENTS[contraction.precision]
+    cache, answer = selection.cache(selector, library.name)
     held_back = two_steps([kernel.source for kernel in library.kernels])
     build = fill(TEMPLATES / "build_source.c.in", {"library": library.name, **held_back})
     return {
@@ -103,6 +104,8 @@ def _values(library: Library) -> dict[str, str]:
         ),
         "helpers": selection.helpers(selector, library.name),
         "body": selection.body(selector),
+        "cache": cache,
+        "answer": answer,
         "sources": "\n".join(
             f"/* {kernel.name} */\n{source_array(kernel.source, f'source_{number}')}"
             for number, kernel in enumerate(library.kernels)

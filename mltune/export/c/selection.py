@@ -71,6 +71,47 @@ static int has_time(uint64_t m, uint64_t n, uint64_t k, uint64_t batch)
 }}
 """
 
+_REMEMBER = """
+#if defined(_MSC_VER)
+#define THREAD_LOCAL __declspec(thread)
+#elif defined(__GNUC__)
+#define THREAD_LOCAL __thread
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define THREAD_LOCAL _Thread_local
+#endif
+
+#ifdef THREAD_LOCAL
+/* The last answer to the sizes of each hash. Every thread has its own: nothing is locked. */
+static THREAD_LOCAL struct answer {{
+    {library}_problem problem;
+    const char *reason; /* NULL: none yet */
+    int kernel;
+}} answers[256];
+
+static int remember(const {library}_problem *problem, const char **reason)
+{{
+    const uint64_t factor = 0x9e3779b97f4a7c15u;
+    uint64_t hash = (uint64_t)problem->m * factor;
+    struct answer *answer;
+
+    hash = (hash ^ (hash >> 32) ^ (uint64_t)problem->n) * factor;
+    hash = (hash ^ (hash >> 32) ^ (uint64_t)problem->k) * factor;
+    hash = (hash ^ (hash >> 32) ^ (uint64_t)problem->batch) * factor;
+    answer = &answers[hash >> 56];
+    if (answer->reason == NULL || answer->problem.m != problem->m ||
+        answer->problem.n != problem->n || answer->problem.k != problem->k ||
+        answer->problem.batch != problem->batch) {{
+        answer->kernel = choose(problem, &answer->reason);
+        answer->problem = *problem;
+    }}
+    *reason = answer->reason;
+    return answer->kernel;
+}}
+#else
+#define remember choose
+#endif
+"""
+
 _LOOK_UP = """\
 /* The sizes that were tuned for: m, n, k, batch, in ascending order, and the kernel of each. */
 static const struct exact_size {{
@@ -154,6 +195,16 @@ def body(selector: Selector) -> str:
     lines.append(f'    *reason = "{Reason.TREE.value}";')
     lines += _lines(block_of(selector.tree), 1)
     return "\n".join(lines)
+
+
+def cache(selector: Selector, library: str) -> tuple[str, str]:
+    """What follows `choose`, and the name of the function that answers: it may know already.
+
+    A tree alone takes no longer than looking up what it said.
+    """
+    if selector.formulas or selector.exact:
+        return _REMEMBER.format(library=library), "remember"
+    return "", "choose"
 
 
 def _used(selector: Selector) -> frozenset[str]:

@@ -89,18 +89,57 @@ static int choose(const mltune_sgemm_nn_problem *problem, const char **reason)
     return 1;
 }
 
+#if defined(_MSC_VER)
+#define THREAD_LOCAL __declspec(thread)
+#elif defined(__GNUC__)
+#define THREAD_LOCAL __thread
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define THREAD_LOCAL _Thread_local
+#endif
+
+#ifdef THREAD_LOCAL
+/* The last answer to the sizes of each hash. Every thread has its own: nothing is locked. */
+static THREAD_LOCAL struct answer {
+    mltune_sgemm_nn_problem problem;
+    const char *reason; /* NULL: none yet */
+    int kernel;
+} answers[256];
+
+static int remember(const mltune_sgemm_nn_problem *problem, const char **reason)
+{
+    const uint64_t factor = 0x9e3779b97f4a7c15u;
+    uint64_t hash = (uint64_t)problem->m * factor;
+    struct answer *answer;
+
+    hash = (hash ^ (hash >> 32) ^ (uint64_t)problem->n) * factor;
+    hash = (hash ^ (hash >> 32) ^ (uint64_t)problem->k) * factor;
+    hash = (hash ^ (hash >> 32) ^ (uint64_t)problem->batch) * factor;
+    answer = &answers[hash >> 56];
+    if (answer->reason == NULL || answer->problem.m != problem->m ||
+        answer->problem.n != problem->n || answer->problem.k != problem->k ||
+        answer->problem.batch != problem->batch) {
+        answer->kernel = choose(problem, &answer->reason);
+        answer->problem = *problem;
+    }
+    *reason = answer->reason;
+    return answer->kernel;
+}
+#else
+#define remember choose
+#endif
+
 int mltune_sgemm_nn_select(const mltune_sgemm_nn_problem *problem)
 {
     const char *reason;
 
-    return choose(problem, &reason);
+    return remember(problem, &reason);
 }
 
 const char *mltune_sgemm_nn_reason(const mltune_sgemm_nn_problem *problem)
 {
     const char *reason;
 
-    (void)choose(problem, &reason);
+    (void)remember(problem, &reason);
     return reason;
 }
 
