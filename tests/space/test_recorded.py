@@ -5,7 +5,7 @@ import pytest
 
 from mltune.errors import UsageError
 from mltune.space.config import Config
-from mltune.space.ranks import configs_of
+from mltune.space.ranks import configs_of, ranks_of
 from mltune.space.recorded import RecordedSpace
 
 CONFIGS = [
@@ -47,6 +47,20 @@ def test_samples_are_distinct() -> None:
 
     assert len(set(space().sample(rng, 3))) == 3
     assert set(space().sample(rng, 99)) == set(CONFIGS)
+
+
+def test_tells_the_power_of_two_in_numbers_that_are_not_all_whole_powers() -> None:
+    blocks = [
+        Config.of({"block": block, "tile": tile, "odd": odd, "way": "a"})
+        for block, tile, odd in [(48, 1, 1), (64, 2, 3), (80, 4, 5), (32, 8, 7)]
+    ]
+    listed = RecordedSpace("blocks", blocks)
+
+    derived = listed.derived(ranks_of(listed.parameters, blocks))
+
+    assert {name: column.tolist() for name, column in derived.items()} == {
+        "power of two in block": [16, 64, 16, 32]
+    }
 
 
 def test_refuses_what_is_no_list_of_configs() -> None:
