@@ -60,6 +60,7 @@ def _values(library: Library) -> dict[str, str]:
         "problem_type": library.problem_type,
         "statement": statement_text(library),
         "exact": selection.exact_sizes(library.selector),
+        "usual": selection.usual(library.selector),
         "body": selection.body(library.selector),
         "kernels": "\n".join(_kernel(kernel) for kernel in library.kernels),
         "dtype": contraction.precision.dtype,

@@ -39,14 +39,25 @@ def body(selector: Selector) -> str:
     return "\n".join([*lines, *_lines(block_of(selector.tree), 1)])
 
 
+def usual(selector: Selector) -> str:
+    """The statement that tells sizes which need no further look: most of them, and quickly."""
+    most = str(_within(selector)) if selector.formulas else "_LIMIT"
+    asked = " and ".join(f"0 <= {size} <= {most}" for size in ("m", "n", "k", "batch"))
+    return f"usual = {asked}"
+
+
+def _within(selector: Selector) -> int:
+    """No extent up to this makes four factors of more work than the formulas are for."""
+    limit = work_limit(selector.formulas)
+    return math.isqrt(math.isqrt(limit)) - padding(selector.formulas)
+
+
 def _by_time(selector: Selector) -> Iterator[str]:
     """The kernel with the least time in femtoseconds, for sizes that C can compute it of."""
     planned = plan(selector.formulas, lambda more, is_odd: f"({more} if {is_odd} else 0)")
-    rim = padding(selector.formulas)
-    limit = work_limit(selector.formulas)
-    within = math.isqrt(math.isqrt(limit)) - rim  # no extent above this: four factors in the work
-    yield f"    if largest <= {within} or ("
-    yield f"        largest <= {MOST_EXTENT}"
+    rim, limit = padding(selector.formulas), work_limit(selector.formulas)
+    yield "    if usual or ("
+    yield f"        max(m, n, k, batch) <= {MOST_EXTENT}"
     yield f"        and (m + {rim}) * (n + {rim}) * (k + {rim}) * max(batch, 1) <= {limit}"
     yield "    ):"
     yield from (f"        {count.name} = {_counted(count)}" for count in planned.counts)

@@ -33,8 +33,8 @@ def select(m: int, n: int, k: int, batch: int = 1) -> int:
 
 @lru_cache(maxsize=65536)
 def _by_rule(m: int, n: int, k: int, batch: int) -> int:
-    largest = max(m, n, k, batch)
-    if largest > _LIMIT or m < 0 or n < 0 or k < 0 or batch < 0:
+    usual = 0 <= m <= _LIMIT and 0 <= n <= _LIMIT and 0 <= k <= _LIMIT and 0 <= batch <= _LIMIT
+    if not usual:
         m, n, k, batch = (min(max(size, 0), _LIMIT) for size in (m, n, k, batch))
     mn = min(m * n, _LIMIT)
     k_per_m = k // max(m, 1)
