@@ -116,6 +116,11 @@ class TimeTable:
             weights=None if self.weights is None else self.weights[index],
         )
 
+    def only(self, columns: Sequence[int]) -> TimeTable:
+        """Some of the kernels on the same sizes."""
+        kernels = tuple(self.kernels[column] for column in columns)
+        return replace(self, kernels=kernels, seconds=self.seconds[:, [*columns]])
+
     def called(self, counts: Mapping[Size, int]) -> TimeTable:
         """Weigh each size by its part in the time of all calls, at the best kernels.
 

@@ -44,6 +44,8 @@ class RecordedSpace:
         )
         self._set = frozenset(self._configs)
         self._ranks = ranks_of(self.parameters, self._configs)
+        powers = [_powers_of_two(parameter) for parameter in self.parameters]
+        self._powers = {slot: of for slot, of in enumerate(powers) if of is not None}
 
     @property
     def size(self) -> int:
@@ -92,14 +94,9 @@ class RecordedSpace:
         A list does not say what matters, but of hardware that much is known: blocks of 48 and 80
         are further from one of 64 than from each other.
         """
-        powers = {
-            parameter.name: (_powers_of_two(parameter), column)
-            for parameter, column in zip(self.parameters, ranks.T, strict=True)
-        }
         return {
-            f"power of two in {name}": of_value[column]
-            for name, (of_value, column) in powers.items()
-            if of_value is not None
+            f"power of two in {self.parameters[slot].name}": of_value[ranks[:, slot]]
+            for slot, of_value in self._powers.items()
         }
 
 

@@ -17,7 +17,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import permutations
+from itertools import combinations, permutations
 from pathlib import Path
 
 import numpy as np
@@ -50,21 +50,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the sizes")
     parser.add_argument("--max-kernels", type=int, default=24)
     options = parser.parse_args()
+    if options.passes < 2:
+        parser.error(f"--passes must be at least 2, one to judge by another, got {options.passes}")
     folders = [options.out / f"pass-{number}" for number in range(options.passes)]
     for folder in folders:
         if not (folder / INFO_NAME).exists():
             _strip(options.run, folder, options.sizes, options.seed)
-        command = [
-            sys.executable,
-            "-m",
-            "mltune",
-            "search",
-            "-q",
-            "--resume",
-            "--run",
-            str(folder),
-        ]
-        command += ["--device", options.device, "--builders", str(options.builders)]
+        command = [sys.executable, "-m", "mltune", "search", "-q", "--resume"]
+        command += ["--run", str(folder), "--device", options.device]
+        command += ["--builders", str(options.builders)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         print(f"{folder} is measured", flush=True)
     _print(read_runs([options.run]), [read_runs([folder]) for folder in folders], options)
@@ -91,30 +85,25 @@ def _print(recorded: Recorded, again: Sequence[Recorded], options: argparse.Name
     wanted = {size.label for size in again[0].infos[0].cross_sizes}
     rows = [r for r, size in enumerate(table.sizes) if size in met and size.label in wanted]
     names = set.intersection(*({k.name for k in one.kernels} for one in (table, *passes)))
-    columns = [column for column, kernel in enumerate(table.kernels) if kernel.name in names]
-    kernels = tuple(table.kernels[column] for column in columns)
-    table = replace(table, kernels=kernels, seconds=table.seconds[:, columns])
-    known = table.seconds[rows]
+    table = table.only([c for c, kernel in enumerate(table.kernels) if kernel.name in names])
+    known = table.log_ratios[rows]
     times = [_aligned(one, table, rows) for one in passes]
-    noise = np.concatenate([abs(np.log(a / b)).ravel() for a, b in permutations(times, 2)])
-    print(f"\n{len(rows)} sizes, {len(kernels)} kernels, {recorded.device.name}")
+    noise = np.concatenate([abs(np.log(a / b)).ravel() for a, b in combinations(times, 2)])
+    print(f"\n{len(rows)} sizes, {len(table.kernels)} kernels, {recorded.device.name}")
     print(
         f"two passes differ by {np.nanmedian(noise):.1%} (median), one time in ten by "
         f"{np.nanquantile(noise, 0.9):.1%} or more\n"
     )
     print("| choice | geomean | 10th pct | worst |\n|---|---|---|---|")
     _row("best in another pass", [(np.nanargmin(a, axis=1), b) for a, b in permutations(times, 2)])
-    best = np.nanargmin(known, axis=1)
+    best = known.argmin(axis=1)
     _row("best in the run's records", [(best, one) for one in times])
     for name in RULES:
         chosen = _held_out(name, recorded, table, options.max_kernels)
         _row(name, [(one[rows], each) for one in chosen for each in times])
-    losses = np.where(
-        np.isnan(known), np.inf, np.log(known / known[np.arange(len(rows)), best, None])
-    )
-    single = np.full(len(rows), losses.mean(axis=0).argmin())
+    single = np.full(len(rows), known.mean(axis=0).argmin())
     _row("single best kernel", [(single, one) for one in times])
-    anything = [np.full(len(rows), column) for column in range(len(kernels))]
+    anything = [np.full(len(rows), column) for column in range(len(table.kernels))]
     _row("random pick", [(chosen, one) for chosen in anything for one in times])
 
 

@@ -83,9 +83,7 @@ def main() -> None:
 
 def _complete(table: TimeTable) -> TimeTable:
     """A rule that chooses a kernel where it was not timed can be neither right nor wrong."""
-    known = np.flatnonzero(np.isfinite(table.seconds).all(axis=0))
-    kernels = tuple(table.kernels[column] for column in known)
-    return replace(table, kernels=kernels, seconds=table.seconds[:, known])
+    return table.only(np.flatnonzero(np.isfinite(table.seconds).all(axis=0)).tolist())
 
 
 @dataclass(frozen=True)

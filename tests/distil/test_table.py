@@ -36,6 +36,15 @@ def cell(table: TimeTable, m: int, kernel: str) -> float:
     return float(table.seconds[table.sizes.index(Size(m, 8, 8, 1)), column])
 
 
+def test_some_of_the_kernels_keep_their_times() -> None:
+    rows = [row("k", 16, 1), row("other", 16, 2), row("third", 16, 3)]
+
+    some = TimeTable.from_measurements(rows).only([2, 0])
+
+    assert [kernel.name for kernel in some.kernels] == ["third", "k"]
+    assert some.seconds.tolist() == [[3, 1]]
+
+
 def test_a_cell_is_the_median_of_its_measurements_medians() -> None:
     rows = [row("k", 16, 1, 2, 9), row("k", 16, 4), row("k", 16, 3)]
 
