@@ -134,7 +134,8 @@ class Run:
         if not info.storage and not (folder / DATABASE_NAME).exists():
             if not (folder / TABLE_NAME).exists():
                 raise UsageError(f"{folder}: has neither {DATABASE_NAME} nor {TABLE_NAME}")
-            return cls(folder, info, Store.of(read_table(folder / TABLE_NAME)))
+            table = folder / TABLE_NAME
+            return cls(folder, info, Store.of(read_table(table), str(table)))
         url = _storage_url(folder, info, storage)
         return cls(folder, info, Store(url, read_only=True, run=info.id if info.storage else ""))
 

@@ -71,9 +71,15 @@ class Store:
             raise
 
     @classmethod
-    def of(cls, measurements: Iterable[Measurement]) -> Store:
-        """Make a store in memory of measurements that have ids; it cannot be added to."""
+    def of(cls, measurements: Iterable[Measurement], where: str = "sqlite://") -> Store:
+        """Make a store in memory of measurements that have ids; it cannot be added to.
+
+        Args:
+            measurements: to be kept.
+            where: they come from, for messages.
+        """
         store = cls("sqlite://")
+        store._where = where
         rows = [{"id": one.id, "run": "", **to_row(one)} for one in measurements]
         if rows:
             with store._engine.begin() as connection:
