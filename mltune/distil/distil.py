@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from mltune.distil.best import best_rule
 from mltune.distil.exact import LeftOut, exact_map, reserved
 from mltune.distil.fit import Settings
-from mltune.distil.methods import AUTO, METHODS, best_rule, fit_rule
+from mltune.distil.methods import AUTO, METHODS, fit_rule
 from mltune.distil.regret import RegretRow, regret_table
 from mltune.distil.table import TimeTable
 from mltune.distil.vectors import whole_vectors
@@ -95,7 +96,7 @@ def distil(
     for_rule = replace(settings, max_kernels=max_kernels - reserved(every, table, settings))
     rows = regret_table(table, held_out=held_out, settings=for_rule, on_step=on_step)
     by_rule = {row.rule: row for row in rows}
-    best = best_rule({name: row.regret for name, row in by_rule.items()})
+    best = best_rule(by_rule)
     rule = best if method == AUTO else method
     regret = by_rule[rule].regret if rows else None
     fitted = fit_rule(rule, table, for_rule)
@@ -116,5 +117,12 @@ def distil(
         regret=regret,
         conditions=(*conditions, *((("method", method),) if method != AUTO else ())),
     )
-    auto = tuple(replace(row, rule=AUTO) for row in rows if row.rule == best)
-    return Distilled(selector, rule, (*auto, *rows), exact.left_out)
+    return Distilled(selector, rule, tuple(_with_auto(rows, best)), exact.left_out)
+
+
+def _with_auto(rows: Sequence[RegretRow], best: str) -> Iterator[RegretRow]:
+    """The rows, and before those of the methods the best one's as `auto`."""
+    for row in rows:
+        if row.rule == next(iter(METHODS)):
+            yield from (replace(other, rule=AUTO) for other in rows if other.rule == best)
+        yield row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,6 +26,8 @@ UNSAFE = (Status.WRONG_RESULT, Status.CRASHED)
 MISSING_FACTOR = 10.0
 """A kernel without a time on a size counts as this many times slower than the best one there."""
 
+GAP = math.log(MISSING_FACTOR)
+"""Its log ratio."""
 
 LEAST_MET = 0.5
 """A size that a smaller share of the kernels met than of the best known size is left out, and then
@@ -104,7 +107,7 @@ class TimeTable:
     def log_ratios(self) -> NDArray[np.float64]:
         """Log of time / best time of the size; a gap counts as `MISSING_FACTOR`."""
         ratios = np.log(self.seconds / self.best[:, None])
-        return np.where(np.isnan(ratios), np.log(MISSING_FACTOR), ratios)
+        return np.where(np.isnan(ratios), GAP, ratios)
 
     def take(self, rows: Sequence[int]) -> TimeTable:
         """The same kernels on some of the sizes."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from mltune.distil import RegretRow
+from mltune.distil.table import MISSING_FACTOR
 from mltune.problem import problem_of_size, problem_type_name
 from mltune.problem.sizes import parse_sizes
 from mltune.record.run_info import RunInfo
@@ -19,8 +21,8 @@ _MEASURED = 0.9
 
 
 def advice(
-    rule: Regret | None,
-    portfolio: Regret | None,
+    rule: RegretRow | None,
+    portfolio: RegretRow | None,
     runs: Mapping[Path, RunInfo],
     *,
     more_kernels: int,
@@ -35,13 +37,20 @@ def advice(
     """
     if rule is None:
         return ("unknown: with a single size nothing can be held out", *_more(runs))
-    if not is_weak(rule):
+    regret = rule.regret
+    if not is_weak(regret):
         return ()
     lines = [
-        f"weak: {rule.geomean:.3f} of the best known speed in the geometric mean, "
-        f"{rule.worst:.3f} at {rule.worst_size} (good: at least {LEAST_GEOMEAN} and {LEAST_WORST})"
+        f"weak: {regret.geomean:.3f} of the best known speed in the geometric mean, "
+        f"{regret.worst:.3f} at {regret.worst_size} "
+        f"(good: at least {LEAST_GEOMEAN} and {LEAST_WORST})"
     ]
-    if portfolio is not None and is_weak(portfolio) and more_kernels:
+    if gaps := sum(rule.gaps):
+        lines.append(
+            f"on {gaps} of {regret.sizes} sizes the kernel that it chose has no time: it counts "
+            f"as {MISSING_FACTOR:.0f} times slower (finish the runs: mltune search --resume)"
+        )
+    if portfolio is not None and is_weak(portfolio.regret) and more_kernels:
         lines.append(f"let more kernels ship: --max-kernels {more_kernels}")
     return (*lines, *_more(runs))
 

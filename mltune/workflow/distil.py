@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from mltune.distil import Distilled, LeftOut, RegretRow, TimeTable, distil
-from mltune.distil.methods import AUTO, SINGLE, beats_single
+from mltune.distil.best import beats_single
+from mltune.distil.methods import AUTO, SINGLE
 from mltune.distil.rules import PORTFOLIO
 from mltune.errors import NoCorrectConfigError, UsageError
 from mltune.files import make_folder, write_atomically
@@ -173,15 +174,15 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
 
 def _against_single(distilled: Distilled, options: DistilOptions) -> tuple[str, ...]:
     """One line where a single kernel for all sizes is worth as much as a rule."""
-    regrets = {row.rule: row.regret for row in distilled.rows}
-    if not regrets or beats_single(regrets, distilled.rule):
+    rows = {row.rule: row for row in distilled.rows}
+    if not rows or beats_single(rows, distilled.rule):
         return ()
     if options.method == AUTO:
         return (
             "a single kernel answers for all other sizes: neither formulas nor a tree are better "
             "in the mean and no worse at the worst size",
         )
-    ours, single = regrets[distilled.rule], regrets[SINGLE]
+    ours, single = rows[distilled.rule].regret, rows[SINGLE].regret
     return (
         f"{distilled.rule} ships as asked, but a single kernel does as well or better on sizes "
         f"that were held out: {single.geomean:.3f} and {single.worst:.3f} at worst, not "
@@ -192,11 +193,11 @@ def _against_single(distilled: Distilled, options: DistilOptions) -> tuple[str, 
 def _advice(
     distilled: Distilled, options: DistilOptions, recorded: Recorded, every: TimeTable
 ) -> tuple[str, ...]:
-    regrets = {row.rule: row.regret for row in distilled.rows}
+    rows = {row.rule: row for row in distilled.rows}
     is_full = len(distilled.selector.portfolio) >= options.max_kernels < len(every.kernels)
     return advice(
-        distilled.selector.regret,
-        regrets.get(PORTFOLIO),
+        rows.get(distilled.rule),
+        rows.get(PORTFOLIO),
         dict(zip(options.runs, recorded.infos, strict=True)),
         more_kernels=2 * options.max_kernels if is_full else 0,
     )

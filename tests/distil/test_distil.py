@@ -26,7 +26,8 @@ def by_rule(rows: tuple[RegretRow, ...]) -> dict[str, RegretRow]:
 def test_the_tree_beats_the_simple_rules_on_held_out_sizes(make_table: MakeTable) -> None:
     rows = by_rule(distil(make_table(80), SGEMM).rows)
 
-    assert list(rows) == ["auto", *RULES]
+    assert set(rows) == {"auto", *RULES}
+    assert list(rows)[:4] == ["oracle", "best of portfolio", "auto", "formulas"]
     assert rows["oracle"].regret.geomean == rows["oracle"].within_5_percent == 1
     assert rows["best of portfolio"].regret.geomean > 0.99
     assert rows["tree"].regret.geomean > 0.9
