@@ -9,7 +9,7 @@ import numpy as np
 
 from mltune.distil.fit import Settings, folds
 from mltune.distil.rules import RULES
-from mltune.distil.table import TimeTable
+from mltune.distil.table import GAP, TimeTable
 from mltune.selector import Regret
 
 
@@ -27,6 +27,11 @@ class RegretRow:
     regret: Regret
     within_5_percent: float
     losses: tuple[float, ...]
+
+    @property
+    def gaps(self) -> tuple[bool, ...]:
+        """For each size, whether the rule chose a kernel that has no time there."""
+        return tuple(loss == GAP for loss in self.losses)
 
 
 def regret_table(
