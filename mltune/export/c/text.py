@@ -1,9 +1,12 @@
-"""Pieces of C99: comments and string literals."""
+"""The doors through which text enters C99: comments and string literals."""
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
+
+from mltune.export.plain import plain
 
 _LITERAL_BYTES = 1000
 """Well below the 4095 characters that C99 promises for a string literal, escapes included."""
@@ -11,8 +14,8 @@ _LITERAL_BYTES = 1000
 
 def comment(paragraphs: Sequence[str]) -> str:
     """The inner lines of a block comment, one paragraph after another."""
-    lines = [line for paragraph in paragraphs for line in textwrap.wrap(paragraph, 88) or [""]]
-    return "\n".join(f" * {line}".rstrip() for line in lines)
+    lines = [line for each in paragraphs for line in textwrap.wrap(plain(each), 88) or [""]]
+    return "\n".join(f" * {_apart(line)}".rstrip() for line in lines)
 
 
 def literals(text: str) -> Iterator[str]:
@@ -25,6 +28,11 @@ def literals(text: str) -> Iterator[str]:
 def literal(text: str) -> str:
     """One string literal for a short text."""
     return " ".join(literals(text)) or '""'
+
+
+def _apart(line: str) -> str:
+    """The line with a space between every star and slash: nothing begins or ends a comment."""
+    return re.sub(r"(?<=\*)(?=/)|(?<=/)(?=\*)", " ", line)
 
 
 def _escaped(byte: int) -> str:
