@@ -22,7 +22,8 @@ def literals(text: str) -> Iterator[str]:
     """Give string literals that together hold a text: one for each line, more for long lines."""
     for line in text.encode().splitlines(keepends=True):
         for start in range(0, len(line), _LITERAL_BYTES):
-            yield f'"{"".join(_escaped(byte) for byte in line[start : start + _LITERAL_BYTES])}"'
+            part = line[start : start + _LITERAL_BYTES].decode("latin-1")  # a letter for each byte
+            yield f'"{part.translate(_ESCAPES)}"'
 
 
 def literal(text: str) -> str:
@@ -35,14 +36,8 @@ def _apart(line: str) -> str:
     return re.sub(r"(?<=\*)(?=/)|(?<=/)(?=\*)", " ", line)
 
 
-def _escaped(byte: int) -> str:
-    if byte in _ESCAPES:
-        return _ESCAPES[byte]
-    # Octal escapes end after three digits; a hexadecimal one would swallow what follows.
-    return chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}"
-
-
-_ESCAPES = {
+# Octal escapes end after three digits; a hexadecimal one would swallow what follows.
+_ESCAPES = {byte: f"\\{byte:03o}" for byte in range(256) if not 0x20 <= byte < 0x7F} | {
     ord("\n"): "\\n",
     ord("\t"): "\\t",
     ord('"'): '\\"',
