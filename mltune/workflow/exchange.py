@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from mltune.protocol import parse_protocol
 from mltune.protocol.logic import parse_logic
 from mltune.protocol.logic_text import logic_text
 from mltune.protocol.space_text import space_of_configs
+from mltune.reading import parse_json
 from mltune.record.bundle import FORMAT as BUNDLE_FORMAT
 from mltune.record.bundle import read_bundle, unpack, write_bundle
 from mltune.record.foreign.text import read_text
@@ -179,8 +179,8 @@ def _written(path: Path, text: str) -> list[Path]:
 
 def _bundle_to_run(job: _Job) -> Result:
     try:
-        info, measurements, licence = read_bundle(json.loads(job.text))
-    except (UsageError, ValueError, RecursionError) as error:
+        info, measurements, licence = read_bundle(parse_json(job.text))
+    except UsageError as error:
         raise UsageError(f"{job.source}: {error}") from error
     files = unpack(info, measurements, job.out)
     note = f"licence: {licence}; measured on {info.device.model}, {info.created[:10]}"

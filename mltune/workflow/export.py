@@ -12,10 +12,10 @@ from mltune.export import WRITERS, Writer
 from mltune.export.c.full_layout import FullCWriter
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
+from mltune.reading import read_text
 from mltune.selector import Selector
 from mltune.selector.json import read_selector
 from mltune.selector.pack import find_selector
-from mltune.space.yaml_document import read_text
 
 COMPACT, FULL = "compact", "full"
 

@@ -201,7 +201,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ),
     ("search --resume --run {run} --storage sqlite:///x.db", 2, "not elsewhere"),
     ("search --resume --run {wrong}/run-newer", 2, "schema 99 is newer"),
-    ("search --resume --run {wrong}/run-cut-off", 2, "run.json: line 1: is not JSON"),
+    ("search --resume --run {wrong}/run-cut-off", 2, "run.json: line 1: not JSON"),
     ("search --resume --run {wrong}/run-lacking", 2, "run.json: "),
     ("search --resume --run {wrong}/run-no-database", 2, "has no run.db"),
     ("search --resume --run {wrong}/run-text", 2, "run.db: is no database"),

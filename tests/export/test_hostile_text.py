@@ -53,9 +53,9 @@ FRAGMENTS = (
     '"', '""', '"""', '"""""', "'", "'''", "\\", "\\\\", "\\\n", "*", "/", "*/", "/*", "*\\",
     "\\/", "*??/\n/", "??/", "??'", "//", "#", "%:", "<%", "%>", "#include </etc/passwd>\n",
     "\n", "\r", "\r\n", "\t", "\v", "\f", "\0", "\x1a", "\x85", "\u2028", "\u2029", "\u202e",
-    "\ud800", "\N{FULLWIDTH ASTERISK}", "\N{FULLWIDTH SOLIDUS}", "\N{GREEK QUESTION MARK}", "{", "}", "@",
-    "@library@", "@statement@", "{x}", "%s", "$(shell touch PWNED)", "`id`", "<script>", "-->",
-    ";", "x", "A", "1", " ", "  ", "a b", 'open("PWNED","w")', 'system("id");', "abort();",
+    "\ud800", "\N{FULLWIDTH ASTERISK}", "\N{FULLWIDTH SOLIDUS}", "\N{GREEK QUESTION MARK}", "{",
+    "}", "@", "@library@", "@statement@", "{x}", "%s", "$(shell touch PWNED)", "`id`", "<script>",
+    "-->", ";", "x", "A", "1", " ", "  ", "a b", 'open("PWNED","w")', 'system("id");', "abort();",
     "\\x2a/", "\\u002a/", "\\N{ASTERISK}/", "\x1b]0;x\x07", "_Pragma", 'L"', 'R"(', "u8", "0x",
 )  # fmt: skip
 HOSTILE = st.one_of(
