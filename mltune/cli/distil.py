@@ -106,5 +106,6 @@ def run(args: argparse.Namespace) -> int:
                 for row in result.rows
             ],
         )
-    print(f"\nnext: mltune export {result.path} --lang c -o tuned-c")
+    if result.next_command:
+        print(f"\nnext: {result.next_command}")
     return 0
