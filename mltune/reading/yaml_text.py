@@ -74,7 +74,7 @@ def _tree(text: str) -> Node | None:
     above: list[list[Node]] = []
     documents = values = 0
     for event in yaml.parse(text, Loader=_LOADER):
-        line = event.start_mark.line + 1
+        line = event.start_mark.line + 1 if event.start_mark else 0
         if isinstance(event, yaml.DocumentStartEvent):
             documents += 1
             if documents > 1:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
-from json.decoder import scanstring
-from typing import Any
 
 from mltune.errors import UsageError
 from mltune.space.yaml_document import NUMBER, Item
 
+_DECODER = json.JSONDecoder(strict=False)  # a source in a text may have tabs as they are
 _SPACE = re.compile(r"[ \t\n\r]*")
 _WORD = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null")
 _MOST_DEPTH = 100
@@ -103,9 +103,8 @@ class _Reader:
         return True
 
     def _string(self) -> str:
-        read: Any = scanstring
         try:
-            value, self._at = read(self._text, self._at + 1, False)
+            value, self._at = _DECODER.raw_decode(self._text, self._at)
         except ValueError as error:
             raise self._wrong(str(error).partition(":")[0]) from error
         return str(value)
