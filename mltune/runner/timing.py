@@ -10,11 +10,17 @@ A kernel so short that the device's clock can hardly tell is launched several ti
 the mean of their times is the sample: the clock's steps average out. A kernel clearly slower than
 one that is known already gets few samples (racing). A kernel too slow for all its samples within
 the time limit is not timed with fewer ones.
+
+Some launches that nobody can know beforehand are checked: two that follow each other, for kernels
+that compute every second time, and the last one, for those that stop. Where launches are long
+they are samples like the others; short ones, which a check could slow down, are launched in
+addition and do not count.
 """
 
 from __future__ import annotations
 
 import math
+import random
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -35,6 +41,8 @@ _BURST, _BURST_SECONDS = 10, 0.0005
 _STEADY = 0.03
 _TICKS = 20  # a sample shorter than this many ticks of the clock is off by up to a tenth
 _MOST_LAUNCHES = 64
+_UNCOUNTED_SECONDS = 20e-6  # launches so short are checked apart: a check's traces are 1 % of more
+_random = random.SystemRandom()  # a kernel shall not find out what is checked
 
 
 class TooSlowError(MltuneError):
@@ -93,6 +101,7 @@ def sample(
     least_seconds: float = 0.0,
     tick_seconds: float = 0.0,
     evict: Callable[[], None] | None = None,
+    launch_checked: Callable[[], Timed] | None = None,
 ) -> tuple[float, ...]:
     """Time a kernel that has run once already.
 
@@ -103,19 +112,31 @@ def sample(
         least_seconds: a shorter time than this is beyond the device.
         tick_seconds: resolution of the device's clock.
         evict: starts what empties the caches, where the plan is cold.
+        launch_checked: starts the kernel on memory that shows whether it does its work.
 
     Raises:
         TooSlowError: when the first launch shows that the samples would take longer than that.
         ClockError: when a time cannot be.
     """
 
-    def once() -> Timed:
+    def once(start: Callable[[], Timed] = launch) -> Timed:
         if plan.cold and evict:
             evict()
-        return launch()
+        return start()
 
     def take(count: int, batch: int) -> list[float]:
-        runs = [[once() for _ in range(batch)] for _ in range(count)]
+        checked = _checked_launches(count * batch) if launch_checked else frozenset[int]()
+
+        def counted(number: int) -> Timed:
+            if launch_checked is None or number not in checked:
+                return once()
+            if pace >= _UNCOUNTED_SECONDS:
+                return once(launch_checked)
+            for _ in range(2):
+                once(launch_checked)
+            return once()
+
+        runs = [[counted(run * batch + each) for each in range(batch)] for run in range(count)]
         for run in runs:
             run[-1].wait()
         # Launch by launch: from the first one's start to the last one's end there are gaps too,
@@ -144,6 +165,12 @@ def sample(
         extra += math.fsum(more) * batch
         seconds += more
     return tuple(seconds)
+
+
+def _checked_launches(count: int) -> frozenset[int]:
+    """Choose which of so many launches in a row are checked."""
+    first = _random.randrange(max(count - 1, 1))
+    return frozenset((first, first + 1, count - 1))
 
 
 def median_interval(seconds: Sequence[float]) -> tuple[float, float]:

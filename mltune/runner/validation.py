@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -42,12 +43,14 @@ class Reference:
         norms_a: factor of the bound along A's indices, with extent 1 along the others.
         norms_b: the same for B.
         constant: the part of the bound that does not depend on the element.
+        relative: the bound for each unit of |beta| |c|.
     """
 
     values: Array
     norms_a: Array
     norms_b: Array
     constant: float
+    relative: float
 
     @property
     def nbytes(self) -> int:
@@ -115,6 +118,7 @@ def reference(problem: Problem, data: Operands) -> Reference:
         norms_a=_in_c_order(norms_a, (*batch, *free_a), problem),
         norms_b=_in_c_order(norms_b, (*batch, *free_b), problem),
         constant=gamma * abs(beta) * largest_c + underflow,
+        relative=gamma,
     )
 
 
@@ -197,13 +201,13 @@ def _compare(
     )
 
 
-def bound_at(right: Reference, place: int) -> float:
-    """The bound of one element, counted in the order of memory."""
+def bound_at(right: Reference, place: Any) -> Any:
+    """The bound of one element, or an array of bounds, counted in the order of memory."""
     shape = right.values.shape
     where = np.unravel_index(place, shape, order="F")
     norm_a = np.broadcast_to(right.norms_a, shape)[where]
     norm_b = np.broadcast_to(right.norms_b, shape)[where]
-    return float(norm_a * norm_b + right.constant)
+    return norm_a * norm_b + right.constant
 
 
 def _in_c_order(values: Array, indices: tuple[int, ...], problem: Problem) -> Array:
