@@ -15,11 +15,11 @@ from mltune.runner.data import GUARD_BYTES, PATTERN_BYTE
 
 Buffer = Any  # the driver's handle, which only the device looks into
 
-_MARGIN_BYTES = {"cpu": 48 << 20}
+_MARGIN_BYTES = {"cpu": 32 << 20}
 _GPU_MARGIN_BYTES = 128 << 20
 _MEMORY_SHARE = 64  # of the device's memory, at most
 _STEP = 2 << 20  # C keeps its place in a page of the largest size, so that times stay comparable
-_BEFORE = 6  # of the margins, a sixth at least is before C, and as much as a half of them
+_BEFORE = (3, 6)  # sixteenths of the margins that lie before C: 6 MiB at least, and 20 behind
 _WORD = 8
 
 
@@ -117,8 +117,8 @@ class Arena:
 
     def _choose(self, free: int) -> int:
         """Draw how much lies before a tensor."""
-        step = min(_STEP, GUARD_BYTES if free < _BEFORE * _STEP else _STEP)
-        least, most = free // _BEFORE // step, free // 2 // step
+        step = _STEP if free >= 16 * _STEP else GUARD_BYTES
+        least, most = (free * part // 16 // step for part in _BEFORE)
         return step * self._random.randint(least, most)
 
     def _grow(self, room: int) -> None:

@@ -337,12 +337,12 @@ class Bench:
         cpu_before: float | None = None,
     ) -> tuple[Verdict, Execution]:
         """Launch once, and check. Whatever precedes the start on the device is compiling."""
-        self._enter(Stage.BUILDING)
+        self._enter(Stage.LAUNCHING)
         workspace.restore()
         execution = workspace.launch(program)
         cpu_seconds = 0.0
         for each in execution.passes:
-            self._enter(Stage.BUILDING)
+            self._enter(Stage.LAUNCHING)
             if self._device.compiles_at_launch:
                 each.wait_until_running()
             if cpu_before is not None:

@@ -132,7 +132,7 @@ def sample(
                 return once()
             if pace >= _UNCOUNTED_SECONDS:
                 return once(launch_checked)
-            for _ in range(2):
+            for _ in range(1 if number == count * batch - 1 else 2):
                 once(launch_checked)
             return once()
 
