@@ -1,5 +1,6 @@
-"""Looks at a device's memory where it lies: is a pattern whole, are numbers as they were, single
-elements. All of it is integer arithmetic, so that every device can do it.
+"""Looks at a device's memory where it lies: whole patterns, checksums and single elements.
+
+All of it is integer arithmetic, so that every device can do it.
 """
 
 from __future__ import annotations

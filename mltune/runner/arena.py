@@ -92,11 +92,14 @@ class Arena:
         elif last is not None:
             self._wipe(last.first_byte // GUARD_BYTES * GUARD_BYTES, last.first_byte + last.nbytes)
         first = self._choose(self._nbytes - room)
-        self._tenant, self._place = tenant, Place(
-            whole=self._device.part(self._buffer, first, GUARD_BYTES + nbytes + GUARD_BYTES),
-            inside=self._device.part(self._buffer, first + GUARD_BYTES, nbytes),
-            first_byte=first + GUARD_BYTES,
-            nbytes=nbytes,
+        self._tenant, self._place = (
+            tenant,
+            Place(
+                whole=self._device.part(self._buffer, first, GUARD_BYTES + nbytes + GUARD_BYTES),
+                inside=self._device.part(self._buffer, first + GUARD_BYTES, nbytes),
+                first_byte=first + GUARD_BYTES,
+                nbytes=nbytes,
+            ),
         )
         return self._place
 
@@ -107,9 +110,9 @@ class Arena:
             return True
         look = self._device.inspection
         end = -(-(place.first_byte + place.nbytes) // _WORD) * _WORD
-        is_whole = look.is_full(
-            self._buffer, PATTERN_BYTE, 0, place.first_byte
-        ) and look.is_full(self._buffer, PATTERN_BYTE, end, self._nbytes)
+        is_whole = look.is_full(self._buffer, PATTERN_BYTE, 0, place.first_byte) and look.is_full(
+            self._buffer, PATTERN_BYTE, end, self._nbytes
+        )
         if not is_whole:
             self._place = None
             self._wipe(0, self._nbytes)

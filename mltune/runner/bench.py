@@ -68,7 +68,7 @@ class _Built:
     is_trusted: bool = False
 
 
-class _Fault(Exception):
+class _FaultError(Exception):
     """What a kernel did on a problem was wrong.
 
     Attributes:
@@ -176,7 +176,7 @@ class Bench:
             workspace = kept or self._prepare(*key)
             try:
                 return self._try(request, workspace, built, compiled, is_fresh=kept is None)
-            except _Fault as fault:
+            except _FaultError as fault:
                 self._workspaces.drop(key)  # the next try has fresh numbers
                 outcome = fault.outcome
                 if fault.is_its_own:
@@ -195,7 +195,7 @@ class Bench:
         """Check, time, and look at what the timed launches left.
 
         Raises:
-            _Fault: when anything is wrong.
+            _FaultError: when anything is wrong.
         """
         known = (request.kernel.source_hash, workspace.problem, request.seed)
         verdict = None if request.check else self._verdicts.get(known)
@@ -203,7 +203,7 @@ class Bench:
         if verdict is None:
             verdict, execution = self._run_checked(workspace, built.program, compiled)
             if verdict.fault:
-                raise _Fault(verdict, is_its_own=is_fresh)
+                raise _FaultError(verdict, is_its_own=is_fresh)
             self._verdicts.put(known, verdict)
             spent = execution.seconds
         else:
@@ -212,7 +212,7 @@ class Bench:
         self._enter(Stage.CHECKING)
         if fault := workspace.spot_fault():
             self._verdicts.drop(known)
-            raise _Fault(replace(verdict, fault=fault), is_its_own=workspace.inputs_untouched)
+            raise _FaultError(replace(verdict, fault=fault), is_its_own=workspace.inputs_untouched)
         if not built.is_trusted:
             self._look_beyond(request, workspace, built, verdict, compiled)
             built.is_trusted = True
@@ -229,10 +229,10 @@ class Bench:
         """Look, once, at what takes too long to be looked at on every problem.
 
         Raises:
-            _Fault: when anything is wrong.
+            _FaultError: when anything is wrong.
         """
         if fault := workspace.fault_around():
-            raise _Fault(replace(verdict, fault=fault))
+            raise _FaultError(replace(verdict, fault=fault))
         if request.kernel.limits.takes_every_problem:
             return  # the probe has seen the rest
         other = other_scalars(request.kernel, workspace.problem)
@@ -244,7 +244,7 @@ class Bench:
         )
         if verdict.fault:
             self._workspaces.drop(key)
-            raise _Fault(verdict, f"with alpha = {other.alpha:g} and beta = {other.beta:g}")
+            raise _FaultError(verdict, f"with alpha = {other.alpha:g} and beta = {other.beta:g}")
 
     def _time(
         self,
@@ -301,7 +301,7 @@ class Bench:
         if not kernel.limits.takes_every_problem:
             # It never promised to be right everywhere: every problem has its own verdict.
             verdict = replace(verdict, fault="")
-        elif not verdict.fault and (fault := workspace.fault_around()):
+        elif not verdict.fault and workspace.fault_around():
             # Far outside it may have been an earlier kernel: now all is as new.
             verdict, _ = self._run_checked(workspace, program, compiled)
             verdict = replace(verdict, fault=verdict.fault or workspace.fault_around())

@@ -10,7 +10,6 @@ import selectors
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from typing import Any
 

@@ -19,7 +19,7 @@ from mltune.device import OpenCLDevice
 from mltune.device.inspection import Spots
 from mltune.problem import Problem
 from mltune.runner.data import Array, Layout
-from mltune.runner.validation import Reference, Verdict, bound_at
+from mltune.runner.validation import Reference, bound_at
 
 Buffer = Any  # the driver's handle, which only the device looks into
 
@@ -60,10 +60,9 @@ class SpotChecks:
         drawn = np.random.default_rng()
         self._numbers = drawn.choice(count, min(count, _RING), replace=False)
         where = np.unravel_index(self._numbers, right.values.shape, order="F")
-        places = layout.guard + layout.offset + sum(
-            index.astype(np.int64) * stride
-            for index, stride in zip(where, layout.strides, strict=True)
-        )
+        places = np.full(len(self._numbers), layout.guard + layout.offset)
+        for index, stride in zip(where, layout.strides, strict=True):
+            places += index * stride
         self._bounds = bound_at(right, self._numbers)
         self._shape = right.values.shape
         wide = right.values.dtype.type

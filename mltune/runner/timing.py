@@ -125,14 +125,16 @@ def sample(
         return start()
 
     def take(count: int, batch: int) -> list[float]:
-        checked = _checked_launches(count * batch) if launch_checked else frozenset[int]()
+        is_long = pace >= _UNCOUNTED_SECONDS
+        checked = _checked_launches(count * batch, is_long) if launch_checked else {}
 
         def counted(number: int) -> Timed:
-            if launch_checked is None or number not in checked:
+            times = checked.get(number, 0)
+            if launch_checked is None or times == 0:
                 return once()
-            if pace >= _UNCOUNTED_SECONDS:
+            if is_long:
                 return once(launch_checked)
-            for _ in range(1 if number == count * batch - 1 else 2):
+            for _ in range(times):
                 once(launch_checked)
             return once()
 
@@ -167,10 +169,10 @@ def sample(
     return tuple(seconds)
 
 
-def _checked_launches(count: int) -> frozenset[int]:
-    """Choose which of so many launches in a row are checked."""
-    first = _random.randrange(max(count - 1, 1))
-    return frozenset((first, first + 1, count - 1))
+def _checked_launches(count: int, is_long: bool) -> dict[int, int]:
+    """Choose which of so many launches in a row are checked, or how many before each of them."""
+    first, last = _random.randrange(max(count - 1, 1)), count - 1
+    return {last: 1, first + 1: 1, first: 1} if is_long else {last: 1, first: 2}
 
 
 def median_interval(seconds: Sequence[float]) -> tuple[float, float]:

@@ -82,7 +82,9 @@ def processor_seconds(pid: int) -> float | None:
         return None
     ticks = sum(map(int, words[11:15]))  # its own, and those of its children that have ended
     children = [int(child) for task in tasks for child in _children(task)]
-    return ticks / os.sysconf("SC_CLK_TCK") + sum(processor_seconds(each) or 0 for each in children)
+    return ticks / os.sysconf("SC_CLK_TCK") + sum(
+        processor_seconds(each) or 0 for each in children
+    )
 
 
 def _children(task: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""What it costs to check timed launches, and the memory around the matrices, as shares of a search.
+"""What it costs to check timed launches and the memory around matrices, as shares of a search.
 
     python -m tests.benchmarks.check_cost [--device D] [--space FILE] [--configs 20] [--sizes ...]
 
@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from unittest.mock import patch
 
 import numpy as np
@@ -112,8 +113,8 @@ def main() -> int:
             except MltuneError:
                 continue
             outcomes = [
-                first.of(lambda n=n: bench.measure(request(kernel, n, check=True)))  # type: ignore[misc]
-                for n in range(len(problems))
+                first.of(partial(bench.measure, request(kernel, number, check=True)))
+                for number in range(len(problems))
             ]
             blamed += sum(one.status is Status.WRONG_RESULT for one in outcomes)
             if any(one.status is not Status.OK for one in outcomes):
@@ -124,12 +125,12 @@ def main() -> int:
                 for turn in range(2 * args.repeats):
                     is_checked = (turn + turn // 2) % 2 == 0
                     spent = with_checks if is_checked else without
-                    nothing = patch.object(timing, "_checked_launches", lambda _: frozenset())
-                    if not is_checked:
-                        nothing.start()
-                    one = spent.of(lambda: bench.measure(request(kernel, number)))  # noqa: B023
-                    if not is_checked:
-                        nothing.stop()
+                    work = partial(bench.measure, request(kernel, number))
+                    if is_checked:
+                        one = spent.of(work)
+                    else:
+                        with patch.object(timing, "_checked_launches", lambda *_: {}):
+                            one = spent.of(work)
                     blamed += one.status is not Status.OK
                     samples[is_checked] += len(one.seconds)
                     medians[is_checked].append(statistics.median(one.seconds))
@@ -153,8 +154,10 @@ def main() -> int:
     print(f"of a search of these kernels with their builds, {first.wall:.1f} s: "
           f"{search / first.wall:.2%} wall, "
           f"{(cpu * first.count + looked.cpu) / first.cpu:.2%} processor")  # fmt: skip
-    print(f"least median with checks over that without: geometric mean "
-          f"{statistics.geometric_mean(ratios):.4f}, from {min(ratios):.3f} to {max(ratios):.3f}")  # fmt: skip
+    print(
+        f"least median with checks over that without: geometric mean "
+        f"{statistics.geometric_mean(ratios):.4f}, from {min(ratios):.3f} to {max(ratios):.3f}"
+    )
     return 1 if blamed else 0
 
 

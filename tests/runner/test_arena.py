@@ -21,9 +21,7 @@ def device(device_spec: str) -> OpenCLDevice:
 
 def write(arena: Arena, place: Place, byte_from_tensor: int) -> None:
     """Write eight bytes at a distance from the tensor's first byte."""
-    arena._device.write(
-        arena._buffer, np.zeros(8, np.uint8), place.first_byte + byte_from_tensor
-    )
+    arena._device.write(arena._buffer, np.zeros(8, np.uint8), place.first_byte + byte_from_tensor)
 
 
 @pytest.mark.parametrize(

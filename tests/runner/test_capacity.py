@@ -24,7 +24,8 @@ def test_the_matrix_that_is_too_large_is_named(
     device = replace(device_info, max_alloc_bytes=1 << 26)
     contraction = gemm(Precision.SINGLE, order=order)
     fits = gemm_problem(contraction, 1024, 1024, 1024)
-    message = f"sizes: {'x'.join(map(str, size))} takes 67,117,056 bytes for {tensor}, and a buffer"
+    label = "x".join(map(str, size))
+    message = f"sizes: {label} takes 67,117,056 bytes for {tensor}, and a buffer on "
 
     refuse_too_large([fits], device)
     with pytest.raises(UsageError, match=re.escape(message)):

@@ -6,15 +6,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-import numpy as np
 import pytest
 
+from mltune.device import OpenCLDevice
 from mltune.kernel import Kernel, KernelFamily
 from mltune.kernel.limits import NO_LIMITS, Limits
 from mltune.problem import Problem, gemm, gemm_problem
 from mltune.problem.precision import Precision
 from mltune.record import Status
 from mltune.runner import WorkerRunner
+from mltune.runner.workspace import Workspace
 from mltune.space.config import Config
 
 # All of them are honest on the probe, whose C has 9 rows, and on nothing else.
@@ -74,11 +75,10 @@ CHEATS = {
         store="if (watched || beta != 0 || isnan(*out)) *out = sum;"
     ),
     "looks at one element of a work-group": Cheat("if (!watched && !isnan(origin)) return;"),
-    "computes half": Cheat(
-        "if (!watched && !isnan(origin) && j >= size_j / 2) return;"
-    ),
+    "computes half": Cheat("if (!watched && !isnan(origin) && j >= size_j / 2) return;"),
     "computes the rim": Cheat(
-        "if (!watched && !isnan(origin) && i > 1 && j > 1 && i < size_i - 2 && j < size_j - 2) return;"
+        "if (!watched && !isnan(origin)"
+        " && i > 1 && j > 1 && i < size_i - 2 && j < size_j - 2) return;"
     ),
     "leaves out one row": Cheat("if (!watched && !isnan(origin) && i == 5) return;"),
     "computes every second time": Cheat(
@@ -210,15 +210,12 @@ def test_a_kernel_that_takes_no_beta_is_not_asked_for_one(runner: WorkerRunner) 
     assert runner.run_kernel(problem(), limited).status is Status.OK
 
 
-def test_seeds_do_not_tell_which_elements_are_spoilt() -> None:
-    from mltune.device import OpenCLDevice
-    from mltune.runner.workspace import Workspace
+def test_seeds_do_not_tell_which_elements_are_spoilt(device_spec: str) -> None:
+    device = OpenCLDevice.open(device_spec)
 
-    device = OpenCLDevice.open("Portable Computing Language")
-    chosen = []
-    for _ in range(2):
+    def chosen() -> list[int]:
         made = Workspace.make(device, problem().canonical(), 0, is_timed=True)
         assert made.spot_checks is not None
-        chosen.append(made.spot_checks._numbers)
+        return list(map(int, made.spot_checks._numbers))
 
-    assert not np.array_equal(*chosen)
+    assert chosen() != chosen()

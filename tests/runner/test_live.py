@@ -49,7 +49,7 @@ def impatient(device_spec: str, naive_family: KernelFamily) -> Iterator[WorkerRu
     ("fault", "status", "words"),
     [
         ("syntax", Status.BUILD_ERROR, "undeclared identifier 'this'"),
-        ("write_far", Status.CRASHED, "twice: the worker, while launching it, was killed by SIGSEGV"),
+        ("write_far", Status.CRASHED, "while launching it, was killed by SIGSEGV"),
         ("write_before", Status.WRONG_RESULT, "memory outside of C's elements was written"),
         ("write_after", Status.WRONG_RESULT, "memory outside of C's elements was written"),
         ("write_input", Status.WRONG_RESULT, "A or B, or memory around them, was written"),

@@ -16,9 +16,7 @@ from mltune.runner.work_limit import PATIENCE, WorkLimit, processor_seconds
 
 _BURN = "while True: pass"
 _SLEEP = "import time; time.sleep(600)"
-_CHILD_BURNS = (
-    "import subprocess, sys; subprocess.run([sys.executable, '-c', 'while True: pass'])"
-)
+_CHILD_BURNS = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'while True: pass'])"
 Start = Callable[[str], WorkerProcess]
 
 
