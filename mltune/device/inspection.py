@@ -115,7 +115,6 @@ class Spots:
             kernel.set_arg(1, self._places)
             kernel.set_arg(2, other)
             kernel.set_arg(3, np.uint32(len(places)))
-        self._tensors: dict[cl.Kernel, cl.Buffer] = {}
         # Drivers that compile at the first launch are to do it now.
         self._run(self._put, self._values, 0, 0, 0)
         self._run(self._get, self._values, 0, 0, 0)
@@ -141,9 +140,7 @@ class Spots:
     def _run(self, kernel: cl.Kernel, tensor: cl.Buffer, *numbers: int) -> None:
         items = -(-max(numbers[1], 1) // _GROUP) * _GROUP
         try:
-            if self._tensors.get(kernel) is not tensor:
-                kernel.set_arg(0, tensor)
-                self._tensors[kernel] = tensor
+            kernel.set_arg(0, tensor)
             for place, number in enumerate(numbers, 4):
                 kernel.set_arg(place, np.uint32(number))
             cl.enqueue_nd_range_kernel(self._queue, kernel, (items,), (_GROUP,))

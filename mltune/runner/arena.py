@@ -20,6 +20,7 @@ _GPU_MARGIN_BYTES = 128 << 20
 _MEMORY_SHARE = 64  # of the device's memory, at most
 _STEP = 2 << 20  # C keeps its place in a page of the largest size, so that times stay comparable
 _BEFORE = (3, 6)  # sixteenths of the margins that lie before C: 6 MiB at least, and 20 behind
+_LEAST_ROOM = 4 << 20
 _WORD = 8
 
 
@@ -88,7 +89,7 @@ class Arena:
         room = GUARD_BYTES + -(-nbytes // GUARD_BYTES) * GUARD_BYTES + GUARD_BYTES
         last, self._place = self._place, None
         if room > self._room:
-            self._grow(room)
+            self._grow(self._rounded(room))
         elif last is not None:
             self._wipe(last.first_byte // GUARD_BYTES * GUARD_BYTES, last.first_byte + last.nbytes)
         first = self._choose(self._nbytes - room)
@@ -117,6 +118,12 @@ class Arena:
             self._place = None
             self._wipe(0, self._nbytes)
         return is_whole
+
+    def _rounded(self, room: int) -> int:
+        """More than is needed now, so that not every larger tensor needs another arena."""
+        rounded = max(1 << (room - 1).bit_length(), _LEAST_ROOM)
+        is_wide = 0 < self._margin_bytes <= self._device.info.max_alloc_bytes - rounded
+        return rounded if is_wide else room
 
     def _choose(self, free: int) -> int:
         """Draw how much lies before a tensor."""
