@@ -41,7 +41,6 @@ _BURST, _BURST_SECONDS = 10, 0.0005
 _STEADY = 0.03
 _TICKS = 20  # a sample shorter than this many ticks of the clock is off by up to a tenth
 _MOST_LAUNCHES = 64
-_UNCOUNTED_SECONDS = 20e-6  # launches so short are checked apart: a check's traces are 1 % of more
 _random = random.SystemRandom()  # a kernel shall not find out what is checked
 
 
@@ -102,6 +101,7 @@ def sample(
     tick_seconds: float = 0.0,
     evict: Callable[[], None] | None = None,
     launch_checked: Callable[[], Timed] | None = None,
+    short_seconds: float = 0.0,
 ) -> tuple[float, ...]:
     """Time a kernel that has run once already.
 
@@ -113,6 +113,7 @@ def sample(
         tick_seconds: resolution of the device's clock.
         evict: starts what empties the caches, where the plan is cold.
         launch_checked: starts the kernel on memory that shows whether it does its work.
+        short_seconds: shorter launches than this are slower when they are checked.
 
     Raises:
         TooSlowError: when the first launch shows that the samples would take longer than that.
@@ -125,7 +126,7 @@ def sample(
         return start()
 
     def take(count: int, batch: int) -> list[float]:
-        is_long = pace >= _UNCOUNTED_SECONDS
+        is_long = pace >= short_seconds
         checked = _checked_launches(count * batch, is_long) if launch_checked else {}
 
         def counted(number: int) -> Timed:

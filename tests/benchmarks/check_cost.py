@@ -17,7 +17,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from unittest.mock import patch
 
@@ -42,19 +42,17 @@ from mltune.space.names import outside_names
 
 @dataclass(slots=True)
 class Spent:
-    """Wall and processor seconds of some work."""
+    """Wall and processor seconds of pieces of work."""
 
-    wall: float = 0.0
-    cpu: float = 0.0
-    count: int = 0
+    walls: list[float] = field(default_factory=list)
+    cpus: list[float] = field(default_factory=list)
 
     def of(self, work: Callable[[], Outcome]) -> Outcome:
         """Do the work, and add what it takes."""
         wall, cpu = time.perf_counter(), time.process_time()
         outcome = work()
-        self.wall += time.perf_counter() - wall
-        self.cpu += time.process_time() - cpu
-        self.count += 1
+        self.walls.append(time.perf_counter() - wall)
+        self.cpus.append(time.process_time() - cpu)
         return outcome
 
 
@@ -99,7 +97,11 @@ def main() -> int:
         looked.of(look)
         return found
 
-    first, with_checks, without = Spent(), Spent(), Spent()
+    first = Spent()
+    extra: list[
+        tuple[float, float]
+    ] = []  # wall and processor seconds of each measurement's checks
+    whole: list[tuple[float, float]] = []  # of each measurement with checks
     ratios: list[float] = []
     samples = {True: 0, False: 0}
     blamed = 0
@@ -122,9 +124,10 @@ def main() -> int:
             kernels += 1
             for number in range(len(problems)):
                 medians: dict[bool, list[float]] = {True: [], False: []}
+                both = {True: Spent(), False: Spent()}
                 for turn in range(2 * args.repeats):
                     is_checked = (turn + turn // 2) % 2 == 0
-                    spent = with_checks if is_checked else without
+                    spent = both[is_checked]
                     work = partial(bench.measure, request(kernel, number))
                     if is_checked:
                         one = spent.of(work)
@@ -135,25 +138,32 @@ def main() -> int:
                     samples[is_checked] += len(one.seconds)
                     medians[is_checked].append(statistics.median(one.seconds))
                 ratios.append(min(medians[True]) / min(medians[False]))
+                # Medians of both, as other work comes and goes.
+                (wall, cpu), (less_wall, less_cpu) = (
+                    (statistics.median(both[each].walls), statistics.median(both[each].cpus))
+                    for each in (True, False)
+                )
+                whole.append((wall, cpu))
+                extra.append((wall - less_wall, cpu - less_cpu))
     print(f"{device.info.name} ({device.info.driver_version}), {kernels} kernels of {path}")
     print(f"blamed: {blamed}")
-    measurements = with_checks.count
-    for name, each in (("with checks", with_checks), ("without", without)):
-        print(
-            f"{name}: {1e3 * each.wall / each.count:.3f} ms wall, "
-            f"{1e3 * each.cpu / each.count:.3f} ms processor a measurement ({each.count})"
-        )
+    count = len(extra)
+    wall, cpu = (sum(each[place] for each in extra) for place in (0, 1))
+    all_wall, all_cpu = (sum(each[place] for each in whole) for place in (0, 1))
     print(f"samples: {samples[True]} with checks, {samples[False]} without")
-    wall = (with_checks.wall - without.wall) / measurements
-    cpu = (with_checks.cpu - without.cpu) / measurements
-    print(f"checks of timed launches: {wall / without.wall * without.count:+.2%} wall, "
-          f"{cpu / without.cpu * without.count:+.2%} processor of a measurement")  # fmt: skip
-    once = looked.wall / kernels
-    print(f"looking around: {1e3 * once:.2f} ms wall a kernel ({looked.count} times in all)")
-    search = wall * first.count + looked.wall
-    print(f"of a search of these kernels with their builds, {first.wall:.1f} s: "
-          f"{search / first.wall:.2%} wall, "
-          f"{(cpu * first.count + looked.cpu) / first.cpu:.2%} processor")  # fmt: skip
+    print(
+        f"checks of timed launches: {1e3 * wall / count:.3f} of {1e3 * all_wall / count:.3f} ms "
+        f"wall ({wall / all_wall:.2%}), {1e3 * cpu / count:.3f} of {1e3 * all_cpu / count:.3f} ms "
+        f"processor ({cpu / all_cpu:.2%}) a measurement"
+    )
+    look_wall, look_cpu = sum(looked.walls), sum(looked.cpus)
+    print(f"looking around: {1e3 * look_wall / kernels:.2f} ms wall a kernel")
+    search_wall, search_cpu = sum(first.walls), sum(first.cpus)
+    print(
+        f"of a search of these kernels with their builds, {search_wall:.1f} s: "
+        f"{(wall + look_wall) / search_wall:.2%} wall, "
+        f"{(cpu + look_cpu) / search_cpu:.2%} processor"
+    )
     print(
         f"least median with checks over that without: geometric mean "
         f"{statistics.geometric_mean(ratios):.4f}, from {min(ratios):.3f} to {max(ratios):.3f}"

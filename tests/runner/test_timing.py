@@ -134,7 +134,11 @@ def _checked_sample(device: FakeDevice) -> tuple[list[bool], tuple[float, ...]]:
         return device.launch()
 
     times = sample(
-        lambda: launch(False), plan(), tick_seconds=1e-6, launch_checked=lambda: launch(True)
+        lambda: launch(False),
+        plan(),
+        tick_seconds=1e-6,
+        launch_checked=lambda: launch(True),
+        short_seconds=2e-5,
     )
     return kinds, times
 
@@ -160,7 +164,7 @@ def test_long_launches_are_checked_as_they_are_and_short_ones_in_addition() -> N
     def added(seconds: float) -> int:
         without, checked = FakeDevice(lambda _: seconds), FakeDevice(lambda _: seconds)
         sample(without.launch, plan())
-        sample(checked.launch, plan(), launch_checked=checked.launch)
+        sample(checked.launch, plan(), launch_checked=checked.launch, short_seconds=2e-5)
         return len(checked.launches) - len(without.launches)
 
     assert added(1e-3) == 0
