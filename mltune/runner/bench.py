@@ -236,7 +236,11 @@ class Bench:
             _FaultError: when anything is wrong.
         """
         if fault := workspace.fault_around():
-            raise _FaultError(replace(verdict, fault=fault))
+            # It may have been here, on the probe, or an earlier kernel where nobody looked.
+            probe = self._workspace(probe_problem(request.kernel), request.seed)
+            self._run_checked(probe, built.program, compiled)
+            is_its_own = request.kernel.limits.takes_every_problem and bool(probe.fault_around())
+            raise _FaultError(replace(verdict, fault=fault), is_its_own=is_its_own)
         if request.kernel.limits.takes_every_problem:
             return  # the probe has seen the rest
         other = other_scalars(request.kernel, workspace.problem)
@@ -306,10 +310,8 @@ class Bench:
         if not kernel.limits.takes_every_problem:
             # It never promised to be right everywhere: every problem has its own verdict.
             verdict = replace(verdict, fault="")
-        elif not verdict.fault and workspace.fault_around():
-            # Far outside it may have been an earlier kernel: now all is as new.
-            verdict, _ = self._run_checked(workspace, program, compiled)
-            verdict = replace(verdict, fault=verdict.fault or workspace.fault_around())
+        elif not verdict.fault and not workspace.inputs_untouched:
+            verdict = replace(verdict, fault="A or B, or memory around them, was written")
         built = _Built(program, verdict)
         self._built.put(key, built)
         return built

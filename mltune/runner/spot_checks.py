@@ -23,8 +23,8 @@ from mltune.runner.validation import Reference, bound_at
 
 Buffer = Any  # the driver's handle, which only the device looks into
 
-_RING = 1024  # elements of C that may be spoilt
-_MOST_SPOILT = 256  # at once
+_RING = 512  # elements of C that may be spoilt
+_MOST_SPOILT = 64  # at once: with 256, a launch of 1 ms on a processor took 2 % longer
 _SHARE = 8  # of a small C, one in so many is
 _MOST_CHECKS = 16  # of one measurement
 _CLEARLY = 16  # bounds that a spoilt element is off by

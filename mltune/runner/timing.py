@@ -125,9 +125,9 @@ def sample(
             evict()
         return start()
 
-    def take(count: int, batch: int) -> list[float]:
+    def take(count: int, batch: int, *, is_checked: bool = False) -> list[float]:
         is_long = pace >= short_seconds
-        checked = _checked_launches(count * batch, is_long) if launch_checked else {}
+        checked = _checked_launches(count * batch, is_long) if is_checked else {}
 
         def counted(number: int) -> Timed:
             times = checked.get(number, 0)
@@ -154,10 +154,13 @@ def sample(
         batch = min(math.ceil(_TICKS * tick_seconds / max(pace, 1e-9)), _MOST_LAUNCHES)
     seconds: list[float] = []
     if plan.give_up_above is not None:
-        seconds = take(min(RACING_SAMPLES, plan.samples), batch)
+        is_all = plan.samples <= RACING_SAMPLES and launch_checked is not None
+        seconds = take(min(RACING_SAMPLES, plan.samples), batch, is_checked=is_all)
         if min(seconds) > plan.give_up_above:
             return tuple(seconds)
-    seconds += take(plan.samples - len(seconds), batch)
+    # Not in the race's first samples nor in more than are asked for: nobody can tell them apart.
+    if len(seconds) < plan.samples:
+        seconds += take(plan.samples - len(seconds), batch, is_checked=launch_checked is not None)
     extra = 0.0
     while (
         len(seconds) < plan.most_samples

@@ -169,3 +169,17 @@ def test_long_launches_are_checked_as_they_are_and_short_ones_in_addition() -> N
 
     assert added(1e-3) == 0
     assert added(1e-5) == 3
+
+
+@pytest.mark.parametrize("samples", [1, 2, 3, 7])
+@pytest.mark.parametrize("give_up_above", [None, 1.0])
+def test_a_kernel_that_does_not_lose_the_race_is_always_checked(
+    samples: int, give_up_above: float | None
+) -> None:
+    device, checked = FakeDevice(lambda _: 1e-3), FakeDevice(lambda _: 1e-3)
+
+    sample(
+        device.launch, plan(samples, give_up_above=give_up_above), launch_checked=checked.launch
+    )
+
+    assert 1 <= len(checked.launches) <= min(samples, 3)
