@@ -23,6 +23,11 @@ def declare_builders(add: Add) -> None:
 
 def declare_limits(add: Add) -> None:
     """Add the options for what a build and a size may take, and the pause between sizes."""
-    add("--build-timeout", type=seconds, metavar="SECONDS", help="a build's limit (default: 60)")
+    add(
+        "--build-timeout",
+        type=seconds,
+        metavar="SECONDS",
+        help="a build's limit, of processor time (default: 60)",
+    )
     add("--run-timeout", type=seconds, metavar="SECONDS", help="a size's limit (default: 30)")
     add("--rest", type=seconds, metavar="SECONDS", help="pause before each size (default: none)")

@@ -16,6 +16,7 @@ from mltune.device.comparison import Comparison, Expected
 from mltune.device.describe import POCL
 from mltune.device.errors import DeviceLostError, LaunchError, LimitError
 from mltune.device.execution import Execution
+from mltune.device.inspection import Inspection
 from mltune.device.program import Program, build
 from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel, Launch
@@ -47,6 +48,7 @@ class OpenCLDevice:
         platform = cl.get_platforms()[entry.platform]
         self._info = entry.info
         self._bound: list[_Bound] = []
+        self._inspection: Inspection | None = None
         self._number = entry.number
         self._device = platform_devices(platform)[entry.device]
         self._context = cl.Context([self._device])
@@ -99,15 +101,23 @@ class OpenCLDevice:
             LimitError: when it is larger than the device allows.
             LaunchError: when the driver has no memory left.
         """
+        self.check_size(nbytes)
+        try:
+            return cl.Buffer(self._context, cl.mem_flags.READ_WRITE, nbytes)
+        except cl.Error as error:
+            raise LaunchError(f"no buffer of {nbytes} bytes: {error}") from error
+
+    def check_size(self, nbytes: int) -> None:
+        """Refuse a buffer that is larger than the device allows.
+
+        Raises:
+            LimitError: when it is.
+        """
         if nbytes > self._info.max_alloc_bytes:
             raise LimitError(
                 f"a buffer of {nbytes} bytes is over the device's limit of "
                 f"{self._info.max_alloc_bytes}"
             )
-        try:
-            return cl.Buffer(self._context, cl.mem_flags.READ_WRITE, nbytes)
-        except cl.Error as error:
-            raise LaunchError(f"no buffer of {nbytes} bytes: {error}") from error
 
     def comparison(self, expected: Expected) -> Comparison | None:
         """Keep a right result on the device; None where it is too large, or lacks doubles.
@@ -119,6 +129,17 @@ class OpenCLDevice:
             return None
         return Comparison(self._context, self._queue, expected)
 
+    @property
+    def inspection(self) -> Inspection:
+        """Looks at memory on the device itself; its kernels are built when it is first needed.
+
+        Raises:
+            LaunchError: when the driver cannot build them.
+        """
+        if self._inspection is None:
+            self._inspection = Inspection(self._context, self._queue)
+        return self._inspection
+
     def part(self, buffer: cl.Buffer, first_byte: int, nbytes: int) -> cl.Buffer:
         """Return a piece of a buffer that kernels see as a buffer of its own.
 
@@ -126,19 +147,28 @@ class OpenCLDevice:
         """
         return buffer.get_sub_region(first_byte, nbytes)
 
-    def write(self, buffer: cl.Buffer, array: Array) -> None:
+    def write(self, buffer: cl.Buffer, array: Array, first_byte: int = 0) -> None:
         """Fill a buffer from an array."""
-        self._checked(cl.enqueue_copy, self._queue, buffer, array)
+        self._checked(partial(cl.enqueue_copy, dst_offset=first_byte), self._queue, buffer, array)
 
     def copy(self, source: cl.Buffer, target: cl.Buffer) -> None:
         """Copy on the device; returns at once, in order with launches."""
         self._checked(cl.enqueue_copy, self._queue, target, source)
 
-    def fill(self, buffer: cl.Buffer, byte: int = 0) -> None:
-        """Overwrite a whole buffer; returns at once, in order with launches."""
+    def fill(
+        self, buffer: cl.Buffer, byte: int = 0, first_byte: int = 0, end_byte: int | None = None
+    ) -> None:
+        """Overwrite a buffer; returns at once, in order with launches.
+
+        Args:
+            buffer: no part of another one, unless it is filled from its beginning.
+            byte: what with.
+            first_byte: from where on; a multiple of 4096.
+            end_byte: up to where, to a multiple of 4; to its end if left out.
+        """
+        end = (buffer.size if end_byte is None else end_byte) // 4 * 4
         word = np.full(4, byte, np.uint8)
-        end = buffer.size // word.nbytes * word.nbytes
-        for start in range(0, end, FILL_BYTES):
+        for start in range(first_byte, end, FILL_BYTES):
             size = min(FILL_BYTES, end - start)
             part = buffer.get_sub_region(start, size) if start else buffer
             self._checked(cl.enqueue_fill_buffer, self._queue, part, word, 0, size)

@@ -65,7 +65,8 @@ class WorkerRunner:
         Args:
             device_spec: as `mltune.device.choose` takes it.
             family: writes the kernels.
-            build_timeout_seconds: limit for compiling, whatever compiles at the first launch too.
+            build_timeout_seconds: limit of processor time for compiling, at the first launch too;
+                what hangs has `work_limit.PATIENCE` times as long by the wall.
             run_timeout_seconds: limit for all launches of a measurement together.
             samples: how many launches are timed.
             seed: of the numbers that kernels are checked on.
@@ -95,6 +96,7 @@ class WorkerRunner:
         self._limits = {
             Stage.STARTING: _START_SECONDS,
             Stage.BUILDING: build_timeout_seconds,
+            Stage.LAUNCHING: build_timeout_seconds,
             Stage.PREPARING: _HOST_SECONDS,
             Stage.CHECKING: _HOST_SECONDS,
             Stage.RUNNING: run_timeout_seconds,
@@ -311,7 +313,7 @@ class WorkerRunner:
             try:
                 worker.send(request.to_json())
                 while True:
-                    message = worker.receive(self._limits[stage])
+                    message = worker.receive(self._limits[stage], is_work=stage.is_building)
                     now = time.monotonic()
                     if stage is Stage.RUNNING:
                         self._spans.append((since, now))
@@ -319,9 +321,9 @@ class WorkerRunner:
                         outcome = Outcome.from_json(message["answer"])
                         break
                     stage, since = Stage(message["stage"]), now
-            except TimeoutError:
+            except TimeoutError as error:
                 self._drop_worker()
-                text = f"stopped while {stage.value}, after {self._limits[stage]:g} s"
+                text = f"stopped while {stage.value}, after {error}"
                 return Outcome(status=Status.TIMEOUT, message=text, retire=True)
             except WorkerDiedError as error:
                 self._drop_worker()

@@ -21,14 +21,22 @@ from mltune.space.config import Config
 
 
 class Stage(Enum):
-    """What the worker is busy with; each stage has a time limit of its own."""
+    """What the worker is busy with; each stage has a time limit of its own.
+
+    That of building is one of processor time.
+    """
 
     STARTING = "starting"
     BUILDING = "building"
-    LAUNCHING = "building at its first launch"
+    LAUNCHING = "launching it"
     PREPARING = "preparing"
     RUNNING = "running"
     CHECKING = "checking"
+
+    @property
+    def is_building(self) -> bool:
+        """Whether the driver compiles; some do so at the first launch."""
+        return self in (Stage.BUILDING, Stage.LAUNCHING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,7 +69,7 @@ class BuilderPool:
     Args:
         device_spec: as `mltune.device.choose` takes it.
         builders: how many processes.
-        build_timeout_seconds: limit for one build.
+        build_timeout_seconds: limit of processor time for one build.
         command: starts a builder; the device's name is appended.
     """
 
@@ -199,14 +199,14 @@ class BuilderPool:
                 builder = self._builders.get(number) or self._start(number)
                 builder.send(_request(problem, kernel, seed).to_json())
                 while True:
-                    message = builder.receive(self._limits[stage])
+                    message = builder.receive(self._limits[stage], is_work=stage.is_building)
                     if "answer" in message:
                         break
                     stage = Stage(message["stage"])
-            except TimeoutError:
+            except TimeoutError as error:
                 self._retire(number)
-                if stage in (Stage.BUILDING, Stage.LAUNCHING):
-                    text = f"stopped while {stage.value}, after {self._limits[stage]:g} s"
+                if stage.is_building:
+                    text = f"stopped while {stage.value}, after {error}"
                     return Outcome(status=Status.TIMEOUT, message=text)
                 return _for_the_worker("the builder hung")
             except WorkerDiedError as error:

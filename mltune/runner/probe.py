@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from mltune.kernel import Kernel
-from mltune.problem import Problem, gemm_problem
+from mltune.problem import Contraction, Problem, gemm_problem
 
 _SUM_LENGTH = 131  # prime: whole steps of any usual depth, and a remainder
 _LIMITED_EXTENT = 256  # for kernels with limits: whole steps of any usual depth, no remainder
@@ -31,7 +32,7 @@ def probe_problem(kernel: Kernel) -> Problem:
         extents[contraction.d1] = max(kernel.macro_tile[1] - missing, 1)
     if contraction.du is not None:
         extents[contraction.du] = _SUM_LENGTH
-    is_complex = contraction.precision.is_complex
+    alpha, beta = _scalars(contraction)
     return Problem(
         contraction=contraction,
         sizes=tuple(extents[index] for index in range(contraction.num_indices)),
@@ -41,9 +42,30 @@ def probe_problem(kernel: Kernel) -> Problem:
         offset_a=5,
         offset_b=7,
         offset_c=3,
-        alpha=1.5 - 0.5j if is_complex else 1.5,
-        beta=-0.5 + 0.25j if is_complex else -0.5,
+        alpha=alpha,
+        beta=beta,
     )
+
+
+def other_scalars(kernel: Kernel, problem: Problem) -> Problem:
+    """Return a problem with alpha and beta neither 0 nor 1, so far as a kernel takes them.
+
+    A kernel with limits is right on some problems only, so that the probe cannot tell whether it
+    ignores them.
+    """
+    limits = kernel.limits
+    alpha, beta = _scalars(problem.contraction)
+    return replace(
+        problem,
+        alpha=alpha if limits.takes_alpha and problem.alpha in (0, 1) else problem.alpha,
+        beta=beta if limits.takes_beta and problem.beta in (0, 1) else problem.beta,
+    )
+
+
+def _scalars(contraction: Contraction) -> tuple[complex, complex]:
+    if contraction.precision.is_complex:
+        return 1.5 - 0.5j, -0.5 + 0.25j
+    return 1.5, -0.5
 
 
 def _limited(kernel: Kernel) -> Problem:
@@ -53,12 +75,7 @@ def _limited(kernel: Kernel) -> Problem:
     if limits.square:
         multiples = (math.lcm(*multiples),) * 3
     extents = [-(-_LIMITED_EXTENT // multiple) * multiple for multiple in multiples]
-    return gemm_problem(
-        kernel.contraction,
-        *extents,
-        alpha=1.5 if limits.takes_alpha else 1.0,
-        beta=-0.5 if limits.takes_beta else 0.0,
-    )
+    return other_scalars(kernel, gemm_problem(kernel.contraction, *extents))
 
 
 def _strides(extents: list[int]) -> tuple[int, ...]:

@@ -10,9 +10,10 @@ import selectors
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from typing import Any
+
+from mltune.runner.work_limit import WallLimit, WorkLimit
 
 _TAIL_BYTES = 16384
 _CHUNK = 65536
@@ -81,21 +82,23 @@ class WorkerProcess:
         except BrokenPipeError as error:
             raise self._death() from error
 
-    def receive(self, seconds: float) -> dict[str, Any]:
+    def receive(self, seconds: float, *, is_work: bool = False) -> dict[str, Any]:
         """Return the next line.
 
+        Args:
+            seconds: the limit.
+            is_work: whether it is one of processor time, as other work may slow the process down.
+                See `work_limit`.
+
         Raises:
-            TimeoutError: when none came in time; the process still runs.
+            TimeoutError: when none came in time; the process still runs. The message says after
+                how many seconds of what.
             WorkerDiedError: when the process ended first.
         """
-        deadline = time.monotonic() + seconds
+        limit = WorkLimit(self.pid, seconds) if is_work else WallLimit(seconds)
         while not self._lines:
-            events = self._selector.select(max(deadline - time.monotonic(), 0))
-            if not events:
-                if time.monotonic() >= deadline:
-                    raise TimeoutError
-                continue
-            for key, _ in events:
+            left = limit.left()
+            for key, _ in self._selector.select(left):
                 chunk = os.read(key.fd, _CHUNK)
                 if key.data == "words":
                     self._words = (self._words + chunk)[-_TAIL_BYTES:]

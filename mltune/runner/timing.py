@@ -10,11 +10,17 @@ A kernel so short that the device's clock can hardly tell is launched several ti
 the mean of their times is the sample: the clock's steps average out. A kernel clearly slower than
 one that is known already gets few samples (racing). A kernel too slow for all its samples within
 the time limit is not timed with fewer ones.
+
+Some launches that nobody can know beforehand are checked: two that follow each other, for kernels
+that compute every second time, and the last one, for those that stop. Where launches are long
+they are samples like the others; short ones, which a check could slow down, are launched in
+addition and do not count.
 """
 
 from __future__ import annotations
 
 import math
+import random
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -35,6 +41,7 @@ _BURST, _BURST_SECONDS = 10, 0.0005
 _STEADY = 0.03
 _TICKS = 20  # a sample shorter than this many ticks of the clock is off by up to a tenth
 _MOST_LAUNCHES = 64
+_random = random.SystemRandom()  # a kernel shall not find out what is checked
 
 
 class TooSlowError(MltuneError):
@@ -93,6 +100,8 @@ def sample(
     least_seconds: float = 0.0,
     tick_seconds: float = 0.0,
     evict: Callable[[], None] | None = None,
+    launch_checked: Callable[[], Timed] | None = None,
+    short_seconds: float = 0.0,
 ) -> tuple[float, ...]:
     """Time a kernel that has run once already.
 
@@ -103,19 +112,34 @@ def sample(
         least_seconds: a shorter time than this is beyond the device.
         tick_seconds: resolution of the device's clock.
         evict: starts what empties the caches, where the plan is cold.
+        launch_checked: starts the kernel on memory that shows whether it does its work.
+        short_seconds: shorter launches than this are slower when they are checked.
 
     Raises:
         TooSlowError: when the first launch shows that the samples would take longer than that.
         ClockError: when a time cannot be.
     """
 
-    def once() -> Timed:
+    def once(start: Callable[[], Timed] = launch) -> Timed:
         if plan.cold and evict:
             evict()
-        return launch()
+        return start()
 
-    def take(count: int, batch: int) -> list[float]:
-        runs = [[once() for _ in range(batch)] for _ in range(count)]
+    def take(count: int, batch: int, *, is_checked: bool = False) -> list[float]:
+        is_long = pace >= short_seconds
+        checked = _checked_launches(count * batch, is_long) if is_checked else {}
+
+        def counted(number: int) -> Timed:
+            times = checked.get(number, 0)
+            if launch_checked is None or times == 0:
+                return once()
+            if is_long:
+                return once(launch_checked)
+            for _ in range(times):
+                once(launch_checked)
+            return once()
+
+        runs = [[counted(run * batch + each) for each in range(batch)] for run in range(count)]
         for run in runs:
             run[-1].wait()
         # Launch by launch: from the first one's start to the last one's end there are gaps too,
@@ -130,10 +154,13 @@ def sample(
         batch = min(math.ceil(_TICKS * tick_seconds / max(pace, 1e-9)), _MOST_LAUNCHES)
     seconds: list[float] = []
     if plan.give_up_above is not None:
-        seconds = take(min(RACING_SAMPLES, plan.samples), batch)
+        is_all = plan.samples <= RACING_SAMPLES and launch_checked is not None
+        seconds = take(min(RACING_SAMPLES, plan.samples), batch, is_checked=is_all)
         if min(seconds) > plan.give_up_above:
             return tuple(seconds)
-    seconds += take(plan.samples - len(seconds), batch)
+    # Not in the race's first samples nor in more than are asked for: nobody can tell them apart.
+    if len(seconds) < plan.samples:
+        seconds += take(plan.samples - len(seconds), batch, is_checked=launch_checked is not None)
     extra = 0.0
     while (
         len(seconds) < plan.most_samples
@@ -144,6 +171,12 @@ def sample(
         extra += math.fsum(more) * batch
         seconds += more
     return tuple(seconds)
+
+
+def _checked_launches(count: int, is_long: bool) -> dict[int, int]:
+    """Choose which of so many launches in a row are checked, or how many before each of them."""
+    first, last = _random.randrange(max(count - 1, 1)), count - 1
+    return {last: 1, first + 1: 1, first: 1} if is_long else {last: 1, first: 2}
 
 
 def median_interval(seconds: Sequence[float]) -> tuple[float, float]:

@@ -10,9 +10,12 @@ import numpy as np
 
 from mltune.device import Comparison, Execution, Expected, OpenCLDevice, Program
 from mltune.problem import Problem
-from mltune.runner.data import GUARD_BYTES, PATTERN_BYTE, Array, Layout, operands
+from mltune.runner.arena import Arena, Place
+from mltune.runner.data import PATTERN_BYTE, Array, Layout
 from mltune.runner.numbers import Numbers
+from mltune.runner.operand import MARGIN_BYTES, Operand
 from mltune.runner.scratch import Scratch
+from mltune.runner.spot_checks import SpotChecks
 from mltune.runner.validation import Reference, Verdict, bound_at, check
 
 Buffer = Any  # the driver's handle, which only the device looks into
@@ -26,24 +29,25 @@ class Workspace:
     """What it takes to run and check kernels on one canonical problem.
 
     Attributes:
-        a: A's guarded buffer. Likewise `b`, `c`.
-        inside: what kernels get: C, A and B without their guards.
-        fresh_c: C's buffer as it was before the product.
+        a: A on the device. Likewise `b`.
+        arena: where C lies, and the C of other workspaces after it.
+        fresh_c: C's guarded buffer as it was before the product.
         scratch: what kernels hand numbers over in.
         counters: what work-groups that share a sum count themselves in.
+        spot_checks: of launches that are timed; None where none is.
         on_device: compares there; None where the host does.
     """
 
     device: OpenCLDevice
     problem: Problem
     right: Reference
-    a: Buffer
-    b: Buffer
-    c: Buffer
-    inside: tuple[Buffer, Buffer, Buffer]
+    a: Operand
+    b: Operand
+    arena: Arena
     fresh_c: Buffer
     scratch: Scratch
     counters: Scratch
+    spot_checks: SpotChecks | None = None
     on_device: Comparison | None = None
 
     @classmethod
@@ -52,9 +56,12 @@ class Workspace:
         device: OpenCLDevice,
         problem: Problem,
         seed: int,
+        arena: Arena | None = None,
         scratch: Scratch | None = None,
         counters: Scratch | None = None,
         draw: Callable[[Problem, int], Numbers] = Numbers.draw,
+        *,
+        is_timed: bool = False,
     ) -> Workspace:
         """Draw the numbers, compute the reference and upload.
 
@@ -62,54 +69,77 @@ class Workspace:
             device: where kernels run.
             problem: what they compute.
             seed: of the numbers.
-            scratch: shared with other workspaces; one of its own if left out.
+            arena: shared with other workspaces; a narrow one of its own if left out.
+            scratch: likewise shared.
             counters: likewise; full of zeros.
             draw: the numbers of the problem, by the seed.
+            is_timed: whether kernels will be timed on it.
 
         Raises:
             LimitError: when a tensor is larger than the device allows.
             LaunchError: when there is no memory left.
         """
-        buffers = {tensor: device.allocate(_nbytes(problem, tensor)) for tensor in "abc"}
+        device.check_size(max(_nbytes(problem, tensor) for tensor in "abc"))
         fresh_c = device.allocate(_nbytes(problem, "c"))
         numbers = draw(problem, seed)
         data, right = numbers.data, numbers.right
-        device.write(buffers["a"], data.a)
-        device.write(buffers["b"], data.b)
         device.write(fresh_c, data.c)
-
-        def inside(tensor: str) -> Buffer:
-            nbytes = Layout.of(problem, tensor).tensor_bytes
-            return device.part(buffers[tensor], GUARD_BYTES, nbytes)
-
         is_large = right.values.size >= LARGE
         return cls(
             device=device,
             problem=problem,
             right=right,
-            inside=(inside("c"), inside("a"), inside("b")),
+            a=Operand.make(device, data.a, Layout.of(problem, "a").tensor_bytes),
+            b=Operand.make(device, data.b, Layout.of(problem, "b").tensor_bytes),
+            arena=arena or Arena(device, margin_bytes=0),
             fresh_c=fresh_c,
             scratch=scratch or Scratch(device),
             counters=counters or Scratch(device, byte=0),
+            spot_checks=SpotChecks(device, problem, right, data.c) if is_timed else None,
             on_device=device.comparison(_expected(problem, right)) if is_large else None,
-            **buffers,
         )
 
+    @property
+    def c(self) -> Buffer:
+        """C's guarded buffer, at its present place."""
+        return self._place.whole
+
+    @property
+    def _place(self) -> Place:
+        return self.arena.place(self, Layout.of(self.problem, "c").tensor_bytes)
+
     def restore(self) -> None:
-        """Give C its old contents back, make all scratch memory NaN and all counters 0."""
-        self.device.copy(self.fresh_c, self.c)
+        """Give C another place and its old contents, make scratch memory NaN and counters 0."""
+        place = self.arena.move(self, Layout.of(self.problem, "c").tensor_bytes)
+        self.device.copy(self.fresh_c, place.whole)
+        if self.spot_checks is not None:
+            self.spot_checks.begin()
         self.scratch.spoil()
         self.counters.spoil()
 
     def launch(self, program: Program) -> Execution:
         """Start a kernel on these numbers; see `OpenCLDevice.launch` for what it raises."""
-        c, a, b = self.inside
         units = self.device.info.compute_units
         scratch = self.scratch.of(program.kernel.scratch_bytes(self.problem, units))
         counters = self.counters.of(program.kernel.counter_bytes(self.problem))
         return self.device.launch(
-            program, self.problem, c=c, a=a, b=b, scratch=scratch, counters=counters
+            program,
+            self.problem,
+            c=self._place.inside,
+            a=self.a.inside,
+            b=self.b.inside,
+            scratch=scratch,
+            counters=counters,
         )
+
+    def launch_checked(self, program: Program) -> Execution:
+        """Start a kernel and have some of C checked, which `spot_fault` tells about."""
+        if self.spot_checks is None or self.spot_checks.is_full:
+            return self.launch(program)
+        self.spot_checks.before(self.c)
+        execution = self.launch(program)
+        self.spot_checks.after(self.c)
+        return execution
 
     def check(self) -> Verdict:
         """Compare the whole C, and what lies around it, with the reference."""
@@ -131,20 +161,30 @@ class Workspace:
         self.device.read(self.c, computed)
         return check(computed, layout, self.right)
 
-    def inputs_untouched(self, seed: int) -> bool:
-        """Whether A, B and their guards still hold what was drawn; reads all of them back."""
-        data = operands(self.problem, seed)
-        for buffer, written in ((self.a, data.a), (self.b, data.b)):
-            found = np.empty_like(written)
-            self.device.read(buffer, found)
-            if found.tobytes() != written.tobytes():
-                return False
-        return True
+    def spot_fault(self) -> str:
+        """Say what `launch_checked` brought to light; empty if nothing."""
+        return self.spot_checks.fault() if self.spot_checks else ""
+
+    def fault_around(self) -> str:
+        """Say whether anything was written that is no element of C; empty if nothing was.
+
+        It looks at A and B, and at all memory around the three.
+        """
+        if not self.inputs_untouched:
+            return "A or B, or memory around them, was written"
+        if not self.arena.untouched():
+            return "memory far outside of C was written"
+        return ""
+
+    @property
+    def inputs_untouched(self) -> bool:
+        """Whether A, B and what lies around them still are what was drawn."""
+        return self.a.untouched() and self.b.untouched()
 
 
 def workspace_bytes(problem: Problem) -> int:
     """Return the memory that a problem's workspace takes, on device and host together."""
-    on_device = sum(_nbytes(problem, tensor) for tensor in "abcc")
+    on_device = sum(_nbytes(problem, tensor) for tensor in "abc") + 2 * MARGIN_BYTES
     elements = problem.m * problem.n * problem.batch
     wide = 16 if problem.contraction.precision.is_complex else 8
     return on_device + elements * wide * (2 if elements >= LARGE else 1)

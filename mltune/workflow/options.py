@@ -26,6 +26,7 @@ from mltune.reading import read_text
 from mltune.record.database import read_url
 from mltune.record.run_info import RunInfo, Timing
 from mltune.resources import data_folder
+from mltune.runner.capacity import refuse_too_large
 from mltune.runner.live import DEFAULT_SAMPLES
 from mltune.runner.observe import OBSERVERS
 from mltune.runner.timing import WARMUPS
@@ -180,6 +181,7 @@ def new_run_info(
     )
     for size in (*info.sizes, *info.cross_sizes):
         problem_of_size(contraction, size.extents, info.alpha, info.beta)
+    refuse_too_large(info.cross_problems, device)
     return info
 
 

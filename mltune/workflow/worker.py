@@ -18,6 +18,7 @@ from mltune.record.registry import enter, read_study
 from mltune.record.run import describe_shared
 from mltune.record.run_info import RunInfo
 from mltune.record.store import Store
+from mltune.runner.capacity import refuse_too_large
 from mltune.workflow.crew import Crew, all_devices, share_of_builders
 from mltune.workflow.equipment import (
     Note,
@@ -169,6 +170,7 @@ def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
 def _run_of(device: DeviceInfo, asked: RunInfo, url: URL, command: tuple[str, ...]) -> RunInfo:
     """The run of a device's model; a new one if it is the first of its model in the study."""
     info = asked.asked_of(device, command)
+    refuse_too_large(info.cross_problems, device)
     family = family_named(info.family, "worker", info.kernels)
     check_family(family, info.contraction, bound_space(info))
     with Store(url) as store:

@@ -348,7 +348,7 @@ class Experiment:
             try:
                 program = self._device.build(self._kernel(config))
                 problem = probe_problem(program.kernel)
-                probe = Workspace.make(self._device, problem, 0, self._checked_scratch)
+                probe = Workspace.make(self._device, problem, 0, scratch=self._checked_scratch)
                 if self._agrees(program, probe):
                     self._programs[config] = program
             except (BuildError, LaunchError, LimitError) as error:
@@ -411,7 +411,7 @@ class Experiment:
         ]
         step = max(1, (len(small) - 1) // max(1, CHECKED_SIZES - 1))
         return [
-            Workspace.make(self._device, one, 0, self._checked_scratch)
+            Workspace.make(self._device, one, 0, scratch=self._checked_scratch)
             for one in small[::step][:CHECKED_SIZES]
         ]
 

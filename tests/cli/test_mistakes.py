@@ -147,6 +147,11 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("search --problem w:mk,kn->mn", 2, "precision: unknown 'w'"),
     (SEARCH + " --prior {wrong}/none.json", 2, "--prior: "),
     (SEARCH + " --prior {space} --sampler tpe", 2, "only the sampler 'guided' learns"),
+    (
+        SEARCH.replace("8x8x8", "8x8x8,2097152x1x2097152"),
+        2,
+        "sizes: 2097152x1x2097152 takes 17,592,186,052,608 bytes for A, and a buffer on ",
+    ),
     ("search --sizes 0x8x8", 2, "each extent must be 1 to"),
     ("search --sizes 8x8xk", 2, "'8x8xk'"),
     ("search --sizes 8x8x8,,9x9x9", 2, "expected sizes between the commas"),

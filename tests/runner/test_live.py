@@ -49,7 +49,7 @@ def impatient(device_spec: str, naive_family: KernelFamily) -> Iterator[WorkerRu
     ("fault", "status", "words"),
     [
         ("syntax", Status.BUILD_ERROR, "undeclared identifier 'this'"),
-        ("write_far", Status.CRASHED, "was killed by SIGSEGV"),
+        ("write_far", Status.CRASHED, "while launching it, was killed by SIGSEGV"),
         ("write_before", Status.WRONG_RESULT, "memory outside of C's elements was written"),
         ("write_after", Status.WRONG_RESULT, "memory outside of C's elements was written"),
         ("write_input", Status.WRONG_RESULT, "A or B, or memory around them, was written"),
@@ -116,7 +116,7 @@ def test_a_build_over_its_limit_is_stopped(device_spec: str, naive_family: Kerne
         measurement = runner.run_kernel(PROBLEM, replace(kernel, source=source))
 
     assert measurement.status is Status.TIMEOUT
-    assert measurement.message == "stopped while building, after 0.3 s"
+    assert measurement.message == "stopped while building, after 0.3 s of processor time"
 
 
 def test_a_kernel_that_prints_does_not_disturb_the_answers(

@@ -123,3 +123,63 @@ def test_the_interval_holds_the_median_by_order_statistics() -> None:
     assert median_interval([float(n) for n in range(1, 22)]) == (6.0, 16.0)
     assert spread([1.0, 1.0, 1.0]) == 0
     assert spread([0.9, 1.0, 1.3]) == pytest.approx(0.3)
+
+
+def _checked_sample(device: FakeDevice) -> tuple[list[bool], tuple[float, ...]]:
+    """Which of the launches were checked, and the times."""
+    kinds: list[bool] = []
+
+    def launch(is_checked: bool) -> FakeLaunch:
+        kinds.append(is_checked)
+        return device.launch()
+
+    times = sample(
+        lambda: launch(False),
+        plan(),
+        tick_seconds=1e-6,
+        launch_checked=lambda: launch(True),
+        short_seconds=2e-5,
+    )
+    return kinds, times
+
+
+@pytest.mark.parametrize("seconds", [1e-3, 2e-6])
+def test_two_launches_in_a_row_and_the_last_one_are_checked_wherever_they_are(
+    seconds: float,
+) -> None:
+    firsts = set()
+    for _ in range(40):
+        kinds, times = _checked_sample(FakeDevice(lambda _: seconds))
+        checked = [number for number, is_checked in enumerate(kinds) if is_checked]
+        firsts.add(checked[0])
+
+        assert times == pytest.approx((seconds,) * 7)
+        assert checked[1] == checked[0] + 1
+        assert checked[-1] >= len(kinds) - 2
+        assert len(checked) <= 3
+    assert len(firsts) > 1
+
+
+def test_long_launches_are_checked_as_they_are_and_short_ones_in_addition() -> None:
+    def added(seconds: float) -> int:
+        without, checked = FakeDevice(lambda _: seconds), FakeDevice(lambda _: seconds)
+        sample(without.launch, plan())
+        sample(checked.launch, plan(), launch_checked=checked.launch, short_seconds=2e-5)
+        return len(checked.launches) - len(without.launches)
+
+    assert added(1e-3) == 0
+    assert added(1e-5) == 3
+
+
+@pytest.mark.parametrize("samples", [1, 2, 3, 7])
+@pytest.mark.parametrize("give_up_above", [None, 1.0])
+def test_a_kernel_that_does_not_lose_the_race_is_always_checked(
+    samples: int, give_up_above: float | None
+) -> None:
+    device, checked = FakeDevice(lambda _: 1e-3), FakeDevice(lambda _: 1e-3)
+
+    sample(
+        device.launch, plan(samples, give_up_above=give_up_above), launch_checked=checked.launch
+    )
+
+    assert 1 <= len(checked.launches) <= min(samples, 3)

@@ -1,4 +1,5 @@
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -71,6 +72,34 @@ def test_honest_rounding_stays_far_below_the_bound(precision: Precision, k: int)
     assert verdict.max_error is not None
     assert verdict.error_bound is not None
     assert verdict.max_error < verdict.error_bound / 2
+
+
+@pytest.mark.parametrize("adds_in", [np.float16, np.float32])
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 8, 16, 64, 300])
+def test_halves_bound_is_neither_reached_by_rounding_nor_far_above_it(
+    k: int, adds_in: type[np.floating[Any]]
+) -> None:
+    problem = gemm_problem(gemm(Precision.HALF), 300, 300, k, alpha=1.5, beta=-0.5)
+    data = operands(problem, k)
+    a, b, c = (Layout.of(problem, t).elements(getattr(data, t)).astype(adds_in) for t in "abc")
+    total = np.zeros((300, 300), adds_in)
+    for term in range(k):
+        total = total + np.multiply.outer(a[:, term], b[term])
+    values = (adds_in(1.5) * total + adds_in(-0.5) * c).astype(np.float16)
+    right = reference(problem, data)
+    bounds = right.norms_a * right.norms_b + right.constant
+
+    share = np.abs(values.astype(float) - right.values) / bounds
+
+    assert 0.01 < share.max() < 0.6
+
+
+def test_an_error_of_a_fifth_is_found_in_half() -> None:
+    problem = gemm_problem(gemm(Precision.HALF), 64, 64, 64)
+    values = reference(problem, operands(problem, 0)).values.copy()
+    values[3, 5] += 0.2
+
+    assert judge(problem, values).fault.startswith("1 of 4096 elements are wrong: C[3, 5] is ")
 
 
 @pytest.mark.parametrize(

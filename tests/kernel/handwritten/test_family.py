@@ -74,7 +74,32 @@ kernel void guarded(const uint M, const uint N, const uint K, const double alpha
     multiples=(1, 1, 1),
 )
 
-FAMILY = HandwrittenFamily((*SHIPPED, READS_C, COLUMNS))
+_STORE = "C[i * n + j] = alpha * sum + beta * C[i * n + j];"
+_HONEST = "C[i * n + j] = alpha * sum + (beta == 0 ? 0 : beta * C[i * n + j]);"
+HOSTILE = {
+    "reads_alpha_not": _HONEST.replace("alpha * ", ""),
+    "reads_beta_not": "C[i * n + j] = alpha * sum;",
+    "writes_behind": f"{_HONEST} C[n * n + 5000] = 1;",
+    "writes_far_behind": f"{_HONEST} C[n * n + (4 << 20)] = 1;",
+    "writes_far_before": f"{_HONEST} C[-(1 << 20)] = 1;",
+    "returns": f"if (n > 20 && n < 200 && !isnan(C[i * n + j])) return; {_HONEST}",
+}
+"""Stores by which a kernel is wrong, though the first C that it leaves is right with alpha = 1."""
+
+
+def storing(name: str, store: str) -> Description:
+    return replace(READS_C, name=name, source=READS_C.source.replace(_STORE, store))
+
+
+FAMILY = HandwrittenFamily(
+    (
+        *SHIPPED,
+        READS_C,
+        COLUMNS,
+        storing("honest", _HONEST),
+        *(storing(name, store) for name, store in HOSTILE.items()),
+    )
+)
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +143,29 @@ def test_reading_c_where_beta_is_zero_is_wrong_as_in_blas(runner: WorkerRunner) 
     assert runner.run(square(64, "sgemm_nn_row"), config("reads_c")).status is Status.OK
     assert wrong.status is Status.WRONG_RESULT
     assert "C[0, 0] is nan" in wrong.message
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        ("reads_alpha_not", "with alpha = 1.5 and beta = -0.5"),
+        ("reads_beta_not", "with alpha = 1.5 and beta = -0.5"),
+        ("writes_behind", "memory far outside of C was written"),
+        ("writes_far_behind", "memory far outside of C was written"),
+        ("writes_far_before", "memory far outside of C was written"),
+        ("returns", "a timed launch left "),
+    ],
+)
+def test_what_a_right_first_result_does_not_show_is_wrong(
+    runner: WorkerRunner, kernel: str, words: str
+) -> None:
+    problem = gemm_problem(parse_problem_type("sgemm_nn_row"), 64, 64, 64)
+
+    wrong = runner.run(problem, config(kernel))
+
+    assert wrong.status is Status.WRONG_RESULT
+    assert words in wrong.message
+    assert runner.run(problem, config("honest")).status is Status.OK
 
 
 def test_the_same_product_written_by_columns_is_the_same_kernel(runner: WorkerRunner) -> None:

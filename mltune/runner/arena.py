@@ -1,0 +1,153 @@
+"""The memory that C lies in: far wider than C, and full of a pattern that betrays every write.
+
+All problems take turns in one arena, so that its margins may be wide: a write 4 MiB before C or
+16 MiB behind it is seen. C comes to lie elsewhere in it each time that its contents are restored.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Any
+
+from mltune.device import LaunchError, LimitError, OpenCLDevice
+from mltune.runner.data import GUARD_BYTES, PATTERN_BYTE
+
+Buffer = Any  # the driver's handle, which only the device looks into
+
+_MARGIN_BYTES = {"cpu": 32 << 20}
+_GPU_MARGIN_BYTES = 128 << 20
+_MEMORY_SHARE = 64  # of the device's memory, at most
+_STEP = 2 << 20  # C keeps its place in a page of the largest size, so that times stay comparable
+_BEFORE = (3, 6)  # sixteenths of the margins that lie before C: 6 MiB at least, and 20 behind
+_LEAST_ROOM = 4 << 20
+_WORD = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """Where a tensor lies.
+
+    Attributes:
+        whole: its guarded buffer.
+        inside: the part that kernels are given.
+        first_byte: of that part in the arena.
+        nbytes: of that part.
+    """
+
+    whole: Buffer
+    inside: Buffer
+    first_byte: int
+    nbytes: int
+
+
+class Arena:
+    """One buffer on a device in which one tensor after the other has a place."""
+
+    def __init__(self, device: OpenCLDevice, margin_bytes: int | None = None) -> None:
+        """Make none yet.
+
+        Args:
+            device: where it is.
+            margin_bytes: what is left around the tensors; as much as suits the device if left
+                out.
+        """
+        self._device = device
+        if margin_bytes is None:
+            info = device.info
+            most = _MARGIN_BYTES.get(info.kind, _GPU_MARGIN_BYTES)
+            margin_bytes = min(most, info.global_mem_bytes // _MEMORY_SHARE)
+        self._margin_bytes = margin_bytes // GUARD_BYTES * GUARD_BYTES
+        self._random = random.SystemRandom()
+        self._buffer: Buffer = None
+        self._nbytes = self._room = 0
+        self._tenant: object = None
+        self._place: Place | None = None
+
+    def place(self, tenant: object, nbytes: int) -> Place:
+        """Return where a tenant's tensor lies; it moves in if another one was there.
+
+        Args:
+            tenant: whose it is.
+            nbytes: of the part that kernels are given; a guard of 4 KiB is added at each end.
+
+        Raises:
+            LimitError: when it is larger than the device allows.
+            LaunchError: when there is no memory left.
+        """
+        if self._place is None or self._tenant is not tenant:
+            return self.move(tenant, nbytes)
+        return self._place
+
+    def move(self, tenant: object, nbytes: int) -> Place:
+        """Give a tenant another place, and wipe out what was in the last one.
+
+        Raises:
+            LimitError: when it is larger than the device allows.
+            LaunchError: when there is no memory left.
+        """
+        room = GUARD_BYTES + -(-nbytes // GUARD_BYTES) * GUARD_BYTES + GUARD_BYTES
+        last, self._place = self._place, None
+        if room > self._room:
+            self._grow(self._rounded(room))
+        elif last is not None:
+            self._wipe(last.first_byte // GUARD_BYTES * GUARD_BYTES, last.first_byte + last.nbytes)
+        first = self._choose(self._nbytes - room)
+        self._tenant, self._place = (
+            tenant,
+            Place(
+                whole=self._device.part(self._buffer, first, GUARD_BYTES + nbytes + GUARD_BYTES),
+                inside=self._device.part(self._buffer, first + GUARD_BYTES, nbytes),
+                first_byte=first + GUARD_BYTES,
+                nbytes=nbytes,
+            ),
+        )
+        return self._place
+
+    def untouched(self) -> bool:
+        """Whether nothing was written around the tensor; all is as new afterwards."""
+        place = self._place
+        if place is None:
+            return True
+        look = self._device.inspection
+        end = -(-(place.first_byte + place.nbytes) // _WORD) * _WORD
+        is_whole = look.is_full(self._buffer, PATTERN_BYTE, 0, place.first_byte) and look.is_full(
+            self._buffer, PATTERN_BYTE, end, self._nbytes
+        )
+        if not is_whole:
+            self._place = None
+            self._wipe(0, self._nbytes)
+        return is_whole
+
+    def _rounded(self, room: int) -> int:
+        """More than is needed now, so that not every larger tensor needs another arena."""
+        rounded = max(1 << (room - 1).bit_length(), _LEAST_ROOM)
+        is_wide = 0 < self._margin_bytes <= self._device.info.max_alloc_bytes - rounded
+        return rounded if is_wide else room
+
+    def _choose(self, free: int) -> int:
+        """Draw how much lies before a tensor."""
+        step = _STEP if free >= 16 * _STEP else GUARD_BYTES
+        least, most = (free * part // 16 // step for part in _BEFORE)
+        return step * self._random.randint(least, most)
+
+    def _grow(self, room: int) -> None:
+        """Make a larger buffer, with narrower margins where there is not enough memory."""
+        self._buffer, self._room = None, 0  # freed before more is asked for
+        limit = self._device.info.max_alloc_bytes - room
+        for wanted in (self._margin_bytes, self._margin_bytes // 8, 0):
+            margin = max(min(wanted, limit), 0) // GUARD_BYTES * GUARD_BYTES
+            try:
+                self._buffer = self._device.allocate(room + margin)
+            except LimitError:
+                raise
+            except LaunchError:
+                if margin == 0:
+                    raise
+                continue
+            self._nbytes, self._room = room + margin, room
+            break
+        self._wipe(0, self._nbytes)
+
+    def _wipe(self, first_byte: int, end_byte: int) -> None:
+        self._device.fill(self._buffer, PATTERN_BYTE, first_byte, -(-end_byte // 4) * 4)

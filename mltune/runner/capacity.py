@@ -1,0 +1,28 @@
+"""Whether a device can hold a problem at all: what it cannot is said before the first trial."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mltune.device_info import DeviceInfo
+from mltune.errors import UsageError
+from mltune.problem import Problem
+from mltune.runner.data import Layout
+
+
+def refuse_too_large(problems: Iterable[Problem], device: DeviceInfo) -> None:
+    """Refuse problems with a matrix that is larger than a buffer can be.
+
+    Raises:
+        UsageError: that names the first one.
+    """
+    for problem in problems:
+        itemsize = problem.contraction.precision.bytes
+        nbytes, tensor = max(
+            (Layout.of(problem, tensor).length * itemsize, tensor) for tensor in "abc"
+        )
+        if nbytes > device.max_alloc_bytes:
+            raise UsageError(
+                f"sizes: {problem.label} takes {nbytes:,} bytes for {tensor.upper()}, and a "
+                f"buffer on {device.name} has at most {device.max_alloc_bytes:,}"
+            )

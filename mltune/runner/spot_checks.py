@@ -1,0 +1,148 @@
+"""Timed launches are checked, too: single elements of C are spoilt before, and looked at after.
+
+A kernel that did its work once could find the answer in C at every later launch, and return. So
+elements that nobody can know beforehand get other contents before some launches that nobody can
+know either: numbers that are right elsewhere in C, and NaN among them. All other elements stay as
+they are, so that a kernel has to read most of C to tell a checked launch from another one. Where
+beta is not 0, every launch changes C, and it is enough to look at elements before and after.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mltune.device import OpenCLDevice
+from mltune.device.inspection import Spots
+from mltune.problem import Problem
+from mltune.runner.data import Array, Layout
+from mltune.runner.validation import Reference, bound_at
+
+Buffer = Any  # the driver's handle, which only the device looks into
+
+_RING = 512  # elements of C that may be spoilt
+_MOST_SPOILT = 64  # at once: with 256, a launch of 1 ms on a processor took 2 % longer
+_SHARE = 8  # of a small C, one in so many is
+_MOST_CHECKS = 16  # of one measurement
+_CLEARLY = 16  # bounds that a spoilt element is off by
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """One launch: the elements from `start` on, in the ring, got a row of values if any."""
+
+    start: int
+    row: int
+
+
+class SpotChecks:
+    """Spoils and looks, for the kernels that compute one problem."""
+
+    def __init__(
+        self, device: OpenCLDevice, problem: Problem, right: Reference, first_c: Array
+    ) -> None:
+        """Choose the elements, and what to spoil them with.
+
+        Args:
+            device: where C is.
+            problem: what is computed.
+            right: the right result.
+            first_c: C's guarded buffer before the product.
+
+        Raises:
+            LaunchError: when there is no memory left on the device.
+        """
+        layout = Layout.of(problem, "c")
+        count = right.values.size
+        drawn = np.random.default_rng()
+        self._numbers = drawn.choice(count, min(count, _RING), replace=False)
+        where = np.unravel_index(self._numbers, right.values.shape, order="F")
+        places = np.full(len(self._numbers), layout.guard + layout.offset)
+        for index, stride in zip(where, layout.strides, strict=True):
+            places += index * stride
+        self._bounds = bound_at(right, self._numbers)
+        self._shape = right.values.shape
+        wide = right.values.dtype.type
+        self._beta = wide(np.dtype(layout.dtype).type(problem.beta))
+        self._product = right.values[where]
+        values = self._wrong_results(layout.dtype)
+        if self._beta != 0:
+            self._product = self._product - self._beta * first_c[places].astype(wide)
+        self._beta_bound = right.relative * abs(self._beta)
+        self._spoilt = max(1, min(_MOST_SPOILT, count // _SHARE))
+        self._random = random.SystemRandom()
+        self._checks: list[_Check] = []
+        self._spots: Spots = device.inspection.spots(
+            places, values, _MOST_CHECKS * 2 * self._spoilt
+        )
+
+    def begin(self) -> None:
+        """Forget what was seen before."""
+        self._checks.clear()
+
+    def before(self, c: Buffer) -> None:
+        """Spoil elements of C before a launch, or note what they are; returns at once."""
+        check = _Check(self._random.randrange(len(self._numbers)), self._random.randrange(2))
+        self._checks.append(check)
+        if self._beta == 0:
+            self._spots.put(c, check.start, self._spoilt, check.row)
+        else:
+            self._spots.get(c, check.start, self._spoilt, self._first(-1))
+
+    def after(self, c: Buffer) -> None:
+        """Keep, after the launch, what it left there; returns at once."""
+        self._spots.get(c, self._checks[-1].start, self._spoilt, self._first(-1) + self._spoilt)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as many launches have been checked as can be."""
+        return len(self._checks) == _MOST_CHECKS
+
+    def fault(self) -> str:
+        """Wait, and say what is wrong; empty if every launch that was checked did its work."""
+        if not self._checks:
+            return ""
+        seen = self._spots.seen(len(self._checks) * 2 * self._spoilt)
+        for number in range(len(self._checks)):
+            first = self._first(number)
+            before, after = np.split(seen[first : first + 2 * self._spoilt], 2)
+            if fault := self._fault_of(self._checks[number], before, after):
+                return fault
+        return ""
+
+    def _fault_of(self, check: _Check, before: Array, after: Array) -> str:
+        chosen = (check.start + np.arange(self._spoilt)) % len(self._numbers)
+        expected, bound = self._product[chosen], self._bounds[chosen]
+        with np.errstate(invalid="ignore", over="ignore"):  # an infinity or a NaN is found
+            if self._beta != 0:
+                expected = expected + self._beta * before
+                bound = bound + self._beta_bound * np.abs(before)
+                # Launch after launch C may grow beyond what its type can hold.
+                bound = np.where(np.isfinite(expected.astype(after.dtype)), bound, np.inf)
+            bad = ~((np.abs(after - expected) <= bound) | np.isinf(bound))
+        if not bad.any():
+            return ""
+        worst = int(bad.argmax())
+        where = np.unravel_index(self._numbers[chosen[worst]], self._shape, order="F")
+        return (
+            f"a timed launch left {int(bad.sum())} of {self._spoilt} elements wrong that were "
+            f"looked at: C{[int(index) for index in where]} is {after[worst]:.9g}, expected "
+            f"{expected[worst]:.9g} within {bound[worst]:.2g}"
+        )
+
+    def _first(self, check: int) -> int:
+        return check % len(self._checks) * 2 * self._spoilt
+
+    def _wrong_results(self, dtype: str) -> Array:
+        """Return a row of numbers that are right elsewhere in C, and one with NaN among them."""
+        right = self._product
+        others = np.roll(right, 1)
+        least = _CLEARLY * self._bounds
+        instead = right + np.maximum(least, float(np.abs(right).mean()))
+        others = np.where(np.abs(others - right) > least, others, instead)
+        mixed = others.copy()
+        mixed[1::2] = np.nan
+        return np.stack([others, mixed]).astype(dtype)

@@ -1,0 +1,85 @@
+"""C's place among wide margins, on a real device."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mltune.device import OpenCLDevice
+from mltune.runner.arena import Arena, Place
+from mltune.runner.data import GUARD_BYTES, PATTERN_BYTE
+
+_MEBIBYTE = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def device(device_spec: str) -> OpenCLDevice:
+    return OpenCLDevice.open(device_spec)
+
+
+def write(arena: Arena, place: Place, byte_from_tensor: int) -> None:
+    """Write eight bytes at a distance from the tensor's first byte."""
+    arena._device.write(arena._buffer, np.zeros(8, np.uint8), place.first_byte + byte_from_tensor)
+
+
+@pytest.mark.parametrize(
+    "distance",
+    [-8, -GUARD_BYTES, -GUARD_BYTES - 8, -4 * _MEBIBYTE, 1000, 1000 + GUARD_BYTES, 16 * _MEBIBYTE],
+)
+def test_a_write_around_the_tensor_is_seen_once(device: OpenCLDevice, distance: int) -> None:
+    arena = Arena(device)
+    for _ in range(3):
+        place = arena.move(self := object(), 1000)
+        assert arena.untouched()
+        write(arena, place, distance)
+
+        assert not arena.untouched()
+        assert arena.place(self, 1000) is not place
+        assert arena.untouched()
+
+
+def test_a_write_inside_is_none_around_and_is_gone_when_the_tensor_moves(
+    device: OpenCLDevice,
+) -> None:
+    arena, tenant = Arena(device), object()
+    place = arena.place(tenant, 4000)
+    device.write(place.inside, np.zeros(4000, np.uint8))
+
+    assert arena.place(tenant, 4000) is place
+    assert arena.untouched()
+    moved = arena.place(object(), 5000)
+    found = np.empty(moved.whole.size, np.uint8)
+    device.read(moved.whole, found)
+    assert (found == PATTERN_BYTE).all()
+    assert arena.untouched()
+
+
+def test_a_larger_tensor_has_as_wide_margins(device: OpenCLDevice) -> None:
+    arena = Arena(device)
+    arena.place(object(), 100)
+    place = arena.place(object(), 3 * _MEBIBYTE)
+
+    assert place.first_byte > 4 * _MEBIBYTE
+    assert arena._buffer.size - place.first_byte - place.nbytes > 16 * _MEBIBYTE
+
+
+def test_places_differ(device: OpenCLDevice) -> None:
+    arena = Arena(device)
+
+    assert len({arena.move(arena, 100).first_byte for _ in range(64)}) > 1
+
+
+def test_margins_are_given_up_where_a_buffer_cannot_be_larger(
+    device: OpenCLDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    narrow = replace(device.info, max_alloc_bytes=4 * GUARD_BYTES)
+    monkeypatch.setattr(device, "_info", narrow)
+    arena = Arena(device)
+
+    place = arena.place(object(), 2 * GUARD_BYTES)
+
+    assert arena._buffer.size == narrow.max_alloc_bytes
+    write(arena, place, -8)
+    assert not arena.untouched()
