@@ -6,9 +6,10 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from mltune.workflow.progress import Progress
+if TYPE_CHECKING:
+    from mltune.workflow.progress import Progress
 
 Cell = str | int | float | None
 
