@@ -10,7 +10,6 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.tree import DecisionTreeClassifier
 
 from mltune.distil.portfolio import cover
 from mltune.distil.table import TimeTable
@@ -137,6 +136,8 @@ def grow_all(
     its float32 holds exactly, whatever the sizes are. A threshold between two ranks then becomes
     the geometric mean of the two values on its sides, rounded down.
     """
+    from sklearn.tree import DecisionTreeClassifier  # a second to load, and not for a known answer
+
     rows = [features(*size) for size in table.sizes]
     values = [[row[name] for row in rows] for name in shape.asked]
     ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in values], axis=1)

@@ -8,7 +8,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from mltune.distil.fit import PARTS, Fitted, Settings, folds
 from mltune.distil.portfolio import cover
@@ -158,6 +157,8 @@ def _rates(counts: Array, seconds: Array, weights: Array) -> Array:
 
 def _solve(counts: Array, seconds: Array, weights: Array) -> Array:
     """The rounds of `fit_formula`."""
+    from scipy.optimize import nnls  # takes long to load, as in fit.py
+
     expected = seconds
     for _ in range(1 + ROUNDS):
         emphasis = np.sqrt(weights / (seconds * expected))

@@ -18,6 +18,7 @@ from mltune.record.lock import FolderLock
 from mltune.record.registry import begin_study, study_of
 from mltune.record.run_info import RunInfo
 from mltune.record.store import Store
+from mltune.record.table_store import TableStore
 
 INFO_NAME = "run.json"
 DATABASE_NAME = "run.db"
@@ -134,7 +135,7 @@ class Run:
         if not info.storage and not (folder / DATABASE_NAME).exists():
             if not (folder / TABLE_NAME).exists():
                 raise UsageError(f"{folder}: has neither {DATABASE_NAME} nor {TABLE_NAME}")
-            return cls(folder, info, Store.of(read_table(folder / TABLE_NAME)))
+            return cls(folder, info, TableStore(folder / TABLE_NAME))
         url = _storage_url(folder, info, storage)
         return cls(folder, info, Store(url, read_only=True, run=info.id if info.storage else ""))
 

@@ -18,6 +18,7 @@ from mltune.selector.json import write_selector
 from mltune.selector.pack import SELECTOR_NAME
 from mltune.space import Config
 from mltune.workflow.card import CARD_NAME, card
+from mltune.workflow.memory import remembered
 from mltune.workflow.progress import Phase, Show
 from mltune.workflow.recorded import Recorded, calls, read_runs
 
@@ -112,7 +113,7 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
     output = options.output or recorded.model_folder
     path = output if output.suffix == ".json" else output / SELECTOR_NAME
     make_folder(path.parent)  # what follows may take minutes
-    distilled = distil(
+    distilled = remembered(distil, "on_step")(
         table,
         recorded.contraction,
         method=options.method,
