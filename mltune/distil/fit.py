@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mltune.distil.portfolio import cover
 from mltune.distil.table import TimeTable
-from mltune.selector import FEATURES, Leaf, Rule, Split, TimeFormula, Tree, features
+from mltune.selector import FEATURES, Leaf, Rule, Split, TimeFormula, Tree, features, walk
 
 NEAR_TIE = 0.05
 """A kernel this much slower (as a log ratio) than the best has 1/e of its claim to be the label.
@@ -37,6 +37,9 @@ MIN_SIZES = (1, 2, 4, 8)
 
 PARTS = 4
 """Of the sizes in cross-validation."""
+
+KEPT = 64
+"""Tables of which answers are kept: more than the parts, which are judged side by side."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +84,11 @@ class Fitted:
 
     def choose(self, table: TimeTable) -> NDArray[np.intp]:
         """The table's column that the rule chooses for each of its sizes."""
-        rule = Rule(self.tree, self.formulas)
-        chosen = [self.portfolio[rule.choose(*size)[0]] for size in table.sizes]
+        if self.formulas:
+            rule = Rule(self.tree, self.formulas)
+            chosen = [self.portfolio[rule.choose(*size)[0]] for size in table.sizes]
+        else:
+            chosen = [self.portfolio[walk(self.tree, values)] for values in _features(table)]
         return np.array(chosen, dtype=np.intp)
 
     def losses(self, table: TimeTable) -> NDArray[np.float64]:
@@ -104,6 +110,12 @@ def fit_shape(table: TimeTable, settings: Settings, shape: Shape) -> Fitted:
     """Choose a portfolio and fit a tree of a shape to it."""
     portfolio = cover(table, tolerance=settings.tolerance, max_kernels=settings.max_kernels)
     return Fitted(portfolio, grow(table, portfolio, shape, settings.seed))
+
+
+@lru_cache(maxsize=KEPT)
+def _features(table: TimeTable) -> tuple[dict[str, int], ...]:
+    """The features of each size; many trees ask for those of one table."""
+    return tuple(features(*size) for size in table.sizes)
 
 
 def folds(count: int, parts: int, seed: int) -> Iterator[tuple[list[int], list[int]]]:
@@ -138,7 +150,7 @@ def grow_all(
     """
     from sklearn.tree import DecisionTreeClassifier  # a second to load, and not for a known answer
 
-    rows = [features(*size) for size in table.sizes]
+    rows = _features(table)
     values = [[row[name] for row in rows] for name in shape.asked]
     ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in values], axis=1)
     costs = table.log_ratios[:, list(portfolio)]
@@ -176,7 +188,7 @@ def grow_all(
     return {depth: build(0, everyone, mean, depth) for depth in depths}
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=KEPT)
 def best_shape(
     table: TimeTable,
     settings: Settings,

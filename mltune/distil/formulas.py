@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from mltune.distil.fit import PARTS, Fitted, Settings, folds
+from mltune.distil.fit import KEPT, PARTS, Fitted, Settings, folds
 from mltune.distil.portfolio import cover
 from mltune.distil.table import TimeTable
 from mltune.kernel.name import global_split_of, macro_tile_of
@@ -51,7 +51,7 @@ def fit_formulas(table: TimeTable, settings: Settings) -> Fitted:
     return fitted
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=KEPT)
 def best_formulas(table: TimeTable, settings: Settings) -> tuple[Fitted, float]:
     """The same, and what it loses on held-out sizes, as `best_shape` counts it; kept as there."""
     most = sorted({min(count, settings.max_kernels) for count in (*KERNELS, settings.max_kernels)})
