@@ -6,7 +6,7 @@ import json
 import zlib
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import URL
 
@@ -14,11 +14,15 @@ from mltune.errors import UsageError
 from mltune.files import file_error, make_folder, write_atomically
 from mltune.record.csv_table import read_table
 from mltune.record.database import PATIENCE_SECONDS, file_url, read_url
+from mltune.record.frame import to_frame
 from mltune.record.lock import FolderLock
 from mltune.record.registry import begin_study, study_of
 from mltune.record.run_info import RunInfo
 from mltune.record.store import Store
 from mltune.record.table_store import TableStore
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 INFO_NAME = "run.json"
 DATABASE_NAME = "run.db"
@@ -153,6 +157,10 @@ class Run:
     def store(self) -> Store:
         """What was measured."""
         return self._store
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the measurements as a pandas table: one row each, with units in the names."""
+        return to_frame(self._store.measurements())
 
     @property
     def url(self) -> URL | None:
