@@ -150,9 +150,7 @@ def grow_all(
     """
     from sklearn.tree import DecisionTreeClassifier  # a second to load, and not for a known answer
 
-    rows = _features(table)
-    values = [[row[name] for row in rows] for name in shape.asked]
-    ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in values], axis=1)
+    values, ranks = _ranked(table, shape.asked)
     costs = table.log_ratios[:, list(portfolio)]
     costs = costs - costs.min(axis=1, keepdims=True)
     weights = table.size_weights
@@ -162,30 +160,51 @@ def grow_all(
 
     model = DecisionTreeClassifier(
         max_depth=max(shape.max_depth, 1),
-        min_weight_fraction_leaf=min(0.5, shape.min_sizes / len(rows)),
+        min_weight_fraction_leaf=min(0.5, shape.min_sizes / len(table.sizes)),
         random_state=seed,
     )
-    model.fit(ranks[sizes].astype(np.float32), labels, sample_weight=claims[sizes, labels])
+    # What it would check is so: no gaps, in the one type that it takes.
+    model.fit(ranks[sizes], labels, sample_weight=claims[sizes, labels], check_input=False)
     fitted = model.tree_
 
-    def build(node: int, inside: NDArray[np.intp], parent: NDArray[np.float64], left: int) -> Tree:
+    best: dict[int, Leaf] = {}
+    thresholds: dict[int, int] = {}
+    ahead = [(0, np.arange(len(table.sizes)), weights @ costs / weights.sum())]
+    while ahead:
+        node, inside, parent = ahead.pop()
         weight = weights[inside]
         expected = (weight @ costs[inside] + PRIOR_SIZES * parent) / (weight.sum() + PRIOR_SIZES)
-        if left == 0 or fitted.children_left[node] < 0:
-            return Leaf(int(np.argmin(expected)))
+        best[node] = Leaf(int(np.argmin(expected)))
+        if fitted.children_left[node] < 0:
+            continue
         feature = int(fitted.feature[node])
         goes_low = ranks[inside, feature] <= fitted.threshold[node]
         low_rows, high_rows = inside[goes_low], inside[~goes_low]
-        low = build(int(fitted.children_left[node]), low_rows, expected, left - 1)
-        high = build(int(fitted.children_right[node]), high_rows, expected, left - 1)
+        below, above = values[low_rows, feature].max(), values[high_rows, feature].min()
+        thresholds[node] = math.isqrt(int(below) * int(above))
+        ahead.append((int(fitted.children_left[node]), low_rows, expected))
+        ahead.append((int(fitted.children_right[node]), high_rows, expected))
+
+    def build(node: int, left: int) -> Tree:
+        if left == 0 or node not in thresholds:
+            return best[node]
+        low = build(int(fitted.children_left[node]), left - 1)
+        high = build(int(fitted.children_right[node]), left - 1)
         if low == high:
             return low
-        below = max(values[feature][row] for row in low_rows)
-        above = min(values[feature][row] for row in high_rows)
-        return Split(shape.asked[feature], math.isqrt(below * above), low, high)
+        return Split(shape.asked[fitted.feature[node]], thresholds[node], low, high)
 
-    everyone, mean = np.arange(len(rows)), weights @ costs / weights.sum()
-    return {depth: build(0, everyone, mean, depth) for depth in depths}
+    return {depth: build(0, depth) for depth in depths}
+
+
+@lru_cache(maxsize=KEPT)
+def _ranked(
+    table: TimeTable, asked: tuple[str, ...]
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """The features that are asked for, a row for each size, and their ranks in the columns."""
+    values = np.array([[row[name] for name in asked] for row in _features(table)], dtype=np.int64)
+    ranks = [np.unique(column, return_inverse=True)[1] for column in values.T]
+    return values, np.stack(ranks, axis=1).astype(np.float32)
 
 
 @lru_cache(maxsize=KEPT)

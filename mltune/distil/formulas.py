@@ -83,6 +83,7 @@ def _of_most(table: TimeTable, settings: Settings, max_kernels: int) -> Fitted:
     return Fitted(portfolio, tree, tuple(formulas))
 
 
+@lru_cache(maxsize=4096)  # portfolios of all sizes have most kernels in common
 def fit_formula(
     table: TimeTable,
     column: int,
