@@ -12,6 +12,7 @@ from mltune.bench.contestant import CannotComputeError
 from mltune.bench.opencl_queues import Queues
 from mltune.bench.shared_library import load_library
 from mltune.bench.task import Array, Task
+from mltune.problem import Precision
 
 _COLUMN_MAJOR = 102
 _TRANSPOSE = {"N": 111, "T": 112, "C": 113}
@@ -53,9 +54,8 @@ class CLBlast:
         self._library, self._path = load_library("clblast", hint="Debian: libclblast1")
         self._queues = queues
 
-    @property
-    def description(self) -> str:
-        """The library's file, as it has no call that tells its version; and the device."""
+    def describe(self, precision: Precision) -> str:
+        """Return the library's file, as it has no call that tells its version; and the device."""
         return f"CLBlast ({self._path}) on {self._queues.device}"
 
     def prepare(self, task: Task) -> CLBlastProduct:
@@ -74,6 +74,7 @@ class CLBlastProduct:
     """One product, by `CLBlastXgemm` or its strided batched form."""
 
     kernel = ""
+    has_kernel_time = True
 
     def __init__(self, library: ctypes.CDLL, queues: Queues, task: Task) -> None:
         self._queues = queues

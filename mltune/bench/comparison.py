@@ -1,4 +1,7 @@
-"""Time contestants on one size in turns, so that what disturbs the machine disturbs all alike."""
+"""Time contestants on one size in turns, so that what disturbs the machine disturbs all alike.
+
+What was disturbed too much is kept, and takes part in no ratio.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mltune.bench.contestant import CannotComputeError, Contestant, Product
+from mltune.bench.other_work import OtherWork
 from mltune.bench.task import Task
 from mltune.problem import Problem
 
@@ -16,6 +20,14 @@ _SAMPLE_SECONDS = 0.002  # of work in one sample, so that the host's clock resol
 _MOST_CALLS = 50
 _WARM_SECONDS = 0.05
 _LEAST_ROUNDS = 3
+_BUSY = 0.25  # of the processor, taken by other programs
+_SLACK = 1.1  # kernel and call times are sampled one after the other
+
+
+_MOST_REASONS = 3
+
+CLOCKS = ("kernel", "call")
+"""What is timed: a product in a train of them, and a call from the host."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,16 +35,29 @@ class Timing:
     """What one contestant took for one size.
 
     Attributes:
-        kernel_seconds: samples of the device's time of one product; empty without a device clock.
+        kernel_seconds: samples of one product's time in a train of calls on a busy device; empty
+            for what runs on the host.
         call_seconds: samples of the host's time of one product.
         error: Frobenius norm of the error relative to the result's, against float64.
         kernel: what it ran, where it tells.
+        kernel_lost: samples of the kernel time that were lost in what disturbs the host.
     """
 
     kernel_seconds: tuple[float, ...]
     call_seconds: tuple[float, ...]
     error: float
     kernel: str
+    kernel_lost: int = 0
+
+    @property
+    def kernel_best(self) -> float | None:
+        """The least of the kernel times."""
+        return min(self.kernel_seconds, default=None)
+
+    @property
+    def call_best(self) -> float:
+        """The least of the call times."""
+        return min(self.call_seconds)
 
     @property
     def kernel_median(self) -> float | None:
@@ -44,14 +69,52 @@ class Timing:
         """Median of the call times."""
         return statistics.median(self.call_seconds)
 
+    def disturbance(self, clock: str) -> str:
+        """Say why the samples of a clock are not to be trusted; empty if they are."""
+        kernel = self.kernel_median
+        if kernel is not None and kernel > _SLACK * self.call_median:
+            return "kernel times are above call times"
+        left = len(self.kernel_seconds)
+        if clock == "kernel" and self.kernel_lost > left:
+            return f"{left} of {left + self.kernel_lost} kernel samples are left"
+        return ""
+
 
 @dataclass(frozen=True, slots=True)
 class SizeResult:
-    """One size: what each contestant took, or why it did not take part."""
+    """One size: what each contestant took, or why it did not take part.
+
+    Attributes:
+        other_work: the part of the processor that other programs took meanwhile; None if unknown.
+    """
 
     problem: Problem
     timings: dict[str, Timing]
     refusals: dict[str, str]
+    other_work: float | None = None
+
+    def disturbance(self, name: str, clock: str) -> str:
+        """Say why a contestant's samples of a clock are not to be trusted; empty if they are."""
+        if self.other_work is not None and self.is_loaded:
+            return _load(self.other_work)
+        return self.timings[name].disturbance(clock)
+
+    @property
+    def disturbances(self) -> tuple[str, ...]:
+        """All of them, each once."""
+        if self.other_work is not None and self.is_loaded:
+            return (_load(self.other_work),)
+        found = (
+            (name, timing.disturbance(clock))
+            for name, timing in self.timings.items()
+            for clock in CLOCKS
+        )
+        return tuple(dict.fromkeys(f"{name}: {reason}" for name, reason in found if reason))
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether other programs were in the way."""
+        return self.other_work is not None and self.other_work > _BUSY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,19 +122,28 @@ class Ratio:
     """How fast one contestant is against another: its speed / the other's, over sizes.
 
     Attributes:
-        clock: `kernel` (device) or `call` (host).
-        by_size: (problem, ratio) in the order of the sizes.
+        clock: `kernel` or `call`.
+        by_size: (problem, ratio of the medians) in the order of the sizes.
+        of_best: the ratio of the best samples, likewise.
+        left_out: sizes whose samples were disturbed.
     """
 
     name: str
     against: str
     clock: str
     by_size: tuple[tuple[Problem, float], ...]
+    of_best: tuple[float, ...]
+    left_out: int
 
     @property
     def geomean(self) -> float:
         """Geometric mean over the sizes."""
-        return math.exp(statistics.fmean(math.log(ratio) for _, ratio in self.by_size))
+        return statistics.geometric_mean(ratio for _, ratio in self.by_size)
+
+    @property
+    def geomean_of_best(self) -> float:
+        """The same, of the best samples."""
+        return statistics.geometric_mean(self.of_best)
 
     @property
     def worst(self) -> float:
@@ -90,23 +162,63 @@ class Comparison:
 
     results: tuple[SizeResult, ...]
 
-    def ratios(self, name: str, against: str) -> tuple[Ratio, ...]:
-        """Compare two by each clock that both have, on the sizes that both computed."""
-        both = [r for r in self.results if name in r.timings and against in r.timings]
-        kernel = [
-            (r.problem, theirs / ours)
-            for r in both
-            if (ours := r.timings[name].kernel_median) is not None
-            and (theirs := r.timings[against].kernel_median) is not None
-        ]
-        call = [
-            (r.problem, r.timings[against].call_median / r.timings[name].call_median) for r in both
-        ]
-        return tuple(
-            Ratio(name=name, against=against, clock=clock, by_size=tuple(by_size))
-            for clock, by_size in (("kernel", kernel), ("call", call))
-            if by_size
+    @property
+    def disturbed(self) -> tuple[SizeResult, ...]:
+        """The sizes with samples that are not to be trusted."""
+        return tuple(result for result in self.results if result.disturbances)
+
+    @property
+    def warning(self) -> str:
+        """One line for people that says what was disturbed, and how; empty if nothing was."""
+        found = self.disturbed
+        if not found:
+            return ""
+        shares = [one.other_work for one in found if one.is_loaded and one.other_work is not None]
+        reasons = [_load(max(shares))] if shares else []
+        reasons += [one for result in found if not result.is_loaded for one in result.disturbances]
+        told = list(dict.fromkeys(reasons))
+        more = ["..."] if len(told) > _MOST_REASONS else []
+        return (
+            f"samples of {len(found)} of {len(self.results)} sizes were disturbed, which take no "
+            f"part in ratios ({'; '.join(told[:_MOST_REASONS] + more)}): "
+            "measure again when nothing else runs"
         )
+
+    def ratios(self, name: str, against: str) -> tuple[Ratio, ...]:
+        """Compare two by each clock that both have, on the undisturbed sizes of both."""
+        both = [r for r in self.results if name in r.timings and against in r.timings]
+        found = (self._ratio(both, name, against, clock) for clock in CLOCKS)
+        return tuple(ratio for ratio in found if ratio.by_size)
+
+    def _ratio(self, both: Sequence[SizeResult], name: str, against: str, clock: str) -> Ratio:
+        by_size, of_best, left_out = [], [], 0
+        for result in both:
+            ours, theirs = (_times(result.timings[one], clock) for one in (name, against))
+            if any(result.disturbance(one, clock) for one in (name, against)):
+                left_out += 1
+            elif ours and theirs:
+                by_size.append((result.problem, theirs[0] / ours[0]))
+                of_best.append(theirs[1] / ours[1])
+        return Ratio(
+            name=name,
+            against=against,
+            clock=clock,
+            by_size=tuple(by_size),
+            of_best=tuple(of_best),
+            left_out=left_out,
+        )
+
+
+def _load(share: float) -> str:
+    return f"other work took {share:.0%} of the processor"
+
+
+def _times(timing: Timing, clock: str) -> tuple[float, float] | None:
+    """The median and the best of a clock's samples."""
+    if clock == "call":
+        return timing.call_median, timing.call_best
+    median, best = timing.kernel_median, timing.kernel_best
+    return None if median is None or best is None else (median, best)
 
 
 def compare(
@@ -142,8 +254,10 @@ def compare(
         counts = {name: _warm_up(product) for name, product in products.items()}
         kernel: dict[str, list[float]] = {name: [] for name in products}
         call: dict[str, list[float]] = {name: [] for name in products}
+        lost = dict.fromkeys(products, 0)
         end = time.monotonic() + most_seconds
         names = list(products)
+        others = OtherWork()
         for turn in range(rounds):
             if turn >= _LEAST_ROUNDS and time.monotonic() > end:
                 break
@@ -152,20 +266,24 @@ def compare(
                 seconds = products[name].kernel_seconds(counts[name])
                 if seconds is not None:
                     kernel[name].append(seconds)
+                else:
+                    lost[name] += products[name].has_kernel_time
                 call[name].append(products[name].call_seconds(counts[name]))
+        share = others.share()
         timings = {
             name: Timing(
                 kernel_seconds=tuple(kernel[name]),
                 call_seconds=tuple(call[name]),
                 error=errors[name],
                 kernel=products[name].kernel,
+                kernel_lost=lost[name],
             )
             for name in names
         }
     finally:
         for product in products.values():
             product.close()
-    return SizeResult(problem, timings, refusals)
+    return SizeResult(problem, timings, refusals, share)
 
 
 def _warm_up(product: Product) -> int:

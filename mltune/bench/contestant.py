@@ -6,6 +6,7 @@ from typing import Protocol
 
 from mltune.bench.task import Array, Task
 from mltune.errors import MltuneError
+from mltune.problem import Precision
 
 
 class NotPresentError(MltuneError):
@@ -24,12 +25,20 @@ class Product(Protocol):
         """What the library runs, where it tells; else empty."""
         ...
 
+    @property
+    def has_kernel_time(self) -> bool:
+        """Whether there is a device whose time can be told from the host's."""
+        ...
+
     def compute(self) -> Array:
         """Return C as `Task.c_shape` says, computed by the very call that is timed."""
         ...
 
     def kernel_seconds(self, count: int) -> float | None:
-        """Return the device's time of one product, the mean of `count`; None without a clock."""
+        """Return one product's time in a train of `count` on a busy device.
+
+        None on the host, and where what disturbs it took longer than the train.
+        """
         ...
 
     def call_seconds(self, count: int) -> float:
@@ -49,9 +58,8 @@ class Contestant(Protocol):
         """One word: `mltune`, `cublas`, `clblast`, `numpy`."""
         ...
 
-    @property
-    def description(self) -> str:
-        """Name and version, and where it runs."""
+    def describe(self, precision: Precision) -> str:
+        """Return name and version, where it runs, and how it computes with such numbers."""
         ...
 
     def prepare(self, task: Task) -> Product:

@@ -17,6 +17,7 @@ from mltune.bench.cuda import HINT, Cuda
 from mltune.bench.shared_library import load_library
 from mltune.bench.task import Array, Task
 from mltune.device_info import DeviceInfo
+from mltune.problem import Precision
 
 _TRANSPOSE = {"N": 0, "T": 1, "C": 2}
 _WORKSPACE_BYTES = 32 << 20  # what NVIDIA's documentation advises for Hopper
@@ -29,6 +30,15 @@ _TYPES: dict[str, tuple[int, int, str]] = {  # data type, compute type, type of 
     "complex128": (5, _COMPUTE_64F, "complex128"),
 }
 _DEFAULT_ALGORITHM = -1
+
+MODES = {
+    Precision.HALF: "half precision, summed in single",
+    Precision.SINGLE: "single precision without TF32",
+    Precision.DOUBLE: "double precision",
+    Precision.COMPLEX_SINGLE: "complex single precision without TF32",
+    Precision.COMPLEX_DOUBLE: "complex double precision",
+}
+"""How it multiplies such numbers, for people."""
 
 
 class CuBLAS:
@@ -60,11 +70,10 @@ class CuBLAS:
         self._version = version.value
         self._device = device.name
 
-    @property
-    def description(self) -> str:
-        """Version and device."""
+    def describe(self, precision: Precision) -> str:
+        """Return version, device, and how it multiplies such numbers."""
         version = f"{self._version // 10000}.{self._version // 100 % 100}.{self._version % 100}"
-        return f"cuBLAS {version} on {self._device} (single precision without TF32)"
+        return f"cuBLAS {version} on {self._device} ({MODES[precision]})"
 
     def prepare(self, task: Task) -> CuBLASProduct:
         """Copy the numbers to the device.
@@ -89,6 +98,7 @@ class CuBLASProduct:
     """One product, by `cublasGemmEx` or its strided batched form."""
 
     kernel = ""
+    has_kernel_time = True
 
     def __init__(
         self, cuda: Cuda, library: ctypes.CDLL, handle: ctypes.c_void_p, task: Task

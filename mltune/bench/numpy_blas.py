@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_info
 
 from mltune.bench.contestant import CannotComputeError
 from mltune.bench.task import Array, Task
+from mltune.problem import Precision
 
 
 class NumpyBlas:
@@ -17,9 +18,8 @@ class NumpyBlas:
 
     name = "numpy"
 
-    @property
-    def description(self) -> str:
-        """Version, BLAS and number of threads."""
+    def describe(self, precision: Precision) -> str:
+        """Return version, BLAS and number of threads."""
         blas = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
         if not blas:
             return f"numpy {np.__version__}"
@@ -51,6 +51,7 @@ class NumpyProduct:
     right: Array
     out: Array
     kernel = ""
+    has_kernel_time = False
 
     def compute(self) -> Array:
         """Multiply."""

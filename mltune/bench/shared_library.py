@@ -1,9 +1,14 @@
-"""Find a vendor's shared library: where the loader looks, in CUDA's folder, in pip's wheels."""
+"""Find a vendor's shared library: where the loader looks, in CUDA's folder, in pip's wheels.
+
+Without a compiler `find_library` does not look into `LD_LIBRARY_PATH`, and never finds there what
+has a version behind its name, such as `libclblast.so.1`.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +40,9 @@ def load_library(stem: str, *, hint: str) -> tuple[ctypes.CDLL, str]:
 
 
 def _places(stem: str) -> Iterator[str]:
+    named = os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)
+    for folder in map(Path, filter(None, named)):
+        yield from sorted(map(str, folder.glob(f"lib{stem}.so*")), reverse=True)
     found = ctypes.util.find_library(stem)
     if found:
         yield found

@@ -10,6 +10,7 @@ from mltune.bench.contestant import CannotComputeError
 from mltune.bench.opencl_queues import Queues
 from mltune.bench.task import Array, Task
 from mltune.errors import MltuneError
+from mltune.problem import Precision
 from mltune.problem.layout import memory_orders
 from mltune.runtime import TunedGemm
 
@@ -23,9 +24,8 @@ class Tuned:
         self._gemm = gemm
         self._queues = queues
 
-    @property
-    def description(self) -> str:
-        """How many kernels, where they run, and where they were tuned if elsewhere."""
+    def describe(self, precision: Precision) -> str:
+        """Return how many kernels, where they run, and where they were tuned if elsewhere."""
         selector, here = self._gemm.selector, self._queues.device
         home = dict(selector.conditions).get("device", "")
         tuned = "" if here.startswith(home) else f", tuned on {home}"
@@ -49,6 +49,8 @@ class Tuned:
 
 class TunedProduct:
     """One product by the kernel that the selector chooses for its size."""
+
+    has_kernel_time = True
 
     def __init__(self, gemm: TunedGemm, queues: Queues, task: Task) -> None:
         self._gemm = gemm

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,6 +76,8 @@ def run(args: argparse.Namespace) -> int:
         )
     if args.json:
         print_json(result.to_json())
+        if warning := result.comparison.warning:
+            print(f"warning: {warning}", file=sys.stderr)
         return 0
     _print(result)
     return 0
@@ -87,22 +90,32 @@ def _print(result: BenchResult) -> None:
     for name, reason in result.absent:
         print(f"  {name}: left out, {reason}")
     names = [name for name, _ in result.contestants]
-    print("\nGFLOP/s by kernel time (the device's clock), by call time (the host's), and error:")
+    print(
+        "\nGFLOP/s, median and best, by kernel time (in a train of calls on a busy device) and by "
+        "call time\n(by the host, with its waits), and error:"
+    )
     header = ["size"]
     for name in names:
-        header += [f"{name} kernel", "call", "error"]
-    print_table(header, [_row(one, names) for one in result.comparison.results])
+        header += [f"{name} kernel", "best", "call", "best", "error"]
+    rows = [_row(one, names) for one in result.comparison.results]
+    if result.comparison.disturbed:
+        header.append("disturbed")
+        for row, one in zip(rows, result.comparison.results, strict=True):
+            row.append("; ".join(one.disturbances))
+    print_table(header, rows)
     for reason in sorted({r for one in result.comparison.results for r in one.refusals.values()}):
         print(f"-: {reason}")
     if result.ratios:
         print(f"\nspeed of {names[0]} / speed of the other:")
         print_table(
-            ("against", "clock", "sizes", "geomean", "worst", "best"),
+            ("against", "clock", "sizes", "geomean", "of best samples", "worst size", "best size"),
             [
-                (r.against, r.clock, len(r.by_size), r.geomean, r.worst, r.best)
+                (r.against, r.clock, len(r.by_size), r.geomean, r.geomean_of_best, r.worst, r.best)
                 for r in result.ratios
             ],
         )
+    if warning := result.comparison.warning:
+        print(f"\nwarning: {warning}")
     print(
         "\nerror: Frobenius norm relative to the result's, against float64, standard normal data"
     )
@@ -115,12 +128,9 @@ def _row(one: SizeResult, names: list[str]) -> list[Cell]:
     for name in names:
         timing = one.timings.get(name)
         if timing is None:
-            row += [None, None, None]
+            row += [None] * 5
             continue
-        kernel = timing.kernel_median
-        row += [
-            one.problem.flops / kernel / 1e9 if kernel else None,
-            one.problem.flops / timing.call_median / 1e9,
-            timing.error,
-        ]
+        times = (timing.kernel_median, timing.kernel_best, timing.call_median, timing.call_best)
+        row += [one.problem.flops / seconds / 1e9 if seconds else None for seconds in times]
+        row.append(timing.error)
     return row

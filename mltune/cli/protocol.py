@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mltune.cli.options import declare_builders, declare_limits
-from mltune.cli.output import ProgressBar, conclude, duration_text, print_json, print_table
+from mltune.cli.output import ProgressBar, conclude, print_json, print_table
 from mltune.cli.parser import positive, seconds, whole
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     add = parser.add_argument
     add("file", type=Path, metavar="FILE", help="a YAML file as Tensile reads it")
-    add("--dry-run", action="store_true", help="count kernels and estimate the time, no more")
+    add("--dry-run", action="store_true", help="count kernels and measurements, and build nothing")
     add(
         "--device",
         metavar="D",
@@ -89,10 +89,7 @@ def _print_plan(planned: PlanResult) -> None:
         print(f"{one.problem}: {one.kernels:,} kernels, {one.measurements:,} measurements")
         for number, group in enumerate(one.groups, start=1):
             _print_group(number, group)
-    print(
-        f"about {duration_text(planned.seconds)} on {planned.device.name}, as a few kernels "
-        "tell that were built and measured there"
-    )
+    print(f"counted for {planned.device.name}, nothing was built")
 
 
 def _print_result(result: ProtocolResult) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mltune.problem import Problem, Size
+from mltune.problem import Size
 from mltune.protocol.protocol import Group
 from mltune.protocol.steps import FINAL_STEP, Accepts, StepReport, run_steps
 from mltune.space.config import Config
@@ -34,11 +33,6 @@ class Plan:
         return tuple(dict.fromkeys((*(config for config, _ in self.measured), *self.kernels)))
 
     @property
-    def all_sizes(self) -> tuple[Size, ...]:
-        """The size of every measurement."""
-        return (*(size for _, size in self.measured), *self.final_sizes * len(self.kernels))
-
-    @property
     def measurements(self) -> int:
         """How many there are."""
         return len(self.measured) + len(self.final_sizes) * len(self.kernels)
@@ -55,29 +49,3 @@ def plan(group: Group, accepts: Accepts) -> Plan:
     steps = run_steps(group, judge, accepts)
     last = StepReport(FINAL_STEP, len(steps.kernels), 0, len(steps.kernels))
     return Plan((*steps.reports, last), tuple(measured), steps.kernels, group.final_sizes)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
-    """How long things take, from kernels that were measured.
-
-    Attributes:
-        build_seconds: to write, build and probe a kernel.
-        flops_per_second: of its launches.
-        launches: of one measurement.
-        other_seconds: of a measurement, beside its launches.
-    """
-
-    build_seconds: float
-    flops_per_second: float
-    launches: int
-    other_seconds: float
-
-    def seconds(self, configs: float, problems: Sequence[Problem]) -> float:
-        """Estimate how long it takes to build kernels, and to measure one kernel a problem."""
-        work = math.fsum(problem.flops for problem in problems) * self.launches
-        return (
-            configs * self.build_seconds
-            + work / self.flops_per_second
-            + len(problems) * self.other_seconds
-        )

@@ -183,6 +183,7 @@ def _config(text: str) -> Config:
     return Config.from_json(_from_json("config", text))
 
 
+@lru_cache(maxsize=4096)
 def _build_options(text: str) -> tuple[str, ...]:
     column = "build_options"
     return Fields({column: _from_json(column, text)}).texts(column)

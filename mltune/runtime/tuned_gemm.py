@@ -89,7 +89,8 @@ class TunedGemm:
             queue: where to enqueue; its device computes.
             a: m x k, with a batch dimension in front if the problem type is batched.
             b: k x n, likewise.
-            c: m x n, likewise; made when left out, and then beta must be 0.
+            c: m x n, likewise; made when left out, and then beta must be 0. It shares no element
+                with a or b.
             alpha: factor of the product; a and b are not read if this is 0.
             beta: factor of the old c, which is not read if this is 0.
             kernel: a kernel's number in the portfolio, to use it whatever the sizes are.
@@ -99,7 +100,8 @@ class TunedGemm:
             c, and the event of the computation.
 
         Raises:
-            UsageError: when types, shapes or memory orders do not fit.
+            UsageError: when types, shapes or memory orders do not fit, an array ends beyond its
+                buffer, or c shares memory with a or b.
             MltuneError: when the driver does not build or start the kernel.
         """
         c, events = self.enqueue(

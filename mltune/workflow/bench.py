@@ -79,12 +79,15 @@ class BenchResult:
                     "against": ratio.against,
                     "clock": ratio.clock,
                     "sizes": len(ratio.by_size),
+                    "left_out": ratio.left_out,
                     "geomean": ratio.geomean,
+                    "geomean_of_best": ratio.geomean_of_best,
                     "worst": ratio.worst,
                     "best": ratio.best,
                 }
                 for ratio in self.ratios
             ],
+            "warning": self.comparison.warning,
             "figure": str(self.figure) if self.figure else None,
         }
 
@@ -134,7 +137,9 @@ def bench(options: BenchOptions, show: Show) -> BenchResult:
             device=queues.device,
             date=datetime.now(UTC).strftime("%Y-%m-%d"),
             rounds=options.rounds,
-            contestants=tuple((one.name, one.description) for one in contestants),
+            contestants=tuple(
+                (one.name, one.describe(contraction.precision)) for one in contestants
+            ),
             absent=tuple(absent),
             comparison=Comparison(tuple(results)),
             figure=options.figure,
@@ -142,6 +147,8 @@ def bench(options: BenchOptions, show: Show) -> BenchResult:
     if options.figure:
         names = [name for name, _ in result.contestants]
         title = f"{result.problem_type} on {result.device}, {result.date}"
+        if disturbed := len(result.comparison.disturbed):
+            title += f" ({disturbed} of {len(results)} sizes disturbed)"
         write_atomically(options.figure, draw(result.comparison, names, title).encode())
     return result
 
@@ -201,6 +208,8 @@ def _size_json(result: SizeResult) -> dict[str, Any]:
             name: _timing_json(timing, result.problem) for name, timing in result.timings.items()
         },
         "refused": result.refusals,
+        "other_work": result.other_work,
+        "disturbed": list(result.disturbances),
     }
 
 
@@ -209,9 +218,12 @@ def _timing_json(timing: Timing, problem: Problem) -> dict[str, Any]:
     return {
         "kernel_seconds": kernel,
         "kernel_gflops": problem.flops / kernel / 1e9 if kernel else None,
+        "kernel_best_seconds": timing.kernel_best,
+        "kernel_samples_lost": timing.kernel_lost,
         "kernel_samples": list(timing.kernel_seconds),
         "call_seconds": timing.call_median,
         "call_gflops": problem.flops / timing.call_median / 1e9,
+        "call_best_seconds": timing.call_best,
         "call_samples": list(timing.call_seconds),
         "relative_error": timing.error,
         "kernel": timing.kernel,

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from mltune import __version__
+from mltune.device.catalogue import choose
 from mltune.device_info import DeviceInfo
 from mltune.errors import DeviceGoneError, UsageError
 from mltune.files import make_folder, write_atomically
@@ -72,23 +73,17 @@ class ProtocolOptions:
 
 
 def plan_protocol(options: ProtocolOptions) -> PlanResult:
-    """Count what a protocol would build and measure, and estimate the time from a few kernels.
+    """Count what a protocol would build and measure; nothing is built.
 
     Raises:
         UsageError: when the file or an option is wrong.
         NoDeviceError: when there is no such device.
-        NoCorrectConfigError: when no kernel can be written, or one that is measured fails.
+        NoCorrectConfigError: when no kernel can be written.
     """
     protocol = _read(options.file)
-    with _runner(options, _policy(options, protocol)) as runner:
-        jobs = [ProtocolJob.of(problems, protocol.name, runner) for problems in protocol.problems]
-        seconds = sum(job.estimate(runner, options.rest_seconds) for job in jobs)
-        return PlanResult(
-            file=options.file,
-            device=runner.device,
-            runs=tuple(job.planned() for job in jobs),
-            seconds=seconds,
-        )
+    device = choose(options.device or "auto").info
+    jobs = [ProtocolJob.of(problems, protocol.name, device) for problems in protocol.problems]
+    return PlanResult(file=options.file, device=device, runs=tuple(job.planned() for job in jobs))
 
 
 def run_protocol(options: ProtocolOptions, show: Show, note: Note) -> ProtocolResult:
@@ -118,7 +113,7 @@ def run_protocol(options: ProtocolOptions, show: Show, note: Note) -> ProtocolRe
         write_atomically(root / PROTOCOL_NAME, protocol.text.encode())
         try:
             for problems in protocol.problems:
-                job = ProtocolJob.of(problems, protocol.name, runner)
+                job = ProtocolJob.of(problems, protocol.name, runner.device)
                 folder = _folder(root, protocol, problems)
                 with _open(folder, job, policy, runner.device, options) as run:
                     note(

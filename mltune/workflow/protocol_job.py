@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from mltune.device_info import DeviceInfo
 from mltune.errors import NoCorrectConfigError, UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.problem import Contraction, Problem, Size, problem_of_size, problem_type_name
 from mltune.protocol import FINAL_STEP, Group, Problems, StepReport, run_steps
-from mltune.protocol.plan import Pace, Plan, plan
+from mltune.protocol.plan import Plan, plan
 from mltune.protocol.space_text import space_text
-from mltune.runner.live import WorkerRunner
-from mltune.runner.timing import WARMUPS
 from mltune.space.config import Config
 from mltune.space.load import parse_space
 from mltune.space.names import outside_names
@@ -23,8 +21,6 @@ from mltune.workflow.protocol_bench import ProtocolBench
 from mltune.workflow.protocol_result import GroupResult, PlannedRun
 
 FAMILY = FAMILIES["tiled"]
-
-_PROBE_FLOPS = 2e9  # a pace is measured on the largest size below this
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,15 +40,15 @@ class ProtocolJob:
     plans: tuple[Plan, ...]
 
     @classmethod
-    def of(cls, problems: Problems, name: str, runner: WorkerRunner) -> ProtocolJob:
-        """Bind a problem type to a runner's device.
+    def of(cls, problems: Problems, name: str, device: DeviceInfo) -> ProtocolJob:
+        """Bind a problem type to a device.
 
         Raises:
             UsageError: when no kernel respects the device's limits.
         """
         contraction = problems.contraction
         text = space_text(Path(name).stem, problems.groups)
-        names = outside_names(runner.device, contraction.precision)
+        names = outside_names(device, contraction.precision)
         space = parse_space(text, name).bind(names)
         plans = tuple(
             plan(group, lambda config: _fits(config, space, contraction))
@@ -98,7 +94,13 @@ class ProtocolJob:
             yield self._group((*steps.reports, last), kernels, group)
 
     def planned(self) -> PlannedRun:
-        """What there is to be done."""
+        """What there is to be done.
+
+        Raises:
+            NoCorrectConfigError: when there is no kernel.
+        """
+        if not self.kernels:
+            raise NoCorrectConfigError(f"{self.name}: no kernel of {self.problem_type} is left")
         groups = zip(self.plans, self.problems.groups, strict=True)
         return PlannedRun(
             problem=self.problem_type,
@@ -106,23 +108,6 @@ class ProtocolJob:
             kernels=self.kernels,
             measurements=self.measurements,
         )
-
-    def estimate(self, runner: WorkerRunner, rest_seconds: float) -> float:
-        """Seconds for all of it, from a few kernels that are measured here.
-
-        Raises:
-            NoCorrectConfigError: when there is no kernel, or one of these fails.
-        """
-        sizes = [size for one in self.plans for size in one.all_sizes]
-        problems = sorted((self.problem_of(size) for size in sizes), key=lambda p: p.flops)
-        if not sizes:
-            raise NoCorrectConfigError(f"{self.name}: no kernel of {self.problem_type} is left")
-        small = [problem for problem in problems if problem.flops <= _PROBE_FLOPS]
-        configs = self.plans[0].configs
-        probes = dict.fromkeys((configs[0], configs[len(configs) // 2], configs[-1]))
-        pace = _pace(runner, small[-1] if small else problems[0], tuple(probes))
-        builders = max(1, runner.ahead)
-        return pace.seconds(self.kernels / builders, problems) + rest_seconds * len(sizes)
 
     def _accepts(self, config: Config) -> bool:
         return _fits(config, self.space, self.problems.contraction)
@@ -147,26 +132,3 @@ def _fits(config: Config, space: Space, contraction: Contraction) -> bool:
     except UsageError:
         return False
     return True
-
-
-def _pace(runner: WorkerRunner, problem: Problem, configs: Sequence[Config]) -> Pace:
-    """Build and measure some kernels; the slower half of them is taken for all."""
-    paces = []
-    for config in configs:
-        began = time.monotonic()
-        first = runner.run(problem, config)
-        between = time.monotonic()
-        second = runner.run(problem, config)
-        again = time.monotonic() - between
-        if second.median is None:
-            raise NoCorrectConfigError(f"{problem.label}: {first.kernel}: {first.message}")
-        launches = len(second.seconds) + WARMUPS
-        paces.append(
-            Pace(
-                build_seconds=max(0.0, between - began - again),
-                flops_per_second=problem.flops / second.median,
-                launches=launches,
-                other_seconds=max(0.0, again - launches * second.median),
-            )
-        )
-    return sorted(paces, key=lambda pace: pace.build_seconds)[len(paces) // 2]

@@ -127,16 +127,11 @@ class PlannedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanResult:
-    """What the protocol would do.
-
-    Attributes:
-        seconds: an estimate from a few kernels that were measured.
-    """
+    """What the protocol would do."""
 
     file: Path
     device: DeviceInfo
     runs: tuple[PlannedRun, ...]
-    seconds: float
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `--json` prints."""
@@ -146,7 +141,6 @@ class PlanResult:
             "dry_run": True,
             "kernels": sum(run.kernels for run in self.runs),
             "measurements": sum(run.measurements for run in self.runs),
-            "estimated_seconds": round(self.seconds, 1),
             "runs": [
                 {
                     "problem": run.problem,

@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
 import numpy as np
+import pytest
 
 from mltune.bench.comparison import Comparison, SizeResult, Timing, compare
 from mltune.bench.contestant import CannotComputeError
 from mltune.bench.figure import draw
 from mltune.bench.numpy_blas import NumpyBlas
+from mltune.bench.other_work import OtherWork
 from mltune.bench.task import Array, Task
-from mltune.problem import Problem, gemm_problem, parse_problem_type
+from mltune.problem import Precision, Problem, gemm_problem, parse_problem_type
 
 
 def problem(order: int) -> Problem:
@@ -27,7 +33,9 @@ class Refuser:
     """A library that computes nothing."""
 
     name = "refuser"
-    description = "refuser 1.0"
+
+    def describe(self, precision: Precision) -> str:
+        return "refuser 1.0"
 
     def prepare(self, task: Task) -> NumpyBlas:
         raise CannotComputeError(f"no {task.m}")
@@ -40,6 +48,7 @@ class Turns:
     """A product that notes when it is called."""
 
     kernel = "k"
+    has_kernel_time = True
 
     def __init__(self, name: str, log: list[str], task: Task) -> None:
         self._name, self._log, self._task = name, log, task
@@ -64,7 +73,10 @@ class Library:
     """A library of such products."""
 
     def __init__(self, name: str, log: list[str]) -> None:
-        self.name, self._log, self.description = name, log, name
+        self.name, self._log = name, log
+
+    def describe(self, precision: Precision) -> str:
+        return self.name
 
     def prepare(self, task: Task) -> Turns:
         return Turns(self.name, self._log, task)
@@ -140,3 +152,89 @@ def test_one_size_and_one_contestant_make_a_picture_too() -> None:
     comparison = Comparison((SizeResult(problem(8), {"numpy": timing(None, 2e-5)}, {}),))
 
     assert "GFLOP/s" in draw(comparison, ["numpy"], "one")
+
+
+class Losing(Turns):
+    """A product whose kernel time is told once."""
+
+    def kernel_seconds(self, count: int) -> float | None:  # type: ignore[override]
+        self._log.append(self._name)
+        return 0.5 if self._log.count(self._name) == 2 else None
+
+
+class LosingLibrary(Library):
+    """A library of such products."""
+
+    def prepare(self, task: Task) -> Turns:
+        return Losing(self.name, self._log, task)
+
+
+def test_lost_samples_are_counted_where_there_is_a_device() -> None:
+    contestants: list[Any] = [LosingLibrary("x", []), NumpyBlas()]
+    result = compare(contestants, problem(8), rounds=9, seed=1, most_seconds=60)
+
+    quiet = replace(result, other_work=0.0)
+
+    assert (result.timings["x"].kernel_lost, result.timings["numpy"].kernel_lost) == (8, 0)
+    assert quiet.disturbance("x", "kernel") == "1 of 9 kernel samples are left"
+    assert quiet.disturbance("x", "call") == quiet.disturbance("numpy", "kernel") == ""
+    assert quiet.disturbances == ("x: 1 of 9 kernel samples are left",)
+
+
+def test_what_was_disturbed_takes_part_in_no_ratio_and_is_told() -> None:
+    right = timing(2.0, 4.0)
+    comparison = Comparison(
+        (
+            SizeResult(problem(8), {"a": timing(1.0, 4.0), "b": right}, {}, 0.02),
+            SizeResult(problem(16), {"a": timing(0.001, 4.0), "b": right}, {}, 0.86),
+            SizeResult(problem(32), {"a": timing(9.0, 4.0), "b": right}, {}),
+            SizeResult(problem(64), {"a": replace(right, kernel_lost=6), "b": right}, {}),
+        )
+    )
+
+    kernel, call = comparison.ratios("a", "b")
+
+    assert (kernel.by_size, kernel.left_out) == (((problem(8), 2.0),), 3)
+    assert ([one.sizes for one, _ in call.by_size], call.left_out) == (
+        [problem(8).sizes, problem(64).sizes],
+        2,
+    )
+    assert comparison.warning == (
+        "samples of 3 of 4 sizes were disturbed, which take no part in ratios (other work took "
+        "86% of the processor; a: kernel times are above call times; a: 3 of 9 kernel samples are "
+        "left): measure again when nothing else runs"
+    )
+    assert "\n" not in comparison.warning
+    assert Comparison(comparison.results[:1]).warning == ""
+    assert Comparison(comparison.results[1:2]).ratios("a", "b") == ()
+
+
+def test_a_ratio_of_the_best_samples_stands_beside_that_of_the_medians() -> None:
+    spread = replace(timing(None, 4.0), call_seconds=(1.0, 4.0, 4.0))
+    comparison = Comparison(
+        (SizeResult(problem(8), {"a": spread, "b": timing(None, 4.0)}, {}, 0.0),)
+    )
+
+    (call,) = comparison.ratios("a", "b")
+
+    assert (call.geomean, call.geomean_of_best) == (1, 4)
+
+
+def test_other_work_is_what_this_process_did_not_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stat = tmp_path / "proc" / "stat"
+    stat.parent.mkdir()
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {1, 2})
+    monkeypatch.setattr("os.sysconf", lambda _: 100)
+    own = iter([(1.0, 0.5, 0, 0, 9), (2.0, 0.5, 0, 0, 19)])
+    monkeypatch.setattr("os.times", lambda: next(own))
+
+    stat.write_text("cpu 9 9\ncpu1 0 0 0 0 0 0 0 0\ncpu2 0 0 0 0 0 0 0 0\ncpu10 0 0 0 0 0 0 0 0")
+    work = OtherWork(tmp_path)
+    stat.write_text(
+        "cpu 9 9\ncpu1 100 10 20 40 30 0 0 0 5\ncpu2 50 0 0 100 0 0 0 50\ncpu10 900 0 0 0 0 0 0 0"
+    )
+
+    assert work.share() == pytest.approx((2.3 - 1.0) / 4)
+    assert OtherWork(tmp_path / "nothing").share() is None

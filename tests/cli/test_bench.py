@@ -35,9 +35,13 @@ def test_the_tuned_kernels_beside_numpy(
         assert len(ours["call_samples"]) == len(theirs["call_samples"]) == 3
         assert len(ours["kernel_samples"]) <= 3  # none where other work disturbed the host
         assert theirs["kernel_seconds"] is None
-    assert [(r["against"], r["clock"], r["sizes"]) for r in document["ratios"]] == [
-        ("numpy", "call", 2)
-    ]
+    disturbed = [size for size in document["sizes"] if size["disturbed"]]
+    for ratio in document["ratios"]:
+        assert (ratio["against"], ratio["clock"]) == ("numpy", "call")
+        assert 2 - len(disturbed) <= ratio["sizes"] == 2 - ratio["left_out"]
+        assert ratio["geomean_of_best"] > 0
+    assert bool(document["ratios"]) or len(disturbed) == 2
+    assert document["warning"] in done.err
     assert figure.read_text(encoding="utf-8").startswith("<svg ")
 
 
@@ -51,6 +55,30 @@ def test_the_table_names_who_was_left_out_and_why(mltune: Command, device_spec: 
     assert shown.err == ""
     assert "cublas: left out, " in shown.out
     assert "33x17x9" in shown.out
+
+
+def test_beside_other_work_no_figure_stands_without_a_warning(
+    mltune: Command, selector: Path, device_spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mltune.bench.other_work.OtherWork.share", lambda self: 0.86)
+    command = (
+        "bench", selector, "--against", "numpy", "--sizes", SIZES, "--device", device_spec,
+        "--rounds", "3", "--quiet",
+    )  # fmt: skip
+    told = (
+        "warning: samples of 2 of 2 sizes were disturbed, which take no part in ratios (other "
+        "work took 86% of the processor): measure again when nothing else runs\n"
+    )
+
+    shown, done = mltune(*command), mltune(*command, "--json")
+
+    assert shown.out.count("other work took 86% of the processor") == 3
+    assert told in shown.out
+    assert "geomean" not in shown.out
+    assert done.err == told
+    assert done.json["ratios"] == []
+    assert done.json["warning"] == told.removeprefix("warning: ").rstrip()
+    assert [size["other_work"] for size in done.json["sizes"]] == [0.86, 0.86]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mltune.record.run import Run
+from mltune.record.run import TABLE_NAME, Run
 from mltune.resources import data_folder
 
 if TYPE_CHECKING:
@@ -30,11 +30,16 @@ def test_a_bundle_of_a_run_is_imported_and_a_row_of_it_replayed(
     taken = mltune("import", bundle, "-o", tmp_path / "there")
     folder = tmp_path / "there" / "shared"
     again = mltune("replay", folder, 1, "--json")
+    missing = mltune("replay", folder, 999_999)
 
     assert (made.code, taken.code, again.code) == (0, 0, 0)
     assert f"next: mltune import {bundle}" in made.out
     assert "licence: CC0; measured on " in taken.err
     assert again.json["repeated"]["status"] == "ok"
+    assert missing.err.startswith(
+        f"mltune: {folder / TABLE_NAME}: no measurement 999999 (it has 1 to "
+    )
+    assert (missing.code, missing.err.count("\n")) == (2, 1)
     assert not again.json["verdict"].startswith("not comparable")
     with Run.open(finished_run) as run, Run.open(folder) as other:
         assert other.info == run.info

@@ -31,8 +31,10 @@ def sources(library: Library, folder: Path) -> list[Path]:
 @pytest.mark.parametrize(
     "problem_type",
     [
-        "sgemm_nn", "dgemm_tn_row", "sgemm_nt_batched", "dgemm_tt_row_batched",
-        "cgemm_nc", "zgemm_ct_row", "cgemm_cn_row_batched",
+        "sgemm_nn", "sgemm_tn_row", "sgemm_nt_batched", "sgemm_nt_row_batched",
+        "dgemm_tt", "dgemm_tn_row", "dgemm_nn_batched", "dgemm_tt_row_batched",
+        "cgemm_nc", "cgemm_tt_row", "cgemm_ct_batched", "cgemm_cn_row_batched",
+        "zgemm_cn", "zgemm_ct_row", "zgemm_nn_batched", "zgemm_tc_row_batched",
     ],
 )  # fmt: skip
 def test_the_example_is_right_and_agrees_with_numpy(

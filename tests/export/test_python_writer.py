@@ -76,24 +76,49 @@ def test_states_its_regret_and_conditions(tiled: Make, tmp_path: Path) -> None:
     assert "Measured: device PoCL; date 2026-11-21." in text
 
 
-@pytest.mark.parametrize("problem_type", ["sgemm_nn", "sgemm_nt_row_batched"])
+VARIANTS = [
+    f"{letter}gemm_{transposes}{order}{batched}"
+    for letter in "hsdcz"
+    for order, batched, transposes in (
+        ("", "", "tn"), ("_row", "", "nt"), ("", "_batched", "nn"), ("_row", "_batched", "tt"),
+    )
+]  # fmt: skip
+EXAMPLES = """
+import runpy
+import sys
+
+for folder in sys.argv[1:]:
+    sys.path.insert(0, folder)
+    made = runpy.run_path(folder + "/example.py")
+    shape = (4, 10, 20) if folder.endswith("_batched") else (10, 20)
+    assert made["result"].shape == shape, folder
+    assert (made["result"] == 30).all(), folder
+"""
+
+
 @pytest.mark.usefixtures("opencl_environment")
-def test_the_readme_runs(problem_type: str, tiled: Make, tmp_path: Path) -> None:
-    library = tiled(problem_type)
-    WRITERS["python"].write(library.selector, library.kernels, tmp_path)
-    code = (tmp_path / "README.md").read_text().split("```")[1].removeprefix("python\n")
-    # Where oclgrind is installed it is the first device, and far too slow for these sizes.
-    code = code.replace(
-        "pyopencl.create_some_context(interactive=False)",
-        "pyopencl.create_some_context(answers=['Portable'])",
-    ).replace("300", "30").replace("100", "10")  # fmt: skip
+def test_the_example_of_every_variant_runs(tiled: Make, tmp_path: Path) -> None:
+    for problem_type in VARIANTS:
+        library = tiled(problem_type)
+        folder = tmp_path / problem_type
+        WRITERS["python"].write(library.selector, library.kernels, folder)
+        code = (folder / "README.md").read_text().split("```")[1].removeprefix("python\n")
+        # Where oclgrind is installed it is the first device, and far too slow for these sizes.
+        code = code.replace(
+            "pyopencl.create_some_context(interactive=False)",
+            "pyopencl.create_some_context(answers=['Portable'])",
+        ).replace("300", "30").replace("200", "20").replace("100", "10")  # fmt: skip
+        (folder / "example.py").write_text(code)
 
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+        [sys.executable, "-c", EXAMPLES, *(tmp_path / variant for variant in VARIANTS)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() in [kernel.name for kernel in library.kernels]
+    names = [kernel.name for variant in VARIANTS for kernel in tiled(variant).kernels]
+    assert len(done.stdout.splitlines()) == len(VARIANTS)
+    assert set(done.stdout.split()) <= set(names)
 
 
 @pytest.mark.parametrize("makes", ["tiled", "walking"])

@@ -184,8 +184,8 @@ int main(void)
 
     for (i = 0; i < 3; ++i)
         puts(mltune_sgemm_nn_reason(&sizes[i]));
-    printf("%d %d\\n", mltune_sgemm_nn_kernel_number("kernel_1"),
-           mltune_sgemm_nn_kernel_number("kernel_2"));
+    printf("%d %d %d\\n", mltune_sgemm_nn_kernel_number("kernel_1"),
+           mltune_sgemm_nn_kernel_number("kernel_2"), mltune_sgemm_nn_kernel_number(NULL));
     return 0;
 }
 """
@@ -203,7 +203,7 @@ def test_c_says_why_and_finds_kernels_by_name(
 
     said = subprocess.run([program], capture_output=True, text=True, check=True).stdout
 
-    assert said.splitlines() == ["exact size", "time formulas", "tree", "1 -1"]
+    assert said.splitlines() == ["exact size", "time formulas", "tree", "1 -1 -1"]
 
 
 def test_formulas_without_counts_compile(chooser: Make, compile_c: Build, tmp_path: Path) -> None:

@@ -2,12 +2,14 @@ import itertools
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 import pytest
+from pyopencl.tools import SVMAllocator
 
 from mltune.kernel import held_back
 from mltune.problem import Contraction, Precision, gemm, problem_type_name
@@ -331,6 +333,10 @@ def test_mistakes_are_one_line_that_says_what_is_wanted(
     backwards = cl_array.Array(
         queue, (4, 3), "float32", data=a.base_data, offset=32, strides=(4, -16)
     )
+    wrong: Any = None
+    text: Any = "0"
+    one: Any = np.ones(1, "float32")
+    event: Any = cl.enqueue_marker(queue)
     mistakes: list[tuple[Callable[[], object], str]] = [
         (lambda: tuned.gemm(queue, numpy_array, b), "a must be a pyopencl array, got ndarray"),
         (lambda: tuned.gemm(queue, a, array(3, 2, dtype="float64")), "b must be float32, got"),
@@ -340,7 +346,20 @@ def test_mistakes_are_one_line_that_says_what_is_wanted(
         (lambda: tuned.gemm(queue, a, b, array(4, 3)), r"c must be \(4, 2\), got \(4, 3\)"),
         (lambda: tuned.gemm(queue, a, b, beta=1), "c must be given, as beta is 1"),
         (lambda: tuned.gemm(queue, a, b, c, alpha=1j), "alpha must be real"),
-        (lambda: tuned.gemm(queue, a, b, c, kernel=1), "kernel must be 0 to 0, got 1"),
+        (
+            lambda: tuned.gemm(queue, a, b, c, alpha=cast(Any, np.complex64(1))),
+            "alpha must be real",
+        ),
+        (lambda: tuned.gemm(queue, a, b, c, alpha=wrong), "alpha must be a number, got NoneType"),
+        (lambda: tuned.gemm(queue, a, b, beta=wrong), "beta must be a number, got NoneType"),
+        (lambda: tuned.gemm(queue, a, b, c, beta=text), "beta must be a number, got str"),
+        (lambda: tuned.gemm(queue, a, b, alpha=one), "alpha must be a number, got ndarray"),
+        (lambda: tuned.gemm(queue, a, b, alpha=10**400), "alpha must fit into float32: int too"),
+        (lambda: tuned.gemm(queue, a, b, c, kernel=1), "kernel must be a number from 0 to 0, got"),
+        (lambda: tuned.gemm(queue, a, b, c, kernel=text), "kernel must be .* 0 to 0, got str$"),
+        (lambda: tuned.gemm(wrong, a, b), "queue must be a pyopencl command queue, got NoneType"),
+        (lambda: tuned.gemm(queue, a, b, wait_for=event), "wait_for must be a sequence of events"),
+        (lambda: tuned.gemm(queue, a, b, wait_for=[wrong]), "wait_for must be .* got NoneType$"),
         (lambda: tuned.gemm(queue, a, b, overlap), "c's elements overlap"),
         (lambda: tuned.gemm(queue, backwards, b), "memory orders must be"),
         (
@@ -352,3 +371,125 @@ def test_mistakes_are_one_line_that_says_what_is_wanted(
         with pytest.raises(GemmError, match="^sgemm_nn.*: " + message) as caught:
             call()
         assert "\n" not in str(caught.value)
+
+
+def test_numbers_of_any_kind_are_factors(queue: cl.CommandQueue, naive_kernel: Write) -> None:
+    ones = on_device(queue, np.ones((3, 3), "float32"), "F")
+    tuned = launcher(gemm(Precision.SINGLE), naive_kernel)
+
+    for alpha in (2, 2.0, True + 1, np.float64(2), np.int8(2), np.array(2.0), Fraction(2)):
+        c, _ = tuned.gemm(queue, ones, ones, alpha=cast(Any, alpha), kernel=np.int64(0))  # type: ignore[arg-type]
+        assert (get(c) == 6).all()
+
+
+def in_buffer(buffer: cl.Buffer, shape: tuple[int, ...], offset: int = 0, leading: int = 0) -> Any:
+    """A Fortran-ordered array in a buffer, at an offset in bytes."""
+    strides = (4, 4 * (leading or shape[0]))
+    queue = cl.CommandQueue(buffer.context)
+    return cl_array.Array(queue, shape, "float32", data=buffer, strides=strides, offset=offset)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "bytes_", "offset", "leading", "span"),
+    [
+        ("c", (3000, 300), 16, 0, 0, "0 to 3600000"),
+        ("c", (4, 3), 48, 4, 0, "4 to 52"),
+        ("c", (4, 3), 63, 0, 6, "0 to 64"),
+        ("a", (4, 3), 47, 0, 0, "0 to 48"),
+        ("a", (4, 3), 48, 4096, 0, "4096 to 4144"),
+        ("b", (4, 3), 48, -4, 0, "-4 to 44"),
+    ],
+)
+def test_an_array_that_ends_beyond_its_buffer_is_refused(
+    queue: cl.CommandQueue, naive_kernel: Write, name: str, shape: tuple[int, int],
+    bytes_: int, offset: int, leading: int, span: str,
+) -> None:  # fmt: skip
+    rows, columns = shape
+    wrong = in_buffer(
+        cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, bytes_), shape, offset, leading
+    )
+    shapes = {"a": (rows, 2), "b": (2, columns), "c": (rows, columns)}
+    if name == "a":
+        shapes |= {"b": (columns, 2), "c": (rows, 2)}
+    if name == "b":
+        shapes |= {"a": (2, rows), "c": (2, columns)}
+    arrays = {
+        key: on_device(queue, np.ones(value, "float32"), "F") for key, value in shapes.items()
+    }
+
+    with pytest.raises(
+        GemmError, match=rf"^sgemm_nn: {name} must lie in its buffer of {bytes_} bytes, "
+        rf"got bytes {span} for \({rows}, {columns}\)$",
+    ):  # fmt: skip
+        launcher(gemm(Precision.SINGLE), naive_kernel).gemm(queue, **(arrays | {name: wrong}))
+
+
+def test_arrays_that_are_not_read_need_no_room(
+    queue: cl.CommandQueue, naive_kernel: Write
+) -> None:
+    small = in_buffer(cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 16), (300, 300))
+    c = on_device(queue, np.ones((300, 300), "float32"), "F")
+
+    launcher(gemm(Precision.SINGLE), naive_kernel).gemm(queue, small, small, c, alpha=0, beta=2)
+    launcher(gemm(Precision.SINGLE), naive_kernel).gemm(queue, c, c, c, alpha=0, beta=2)
+
+    assert (get(c) == 4).all()
+
+
+def test_c_that_shares_memory_with_an_operand_is_refused(
+    queue: cl.CommandQueue, naive_kernel: Write
+) -> None:
+    tuned = launcher(gemm(Precision.SINGLE), naive_kernel)
+    whole = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 1 << 16)
+    front, back = whole.get_sub_region(0, 8192), whole.get_sub_region(4096, 8192)
+    ones = on_device(queue, np.ones((8, 8), "float32"), "F")
+    square = in_buffer(whole, (8, 8))
+
+    for c, a, b, name in (
+        (square, square, ones, "a"),
+        (square, ones, square, "b"),
+        (square, in_buffer(whole, (8, 8), 252), ones, "a"),
+        (in_buffer(whole, (8, 8), 252), square, ones, "a"),
+        (in_buffer(whole, (8, 8), leading=16), in_buffer(whole, (8, 8), 28, 16), ones, "a"),
+        (square, ones, in_buffer(front, (8, 8)), "b"),
+        (in_buffer(front, (8, 8), 4096), in_buffer(back, (8, 8)), ones, "a"),
+    ):
+        with pytest.raises(GemmError, match=f"^sgemm_nn: c must not share memory with {name}, "):
+            tuned.gemm(queue, a, b, c)
+
+
+def test_blocks_of_one_buffer_that_share_no_element_are_taken(
+    queue: cl.CommandQueue, naive_kernel: Write
+) -> None:
+    tuned = launcher(gemm(Precision.SINGLE), naive_kernel)
+    rng = np.random.default_rng(8)
+    whole = cl_array.to_device(queue, matrix(rng, (48, 16)))  # 16 rows, column by column
+    buffer = cast(cl.Buffer, whole.base_data)
+    front, back = buffer.get_sub_region(0, 1024), buffer.get_sub_region(1024, 1024)
+
+    for c, a in (
+        (in_buffer(buffer, (8, 8), 0, 16), in_buffer(buffer, (8, 8), 32, 16)),  # row by row
+        (in_buffer(buffer, (8, 8), 0), in_buffer(buffer, (8, 8), 256)),
+        (in_buffer(front, (8, 8)), in_buffer(back, (8, 8))),
+        (in_buffer(back, (8, 8)), in_buffer(buffer, (8, 8))),
+    ):
+        values = get(a)
+        b = on_device(queue, matrix(rng, (8, 8)), "F")
+        _, event = tuned.gemm(queue, a, b, c)
+        event.wait()
+        np.testing.assert_allclose(get(c), values @ get(b), rtol=1e-5, atol=1e-5)
+
+
+def test_shared_virtual_memory_is_checked_too(queue: cl.CommandQueue, naive_kernel: Write) -> None:
+    allocator = SVMAllocator(
+        queue.context, alignment=0, flags=cl.svm_mem_flags.READ_WRITE, queue=queue
+    )
+    ones = np.ones((4, 4), "float32", order="F")
+    a, b, c = (cl_array.to_device(queue, ones, allocator=allocator) for _ in range(3))
+    tuned = launcher(gemm(Precision.SINGLE), naive_kernel)
+
+    tuned.gemm(queue, a, b, c)
+    assert (c.get() == 4).all()
+
+    with pytest.raises(GemmError, match="c must not share memory with a"):
+        tuned.gemm(queue, a, b, a)

@@ -217,7 +217,6 @@ def test_a_plan_counts_what_the_run_then_does(finished: ProtocolResult, tmp_path
     assert [step.kept for step in one.groups[0].steps] == KEPT
     assert one.measurements == len(rows(finished.root))
     assert one.kernels == finished.runs[0].trials
-    assert planned.seconds > 0
 
 
 def test_another_text_or_folder_is_refused(finished: ProtocolResult, tmp_path: Path) -> None:

@@ -19,6 +19,12 @@ _TEMPLATES = Path(__file__).parent / "templates"
 _LAUNCH = Path(__file__).parents[2] / "runtime" / "launch.py"
 """Stands alone, and goes into every package as it is."""
 
+_TURNED = ".transpose((0, 2, 1))"
+_PACKED = f"""
+
+    A batch of Fortran-ordered products is contiguous in neither of numpy's orders, which `c.get()`
+    asks for: `c{_TURNED}.get(){_TURNED}` gives its numbers."""
+
 _LINE = 99  # characters, as in mltune's own files
 
 
@@ -73,6 +79,8 @@ def _values(library: Library) -> dict[str, str]:
         "lead": "batch x " * library.batched,
         "ones_a": _ones(library, 0, 100, 300),
         "ones_b": _ones(library, 1, 300, 200),
+        "got": _got(library),
+        "packed": _PACKED if _is_strided(library) else "",
     }
 
 
@@ -95,8 +103,18 @@ def _ones(library: Library, operand: int, rows: int, columns: int) -> str:
     if not library.batched:
         turned = ".T" * transposed
         return f'pyopencl.array.to_device(queue, numpy.ones({shape}, "{dtype}")){turned}'
-    turned = ".transpose((0, 2, 1))" * transposed
+    turned = _TURNED * transposed
     return f'pyopencl.array.to_device(queue, numpy.ones({(4, *shape)}, "{dtype}")){turned}'
+
+
+def _is_strided(library: Library) -> bool:
+    """Whether numpy has no name for the order of the tuned C: column-major products of a batch."""
+    return library.batched and library.orders[2] == "F"
+
+
+def _got(library: Library) -> str:
+    """An expression for the result as a numpy array."""
+    return f"c{_TURNED}.get(){_TURNED}" if _is_strided(library) else "c.get()"
 
 
 def _kernel(kernel: Kernel) -> str:

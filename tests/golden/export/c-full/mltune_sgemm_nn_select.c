@@ -157,7 +157,7 @@ int mltune_sgemm_nn_kernel_number(const char *name)
 {
     int kernel = mltune_sgemm_nn_num_kernels();
 
-    while (--kernel >= 0 && strcmp(names[kernel], name) != 0)
+    while (--kernel >= 0 && (name == NULL || strcmp(names[kernel], name) != 0))
         ;
     return kernel;
 }

@@ -7,10 +7,12 @@ copy of it into every package that it writes.
 from __future__ import annotations
 
 import math
+import numbers
+import operator
 import re
 import threading
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -24,6 +26,10 @@ _COUNTER_BYTES = 4  # an uint
 
 _HELD_BACK = b"//@ "  # before instructions that the compiler of OpenCL C must not see
 _TARGET = re.compile(rb"^(\.target sm_\d+)a?\b", re.MULTILINE)
+
+_PLAIN_NUMBERS = (float, int)
+_WHOLE = cl.mem_info.ASSOCIATED_MEMOBJECT
+_OVERLAP_WORK = 100_000  # candidates that numpy tries, some milliseconds
 
 SIZE_LIMIT = 2**31
 """Kernels count rows, columns and terms with 32 bits; every size must be below this."""
@@ -124,13 +130,32 @@ class _Sizes:
     batch: int
 
 
+# Plain tuples on the way of every call: a named one takes ten times as long to make.
+_Memory = tuple[int, int, int]
+"""Where a buffer lies: what it is a part of, at which byte that begins, and its bytes."""
+
+_Described = tuple[np.dtype[Any], tuple[int, ...], tuple[int, ...], int, int]
+"""The fields of an `_Array`."""
+
+
 class _Array(NamedTuple):
-    """How an array's elements lie in its buffer; strides and offset in bytes."""
+    """How an array's elements lie in its buffer of `room` bytes; strides and offset in bytes."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     offset: int
+    room: int
+
+    @property
+    def end(self) -> int:
+        """The byte behind the last element."""
+        steps = zip(self.shape, self.strides, strict=True)
+        return (
+            self.offset
+            + self.dtype.itemsize
+            + sum((extent - 1) * stride for extent, stride in steps)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +232,8 @@ class Launcher:
             queue: where to enqueue; its device computes.
             a: m x k, with a batch dimension in front if the kernels are batched.
             b: k x n, likewise.
-            c: m x n, likewise; made when left out, and then beta must be 0.
+            c: m x n, likewise; made when left out, and then beta must be 0. It shares no element
+                with a or b.
             alpha: factor of the product; a and b are not read if this is 0.
             beta: factor of the old c, which is not read if this is 0.
             kernel: a kernel's number, to use it whatever the sizes are.
@@ -217,7 +243,8 @@ class Launcher:
             c, and the event of the computation.
 
         Raises:
-            GemmError: when types, shapes or memory orders do not fit.
+            GemmError: when types, shapes or memory orders do not fit, an array ends beyond its
+                buffer, or c shares memory with a or b.
         """
         c, events = self.enqueue(
             queue, a, b, c, alpha=alpha, beta=beta, kernel=kernel, wait_for=wait_for
@@ -237,20 +264,31 @@ class Launcher:
         wait_for: Sequence[cl.Event] | None = None,
     ) -> tuple[cl_array.Array, tuple[cl.Event, ...]]:
         """Do what `gemm` does, and return c with the events of all the kernel's passes."""
-        if c is None and beta != 0:
+        if not isinstance(queue, cl.CommandQueue):
+            kind = type(queue).__name__
+            raise self._error(f"queue must be a pyopencl command queue, got {kind}")
+        number = None if kernel is None else self._number(kernel)
+        waits = () if wait_for is None else self._waits(wait_for)
+        factors = self._factor("alpha", alpha), self._factor("beta", beta)
+        if c is None and factors[1] != 0:
             raise self._error(f"c must be given, as beta is {beta}")
-        if kernel is not None and not 0 <= kernel < len(self._kernels):
-            raise self._error(f"kernel must be 0 to {len(self._kernels) - 1}, got {kernel}")
-        factors = self._factors(alpha, beta)
-        described_a, described_b = self._described("a", a), self._described("b", b)
+        memory_a, memory_b = self._memory("a", a), self._memory("b", b)
+        described_a, described_b = _described(a, memory_a), _described(b, memory_b)
         if c is None:
-            sizes = self._sizes(described_a, described_b)
-            c = _empty(queue, self._layout(described_a, described_b), sizes)
-        described_c = self._described("c", c)
+            c = self._empty(queue, _Array(*described_a), _Array(*described_b))
+        memory_c = self._memory("c", c)
         # Where alpha is 0 there are no terms, so that no kernel reads a and b in vain.
         units = queue.device.max_compute_units if self._asks_units else 0
-        plan = self._planned(described_a, described_b, described_c, factors[0] != 0, kernel, units)
-        events = [*(wait_for or ()), *a.events, *b.events, *c.events]
+        plan = self._planned(
+            described_a,
+            described_b,
+            _described(c, memory_c),
+            (_distance(memory_a, memory_c), _distance(memory_b, memory_c)),
+            factors[0] != 0,
+            number,
+            units,
+        )
+        events = [*waits, *a.events, *b.events, *c.events]
         if plan is None:
             return c, (cl.enqueue_marker(queue, events),)
         launched = self._launch(queue, plan, (a, b, c), factors, events)
@@ -263,20 +301,53 @@ class Launcher:
             self._built.clear()
             self._scratch.clear()
 
-    def _described(self, name: str, array: cl_array.Array) -> _Array:
+    def _memory(self, name: str, array: cl_array.Array) -> _Memory:
+        """Find where an array's data lies: in a buffer, or in shared virtual memory."""
         if not isinstance(array, cl_array.Array):
             kind = type(array).__name__
             raise self._error(f"{name} must be a pyopencl array, got {kind}")
-        return _Array(array.dtype, array.shape, array.strides, array.offset)
+        data: Any = array.base_data
+        if data is None:  # an empty array has none
+            return -1, 0, 0
+        if not isinstance(data, cl.MemoryObjectHolder):
+            return 0, data.svm_ptr, data.size
+        whole: Any = data.get_info(_WHOLE)
+        if whole is None:
+            return data.int_ptr, 0, data.size
+        return whole.int_ptr, data.offset, data.size
 
     def _plan(
-        self, a: _Array, b: _Array, c: _Array, reads_ab: bool, kernel: int | None, units: int
+        self,
+        described_a: _Described,
+        described_b: _Described,
+        described_c: _Described,
+        distances: tuple[int | None, int | None],
+        reads_ab: bool,
+        kernel: int | None,
+        units: int,
     ) -> _Plan | None:
-        """Check the arrays, choose a kernel and place its arguments; None if C is empty."""
+        """Check the arrays, choose a kernel and place its arguments; None if C is empty.
+
+        Args:
+            described_a: the array a; likewise b and c.
+            described_b: see there.
+            described_c: see there.
+            distances: of a's and b's buffers from c's, in bytes; None for another memory.
+            reads_ab: whether alpha is not zero.
+            kernel: its number, or None to choose one.
+            units: of the device.
+        """
+        a, b, c = _Array(*described_a), _Array(*described_b), _Array(*described_c)
         sizes = self._sizes(a, b, c)
         layout = self._layout(a, b, c)
         if 0 in (sizes.m, sizes.n, sizes.batch):
             return None
+        self._check_room("c", c)
+        if sizes.k > 0 and reads_ab:
+            for name, array, distance in zip("ab", (a, b), distances, strict=True):
+                self._check_room(name, array)
+                if distance is not None and _share(array, c, distance):
+                    raise self._error(f"c must not share memory with {name}, which is read")
         number = kernel
         if number is None and layout == self._type:
             number = self._select(sizes.m, sizes.n, sizes.k, sizes.batch)
@@ -315,13 +386,54 @@ class Launcher:
             raise self._error(f"sizes must be below 2^31, got {m}x{n}x{k}")
         return _Sizes(m, n, k, lead[0] if lead else 1)
 
-    def _factors(self, alpha: complex, beta: complex) -> tuple[Any, Any]:
-        scalar = self._scalar
-        if not issubclass(scalar, np.complexfloating):
-            for name, value in (("alpha", alpha), ("beta", beta)):
-                if not isinstance(value, int | float) and np.iscomplexobj(value):
-                    raise self._error(f"{name} must be real, got {value}")
-        return scalar(alpha), scalar(beta)
+    def _number(self, kernel: Any) -> int:
+        most = len(self._kernels) - 1
+        try:
+            number = operator.index(kernel)
+        except TypeError as error:
+            raise self._error(
+                f"kernel must be a number from 0 to {most}, got {type(kernel).__name__}"
+            ) from error
+        if not 0 <= number <= most:
+            raise self._error(f"kernel must be a number from 0 to {most}, got {number}")
+        return number
+
+    def _waits(self, wait_for: Any) -> tuple[cl.Event, ...]:
+        events = tuple(wait_for) if isinstance(wait_for, Iterable) else None
+        wrong = [each for each in events or () if not isinstance(each, cl.Event)]
+        if events is None or wrong:
+            kind = type(wait_for if events is None else wrong[0]).__name__
+            raise self._error(f"wait_for must be a sequence of events such as [event], got {kind}")
+        return events
+
+    def _factor(self, name: str, value: Any) -> Any:
+        if not isinstance(value, _PLAIN_NUMBERS):
+            if not isinstance(value, numbers.Number) and not _is_numeric(value):
+                raise self._error(f"{name} must be a number, got {type(value).__name__}")
+            if np.iscomplexobj(value) and not issubclass(self._scalar, np.complexfloating):
+                raise self._error(f"{name} must be real, got {value}")
+        try:
+            return self._scalar(value)
+        except (OverflowError, TypeError) as error:
+            raise self._error(f"{name} must fit into {self._type.dtype}: {error}") from error
+
+    def _empty(self, queue: cl.CommandQueue, a: _Array, b: _Array) -> cl_array.Array:
+        """Make the array for the product of two."""
+        sizes, layout = self._sizes(a, b), self._layout(a, b)
+        shape = (sizes.batch, sizes.m, sizes.n) if layout.batched else (sizes.m, sizes.n)
+        itemsize = np.dtype(layout.dtype).itemsize
+        matrix = (itemsize, itemsize * sizes.m)
+        if layout.orders[2] == "C":
+            matrix = (itemsize * sizes.n, itemsize)
+        strides = (itemsize * sizes.m * sizes.n, *matrix) if layout.batched else matrix
+        return cl_array.Array(queue, shape, layout.dtype, strides=strides)
+
+    def _check_room(self, name: str, array: _Array) -> None:
+        if array.offset < 0 or array.end > array.room:
+            raise self._error(
+                f"{name} must lie in its buffer of {array.room} bytes, "
+                f"got bytes {array.offset} to {array.end} for {array.shape}"
+            )
 
     def _layout(self, a: _Array, b: _Array, c: _Array | None = None) -> GemmType:
         """The memory orders that the arrays have and the kernels take, the tuned ones first."""
@@ -441,6 +553,57 @@ def released(binary: bytes) -> bytes | None:
     return _TARGET.sub(rb"\1a", text).replace(_HELD_BACK, b" " * len(_HELD_BACK))
 
 
+def _is_numeric(value: object) -> bool:
+    """Whether it is an array of no dimension that holds a number."""
+    return isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "biufc"
+
+
+def _described(array: cl_array.Array, memory: _Memory) -> _Described:
+    return array.dtype, array.shape, array.strides, array.offset, memory[2]
+
+
+def _distance(x: _Memory, c: _Memory) -> int | None:
+    """How many bytes behind c's buffer x's begins; None if they are of different memories."""
+    return x[1] - c[1] if x[0] == c[0] else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Addresses:
+    """What numpy takes for an array; its elements are never read."""
+
+    __array_interface__: Mapping[str, object]
+
+
+def _share(x: _Array, c: _Array, distance: int) -> bool:
+    """Whether two arrays have an element in common; taken for granted where that is hard to tell.
+
+    Args:
+        x: an array.
+        c: another one in the same memory.
+        distance: of their buffers, as `_distance` tells it.
+    """
+    begins = (x.offset + distance, c.offset)
+    first, second = (
+        np.asarray(
+            _Addresses(
+                {
+                    "version": 3,
+                    "typestr": array.dtype.str,
+                    "shape": array.shape,
+                    "strides": array.strides,
+                    "data": (1 + begin - min(begins), True),
+                }
+            )
+        )
+        for array, begin in zip((x, c), begins, strict=True)
+    )
+    try:
+        most: Any = _OVERLAP_WORK  # numpy takes any number; its types name two
+        return np.shares_memory(first, second, max_work=most)
+    except np.exceptions.TooHardError:
+        return True
+
+
 def _tiles(extent: int, tile: int) -> int:
     """So many tiles cover an extent, at least one: a grid and a buffer must not be empty."""
     return max(1, -(-extent // tile))
@@ -537,13 +700,3 @@ def _place(array: _Array, order: str) -> tuple[int, int, int]:
     if len(array.shape) == 3 and array.shape[0] > 1:
         batch = array.strides[0] // array.dtype.itemsize
     return array.offset // array.dtype.itemsize, leading, batch
-
-
-def _empty(queue: cl.CommandQueue, layout: GemmType, sizes: _Sizes) -> cl_array.Array:
-    shape = (sizes.batch, sizes.m, sizes.n) if layout.batched else (sizes.m, sizes.n)
-    itemsize = np.dtype(layout.dtype).itemsize
-    matrix = (itemsize, itemsize * sizes.m)
-    if layout.orders[2] == "C":
-        matrix = (itemsize * sizes.n, itemsize)
-    strides = (itemsize * sizes.m * sizes.n, *matrix) if layout.batched else matrix
-    return cl_array.Array(queue, shape, layout.dtype, strides=strides)

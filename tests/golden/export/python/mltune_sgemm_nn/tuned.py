@@ -47,7 +47,7 @@ def gemm(
         queue: where to enqueue; its device computes.
         a: m x k.
         b: k x n.
-        c: m x n; made when left out, and then beta must be 0.
+        c: m x n; made when left out, and then beta must be 0. It shares no element with a or b.
         alpha: factor of the product; a and b are not read if this is 0.
         beta: factor of the old c, which is not read if this is 0.
         kernel: a kernel's number, to use it whatever the sizes are.
@@ -57,7 +57,8 @@ def gemm(
         c, and the event of the computation.
 
     Raises:
-        ValueError: when types, shapes or memory orders do not fit.
+        ValueError: when types, shapes or memory orders do not fit, an array ends beyond its
+            buffer, or c shares memory with a or b.
     """
     return _LAUNCHER.gemm(queue, a, b, c, alpha=alpha, beta=beta, kernel=kernel, wait_for=wait_for)
 

@@ -1,0 +1,47 @@
+"""How much of the processor other programs take while something is measured."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_COUNTED = 8  # user, nice, system, idle, iowait, irq, softirq, steal; guests are in user
+_IDLE = slice(3, 5)
+
+
+class OtherWork:
+    """Counts from the moment that it is made, on the cores that this process may use."""
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        """Begin.
+
+        Args:
+            root: where the system's files lie.
+        """
+        self._file = root / "proc" / "stat"
+        self._names = {f"cpu{core}" for core in os.sched_getaffinity(0)}
+        self._begin = self._now()
+
+    def share(self) -> float | None:
+        """Return the part of these cores' time since then; None where the system does not say."""
+        began, now = self._begin, self._now()
+        if began is None or now is None or now[0] <= began[0]:
+            return None
+        total, busy, own = (after - before for before, after in zip(began, now, strict=True))
+        return min(max((busy - own) / total, 0.0), 1.0)
+
+    def _now(self) -> tuple[float, float, float] | None:
+        """Seconds of all cores, seconds that they worked, and those that they did so for us."""
+        try:
+            lines = [line.split() for line in self._file.read_text("ascii").splitlines()]
+            rows = [
+                [int(ticks) for ticks in words[1 : 1 + _COUNTED]]
+                for words in lines
+                if words and words[0] in self._names
+            ]
+        except (OSError, ValueError):
+            return None
+        ticks_per_second = os.sysconf("SC_CLK_TCK")
+        total = sum(map(sum, rows)) / ticks_per_second
+        idle = sum(sum(row[_IDLE]) for row in rows) / ticks_per_second
+        return total, total - idle, sum(os.times()[:4])
