@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mltune.cli.output import ProgressBar, print_json, print_table
 from mltune.cli.parser import fraction, positive, whole
+
+if TYPE_CHECKING:
+    from mltune.distil import LeftOut
+    from mltune.workflow.distil import DistilResult
+
+_NAMED = 3
+"""Sizes of a kind that are named; --json has all."""
 
 EXAMPLE = "mltune distil runs/2026-11-21-sgemm-nn-nvidia-h200 --max-kernels 8"
 
@@ -28,7 +37,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="what chooses: formulas (of each kernel's time), tree, tensile (thresholds of M, "
         "then N, then K), autogemm (thresholds of M*N, tiles that fit exactly, a fallback), or "
-        "auto: formulas or tree, what loses less in cross-validation (default: auto)",
+        "auto: formulas or tree, what loses less in cross-validation, or a single kernel where "
+        "neither beats that (default: auto)",
     )
     add(
         "--tolerance",
@@ -80,13 +90,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(result.to_json())
         return 0
-    kernels, leaves, depth = result.shape
-    if kernels == 1:
-        print(f"1 kernel for all sizes: {result.path}")
-    else:
-        tree = f"a tree of {leaves} leaves and depth {depth}"
-        rule = "a formula for the time of each" if result.selector.formulas else tree
-        print(f"{kernels} kernels, {rule}: {result.path}")
+    _print_shape(result)
+    _print_left_out(result.left_out)
     if result.rows:
         print(
             f"\nspeed of the chosen kernel / best known, on {result.rows[0].regret.sizes} sizes, "
@@ -106,5 +111,33 @@ def run(args: argparse.Namespace) -> int:
                 for row in result.rows
             ],
         )
+    for number, line in enumerate(result.notes):
+        print(f"{'' if number else chr(10)}{line}")
     print(f"\nnext: mltune export {result.path} --lang c -o tuned-c")
     return 0
+
+
+def _print_shape(result: DistilResult) -> None:
+    kernels, leaves, depth = result.shape
+    formulas, exact = len(result.selector.formulas), len(result.selector.exact)
+    how = f"a tree of {leaves} leaves and depth {depth}"
+    if formulas:
+        how = f"a formula for the time of {'each' if formulas == kernels else formulas}"
+    elif leaves == 1:
+        how = "one for all other sizes"
+    if kernels == 1:
+        print(f"1 kernel for all sizes: {result.path}")
+    else:
+        print(f"{kernels} kernels, {exact} exact sizes, {how}: {result.path}")
+
+
+def _print_left_out(left_out: Sequence[LeftOut]) -> None:
+    """The sizes by their reasons, the first few of each by name."""
+    by_reason: dict[str, list[str]] = {}
+    for one in left_out:
+        by_reason.setdefault(one.reason, []).append(one.size.label)
+    if by_reason:
+        print(f"\n{len(left_out)} sizes of the runs are no exact sizes, the rule answers:")
+    for reason, labels in by_reason.items():
+        more = f", and {len(labels) - _NAMED} more" if len(labels) > _NAMED else ""
+        print(f"  {', '.join(labels[:_NAMED])}{more}: {reason}")

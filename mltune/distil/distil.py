@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-import numpy as np
-
+from mltune.distil.best import best_rule
+from mltune.distil.exact import LeftOut, exact_map, reserved
 from mltune.distil.fit import Settings
-from mltune.distil.methods import AUTO, METHODS
+from mltune.distil.methods import AUTO, METHODS, fit_rule
 from mltune.distil.regret import RegretRow, regret_table
 from mltune.distil.table import TimeTable
 from mltune.distil.vectors import whole_vectors
@@ -19,16 +19,26 @@ from mltune.selector import MAX_DEPTH, Selector
 
 @dataclass(frozen=True, slots=True)
 class Distilled:
-    """A selector, and the table that compares it with simpler rules on held-out sizes."""
+    """A selector, and the table that compares it with simpler rules on held-out sizes.
+
+    Attributes:
+        rule: the name of the rule that ships, whose row has the loss that the selector states.
+        rows: one per rule, with `auto` for what ships where no method is asked for.
+        left_out: sizes that were measured, for which the rule answers all the same.
+    """
 
     selector: Selector
+    rule: str
     rows: tuple[RegretRow, ...]
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def distil(
     table: TimeTable,
     contraction: Contraction,
     *,
+    every: TimeTable | None = None,
+    is_joined: bool = False,
     method: str = AUTO,
     tolerance: float = 0.02,
     max_kernels: int = 16,
@@ -47,7 +57,9 @@ def distil(
     Args:
         table: seconds of every kernel on every size.
         contraction: the problem type that the table is about.
-        method: how sizes are told apart: one of `METHODS`.
+        every: these times and those of further sizes and kernels, for the map of exact sizes.
+        is_joined: whether the times come from several runs, of which each may lack sizes.
+        method: how sizes are told apart: one of `METHODS`, or `AUTO` for the best of them.
         tolerance: a kernel within 1 + tolerance of a size's best is as good as the best.
         max_kernels: the most kernels that ship.
         max_depth: the most questions on a path of the tree.
@@ -68,8 +80,10 @@ def distil(
     ):
         if not low <= value <= high:
             raise UsageError(f"distil: {name} must be from {low} to {high}, got {value}")
-    if method not in METHODS:
-        raise UsageError(f"distil: unknown method '{method}' (known: {', '.join(METHODS)})")
+    if method not in (AUTO, *METHODS):
+        known = ", ".join((AUTO, *METHODS))
+        raise UsageError(f"distil: unknown method '{method}' (known: {known})")
+    every = table if every is None else every
     settings = Settings(
         tolerance=tolerance,
         max_kernels=max_kernels,
@@ -79,21 +93,36 @@ def distil(
         swapped=contraction.swaps_operands,
         multiples=whole_vectors(contraction),
     )
-    rows = regret_table(table, held_out=held_out, settings=settings, on_step=on_step)
-    fitted = METHODS[method](table, settings)
-    times = table.seconds[:, list(fitted.portfolio)]
-    exact = tuple(
-        ((size.m, size.n, size.k, size.batch), int(np.nanargmin(seconds)))
-        for size, seconds in zip(table.sizes, times, strict=True)
-        if np.isfinite(seconds).any()
+    for_rule = replace(settings, max_kernels=max_kernels - reserved(every, table, settings))
+    rows = regret_table(table, held_out=held_out, settings=for_rule, on_step=on_step)
+    by_rule = {row.rule: row for row in rows}
+    best = best_rule(by_rule)
+    rule = best if method == AUTO else method
+    regret = by_rule[rule].regret if rows else None
+    fitted = fit_rule(rule, table, for_rule)
+    exact = exact_map(
+        every,
+        table,
+        fitted,
+        settings,
+        efficiency=regret.geomean if regret else 0.0,
+        is_joined=is_joined,
     )
     selector = Selector(
         contraction=contraction,
-        portfolio=tuple(table.kernels[column] for column in fitted.portfolio),
+        portfolio=tuple(every.kernels[column] for column in exact.portfolio),
         tree=fitted.tree,
         formulas=fitted.formulas,
-        exact=exact,
-        regret=next((row.regret for row in rows if row.rule == method), None),
+        exact=tuple(((*size,), kernel) for size, kernel in exact.kernels),
+        regret=regret,
         conditions=(*conditions, *((("method", method),) if method != AUTO else ())),
     )
-    return Distilled(selector, rows)
+    return Distilled(selector, rule, tuple(_with_auto(rows, best)), exact.left_out)
+
+
+def _with_auto(rows: Sequence[RegretRow], best: str) -> Iterator[RegretRow]:
+    """The rows, and before those of the methods the best one's as `auto`."""
+    for row in rows:
+        if row.rule == next(iter(METHODS)):
+            yield from (replace(other, rule=AUTO) for other in rows if other.rule == best)
+        yield row

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from mltune.distil.table import TimeTable
 
 
-def cover(table: TimeTable, *, tolerance: float, max_kernels: int) -> tuple[int, ...]:
+def cover(
+    table: TimeTable, *, tolerance: float, max_kernels: int, given: Sequence[int] = ()
+) -> tuple[int, ...]:
     """Choose the kernels that ship, by their columns in the table; the first is the fallback.
 
     A kernel within 1 + `tolerance` of a size's best time covers the size without loss; beyond
@@ -16,20 +20,29 @@ def cover(table: TimeTable, *, tolerance: float, max_kernels: int) -> tuple[int,
     if no kernel is), and has the least summed loss when alone. Then the kernel that lowers the
     sum most is added, until every size is covered. At last, those that later ones made
     superfluous are dropped.
+
+    Args:
+        table: seconds of every kernel on every size.
+        tolerance: how much slower than the best is as good as the best.
+        max_kernels: the most kernels, those that are given among them.
+        given: kernels that ship in any case, in place of the fallback.
     """
     weights = table.size_weights[:, None]
     ratios = table.log_ratios * weights
     losses = np.maximum(ratios - np.log1p(tolerance) * weights, 0.0)
 
-    solved = np.isfinite(table.seconds).sum(axis=0)
-    fallbacks = np.flatnonzero(solved == solved.max())
-    chosen = [int(fallbacks[_least(losses[:, fallbacks], ratios[:, fallbacks])])]
+    chosen = list(given)
+    if not chosen:
+        solved = np.isfinite(table.seconds).sum(axis=0)
+        fallbacks = np.flatnonzero(solved == solved.max())
+        chosen = [int(fallbacks[_least(losses[:, fallbacks], ratios[:, fallbacks])])]
+    fixed = len(chosen)
     while (
         len(chosen) < max_kernels and (now := losses[:, chosen].min(axis=1, keepdims=True)).any()
     ):
         ratios_now = ratios[:, chosen].min(axis=1, keepdims=True)
         chosen.append(_least(np.minimum(losses, now), np.minimum(ratios, ratios_now)))
-    for kernel in chosen[:0:-1]:
+    for kernel in chosen[: fixed - 1 : -1]:
         rest = [other for other in chosen if other != kernel]
         if np.array_equal(losses[:, rest].min(axis=1), losses[:, chosen].min(axis=1)):
             chosen = rest

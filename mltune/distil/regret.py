@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mltune.distil.fit import Settings, folds
 from mltune.distil.rules import RULES
-from mltune.distil.table import TimeTable
+from mltune.distil.table import GAP, TimeTable
 from mltune.selector import Regret
 
 
@@ -28,6 +28,11 @@ class RegretRow:
     regret: Regret
     within_5_percent: float
     losses: tuple[float, ...]
+
+    @property
+    def gaps(self) -> tuple[bool, ...]:
+        """For each size, whether the rule chose a kernel that has no time there."""
+        return tuple(loss == GAP for loss in self.losses)
 
 
 def regret_table(

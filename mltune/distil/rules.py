@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mltune.distil.fit import Settings, fit
-from mltune.distil.methods import METHODS
+from mltune.distil.methods import METHODS, SINGLE, Method, fit_single
 from mltune.distil.portfolio import cover
 from mltune.distil.table import TimeTable
+
+PORTFOLIO = "best of portfolio"
+"""Whose choice is perfect, so that what it loses are kernels that do not ship."""
 
 Rule = Callable[[TimeTable, TimeTable, Settings], NDArray[np.float64]]
 """Fits on the first table; gives log(chosen time / best time) for each size of the second."""
@@ -31,9 +34,9 @@ def _portfolio_oracle(
     return np.asarray(test.log_ratios[:, list(portfolio)].min(axis=1))
 
 
-def _by_method(name: str) -> Rule:
+def _by(method: Method) -> Rule:
     def judge(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:
-        return METHODS[name](train, settings).losses(test)
+        return method(train, settings).losses(test)
 
     return judge
 
@@ -48,21 +51,16 @@ def _nearest_size(train: TimeTable, test: TimeTable, settings: Settings) -> NDAr
     return _of_chosen(test, train.log_ratios.argmin(axis=1)[distances.argmin(axis=1)])
 
 
-def _single_best(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:
-    best = np.argmin(train.size_weights @ train.log_ratios)
-    return test.log_ratios[:, best]
-
-
 def _random_pick(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:
     return np.asarray(test.log_ratios.mean(axis=1))
 
 
 RULES: dict[str, Rule] = {
     "oracle": _oracle,
-    "best of portfolio": _portfolio_oracle,
-    **{name: _by_method(name) for name in METHODS},
+    PORTFOLIO: _portfolio_oracle,
+    **{name: _by(method) for name, method in METHODS.items()},
     "nearest size": _nearest_size,
     "M*N thresholds": _thresholds,
-    "single best kernel": _single_best,
+    SINGLE: _by(fit_single),
     "random pick": _random_pick,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,6 +26,8 @@ UNSAFE = (Status.WRONG_RESULT, Status.CRASHED)
 MISSING_FACTOR = 10.0
 """A kernel without a time on a size counts as this many times slower than the best one there."""
 
+GAP = math.log(MISSING_FACTOR)
+"""Its log ratio."""
 
 LEAST_MET = 0.5
 """A size that a smaller share of the kernels met than of the best known size is left out, and then
@@ -104,7 +107,7 @@ class TimeTable:
     def log_ratios(self) -> NDArray[np.float64]:
         """Log of time / best time of the size; a gap counts as `MISSING_FACTOR`."""
         ratios = np.log(self.seconds / self.best[:, None])
-        return np.where(np.isnan(ratios), np.log(MISSING_FACTOR), ratios)
+        return np.where(np.isnan(ratios), GAP, ratios)
 
     def take(self, rows: Sequence[int]) -> TimeTable:
         """The same kernels on some of the sizes."""
@@ -136,7 +139,7 @@ class TimeTable:
         return replace(self, weights=parts / parts.mean())
 
     @classmethod
-    def from_measurements(cls, rows: Iterable[Measurement]) -> TimeTable:
+    def from_measurements(cls, rows: Iterable[Measurement], *, sparse: bool = False) -> TimeTable:
         """Collect the measurements of one problem type on one device.
 
         Where leaders were measured side by side in a final round, only they are kept, and a
@@ -146,6 +149,11 @@ class TimeTable:
         or that fewer kernels met than most others, as where a run was cut short or one of several
         runs had other sizes: what is not known would count as slow there. So is a kernel that met
         fewer sizes than most others, as where leaders came to a run that was cut short.
+
+        Args:
+            rows: the measurements.
+            sparse: keep the sizes and the kernels that few met, too: what was timed on a size
+                answers for it. Where leaders were measured side by side, only that counts then.
 
         Raises:
             UsageError: when the rows mix problem types, devices or ways of measuring.
@@ -177,6 +185,14 @@ class TimeTable:
             raise NoCorrectConfigError(
                 f"time table: no kernel was right in {len(rows)} measurements"
             )
+        if sparse:
+            settled = {size for size, name in times if _is_final(cells[size, name])}
+            times = {
+                cell: times[cell]
+                for cell in times
+                if cell[0] not in settled or _is_final(cells[cell])
+            }
+            return _tabulated(times, cells)
         timed = {name for _, name in times}
         met = Counter(size for size, name in cells if name in timed)
         most = max(met.values())
@@ -185,15 +201,25 @@ class TimeTable:
         reach = Counter(name for size, name in cells if name in timed and size in kept)
         widest = max(reach.values())
         times = {cell: times[cell] for cell in times if reach[cell[1]] >= widest * LEAST_MET}
-        sizes = sorted({size for size, _ in times})
-        kernels = {name: _kernel(cells[size, name][0]) for size, name in times}
-        return cls(
-            sizes=tuple(sizes),
-            kernels=tuple(kernels.values()),
-            seconds=np.array(
-                [[times.get((size, name), np.nan) for name in kernels] for size in sizes]
-            ),
-        )
+        return _tabulated(times, cells)
+
+
+def _tabulated(
+    times: Mapping[tuple[Size, str], float], cells: Mapping[tuple[Size, str], list[Measurement]]
+) -> TimeTable:
+    sizes = sorted({size for size, _ in times})
+    kernels = {name: _kernel(cells[size, name][0]) for size, name in times}
+    return TimeTable(
+        sizes=tuple(sizes),
+        kernels=tuple(kernels.values()),
+        seconds=np.array(
+            [[times.get((size, name), np.nan) for name in kernels] for size in sizes]
+        ),
+    )
+
+
+def _is_final(rows: list[Measurement]) -> bool:
+    return any(row.phase == FINAL for row in rows)
 
 
 def _kernel(row: Measurement) -> PortfolioKernel:

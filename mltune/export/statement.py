@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from mltune.export.library import Library
-from mltune.selector import Selector, depth
+from mltune.selector import Leaf, Selector, depth
 
 
 def statement(library: Library) -> list[str]:
@@ -16,7 +16,10 @@ def statement(library: Library) -> list[str]:
     batched = ", batched" if library.batched else ""
     how = f"a decision tree of depth {depth(selector.tree)}"
     if selector.formulas:
-        how = "a formula for the time of each"
+        count = len(selector.formulas)
+        how = f"a formula for the time of {'each' if count == len(selector.portfolio) else count}"
+    elif selector.exact and isinstance(selector.tree, Leaf):
+        how = "one of them for all other sizes"
     if selector.exact:
         how = f"{_count(len(selector.exact), 'exact size')} first, then {how}"
     return [

@@ -202,15 +202,16 @@ class Selector:
     Attributes:
         contraction: the problem type, as the user named it (not made canonical).
         tree: answers for every size, or where there are formulas, for what is beyond them.
-        formulas: none, or one for each kernel of the portfolio.
+        formulas: none, or one for each of the portfolio's first kernels; those after them answer
+            for exact sizes only.
         exact: sizes (m, n, k, batch) that were tuned for, with a kernel's number.
         regret: None when there were too few sizes to hold any out.
         conditions: how it was measured (device, driver, date, sizes, statistic), for people.
 
     Raises:
         UsageError: when a kernel's number is not in the portfolio, the tree is deeper than
-            `MAX_DEPTH`, there is not one formula for each kernel, or an exact size, a kernel or a
-            condition stands twice.
+            `MAX_DEPTH`, there are formulas, but neither one nor an exact size for a kernel, or an
+            exact size, a kernel or a condition stands twice.
     """
 
     contraction: Contraction
@@ -241,7 +242,9 @@ class Selector:
                     f"selector: kernel number {index} is not in the portfolio of "
                     f"{len(self.portfolio)}"
                 )
-        if self.formulas and len(self.formulas) != len(self.portfolio):
+        mapped = {number for _, number in self.exact}
+        rest = set(range(len(self.formulas), len(self.portfolio)))
+        if self.formulas and (len(self.formulas) > len(self.portfolio) or not rest <= mapped):
             raise UsageError(
                 f"selector: {len(self.formulas)} formulas for {len(self.portfolio)} kernels"
             )

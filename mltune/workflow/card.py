@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mltune.distil import RegretRow
 from mltune.problem import problem_type_name
-from mltune.selector import Selector
+from mltune.selector import Selector, depth
 
 CARD_NAME = "README.md"
 
@@ -49,11 +49,16 @@ def card(selector: Selector, rows: Sequence[RegretRow], folder: Path, runs: Sequ
         conditions="\n".join(f"| {name} | {_cell(text)} |" for name, text in selector.conditions),
         sizes=rows[0].regret.sizes if rows else 0,
         rules="\n".join(_rule(row) for row in rows),
-        chooses="a map of the measured sizes, then "
-        + ("a formula for the time of each kernel" if selector.formulas else "a decision tree"),
+        chooses="a map of the measured sizes, then " + _rule_of(selector),
         folder=folder.as_posix(),
         runs=" ".join(run.as_posix() for run in runs),
     )
+
+
+def _rule_of(selector: Selector) -> str:
+    if selector.formulas:
+        return "a formula for the time of each kernel"
+    return "a decision tree" if depth(selector.tree) else "one kernel for all others"
 
 
 def _rule(row: RegretRow) -> str:

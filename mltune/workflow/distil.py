@@ -6,21 +6,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mltune.distil import RegretRow, TimeTable, distil
+from mltune.distil import Distilled, LeftOut, RegretRow, TimeTable, distil
+from mltune.distil.best import beats_single
+from mltune.distil.methods import AUTO, SINGLE
+from mltune.distil.rules import PORTFOLIO
 from mltune.errors import NoCorrectConfigError, UsageError
 from mltune.files import make_folder, write_atomically
 from mltune.kernel import KernelFamily
 from mltune.kernel.families import FAMILIES
 from mltune.problem import Contraction
-from mltune.record import Measurement
 from mltune.selector import Selector, depth, leaves
 from mltune.selector.json import write_selector
 from mltune.selector.pack import SELECTOR_NAME
 from mltune.space import Config
+from mltune.workflow.advice import advice
 from mltune.workflow.card import CARD_NAME, card
 from mltune.workflow.memory import remembered
 from mltune.workflow.progress import Phase, Show
 from mltune.workflow.recorded import Recorded, calls, read_runs
+from mltune.workflow.untimed import untimed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,12 +43,22 @@ class DistilOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistilResult:
-    """The selector, where it lies, and how it compares on held-out sizes."""
+    """The selector, where it lies, and how it compares on held-out sizes.
+
+    Attributes:
+        method: what was asked for.
+        rule: the rule that ships.
+        left_out: sizes of the runs that the selector's map of exact sizes does not have.
+        notes: what a user should know before using the selector, and do about it; often nothing.
+    """
 
     path: Path
     method: str
+    rule: str
     selector: Selector
     rows: tuple[RegretRow, ...]
+    left_out: tuple[LeftOut, ...]
+    notes: tuple[str, ...]
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -58,6 +72,7 @@ class DistilResult:
         return {
             "selector": str(self.path),
             "method": self.method,
+            "rule": self.rule,
             "kernels": [kernel.name for kernel in self.selector.portfolio],
             "leaves": leaf_count,
             "depth": levels,
@@ -74,23 +89,29 @@ class DistilResult:
                 for row in self.rows
             ],
             "kernel_count": kernels,
+            "exact_sizes": len(self.selector.exact),
+            "left_out": [{"size": one.size.label, "reason": one.reason} for one in self.left_out],
+            "notes": list(self.notes),
         }
 
 
-def _of_every_size(recorded: Recorded) -> tuple[Measurement, ...]:
-    """The measurements of kernels without limits: a selector answers for every size."""
+def _limited(recorded: Recorded) -> frozenset[Config]:
+    """The configs whose kernels take multiples only: a selector answers for every size.
+
+    Raises:
+        NoCorrectConfigError: when all do.
+    """
     families = {m.config: m.family for m in recorded.measurements}
-    limited = {
+    limited = frozenset(
         config
         for config, family in families.items()
         if family in FAMILIES and _has_limits(FAMILIES[family], recorded.contraction, config)
-    }
-    kept = tuple(m for m in recorded.measurements if m.config not in limited)
-    if not kept:
+    )
+    if len(limited) == len(families):
         raise NoCorrectConfigError(
             "distil: all kernels of the runs take multiples only, a selector answers for any size"
         )
-    return kept
+    return limited
 
 
 def _has_limits(family: KernelFamily, contraction: Contraction, config: Config) -> bool:
@@ -109,13 +130,19 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
         MltuneError: when the selector cannot be written.
     """
     recorded = read_runs(options.runs, show)
-    table = TimeTable.from_measurements(_of_every_size(recorded)).called(calls(recorded.infos))
+    limited = _limited(recorded)
+    rows = [row for row in recorded.measurements if row.config not in limited]
+    counts = calls(recorded.infos)
+    table = TimeTable.from_measurements(rows).called(counts)
+    every = TimeTable.from_measurements(rows, sparse=True).called(counts)
     output = options.output or recorded.model_folder
     path = output if output.suffix == ".json" else output / SELECTOR_NAME
     make_folder(path.parent)  # what follows may take minutes
     distilled = remembered(distil, "on_step")(
         table,
         recorded.contraction,
+        every=every,
+        is_joined=len(recorded.infos) > 1,
         method=options.method,
         tolerance=options.tolerance,
         max_kernels=options.max_kernels,
@@ -130,6 +157,48 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
     if path != output:
         text = card(distilled.selector, distilled.rows, output, options.runs)
         write_atomically(output / CARD_NAME, text.encode())
+    asked = [problem for info in recorded.infos for problem in info.cross_problems]
+    without_time = untimed(asked, recorded.measurements, limited, set(every.sizes))
     return DistilResult(
-        path=path, method=options.method, selector=distilled.selector, rows=distilled.rows
+        path=path,
+        method=options.method,
+        rule=distilled.rule,
+        selector=distilled.selector,
+        rows=distilled.rows,
+        left_out=tuple(sorted((*distilled.left_out, *without_time), key=lambda one: one.size)),
+        notes=(
+            *_against_single(distilled, options),
+            *_advice(distilled, options, recorded, every),
+        ),
+    )
+
+
+def _against_single(distilled: Distilled, options: DistilOptions) -> tuple[str, ...]:
+    """One line where a single kernel for all sizes is worth as much as a rule."""
+    rows = {row.rule: row for row in distilled.rows}
+    if not rows or beats_single(rows, distilled.rule):
+        return ()
+    if options.method == AUTO:
+        return (
+            "a single kernel answers for all other sizes: neither formulas nor a tree are better "
+            "in the mean and no worse at the worst size",
+        )
+    ours, single = rows[distilled.rule].regret, rows[SINGLE].regret
+    return (
+        f"{distilled.rule} ships as asked, but a single kernel does as well or better on sizes "
+        f"that were held out: {single.geomean:.3f} and {single.worst:.3f} at worst, not "
+        f"{ours.geomean:.3f} and {ours.worst:.3f} (--method auto)",
+    )
+
+
+def _advice(
+    distilled: Distilled, options: DistilOptions, recorded: Recorded, every: TimeTable
+) -> tuple[str, ...]:
+    rows = {row.rule: row for row in distilled.rows}
+    is_full = len(distilled.selector.portfolio) >= options.max_kernels < len(every.kernels)
+    return advice(
+        rows.get(distilled.rule),
+        rows.get(PORTFOLIO),
+        dict(zip(options.runs, recorded.infos, strict=True)),
+        more_kernels=2 * options.max_kernels if is_full else 0,
     )

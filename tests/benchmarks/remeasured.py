@@ -34,7 +34,7 @@ from mltune.workflow.finale import FINAL
 from mltune.workflow.recorded import Recorded, read_runs
 
 Array = NDArray[np.float64]
-RULES = ("auto", "formulas", "tree")
+RULES = ("formulas", "tree")
 SPLITS = 3
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import signal
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from mltune.record.run import INFO_NAME, Run
+from mltune.selector.json import read_selector
 from tests.patience import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
@@ -113,6 +114,46 @@ def test_its_runs_are_what_later_stages_read(
         2,
         f"mltune: {run}: was begun with 'mltune protocol', which goes on with it (--resume)\n",
     )
+
+
+GROUPS = """
+GlobalParameters: {SyncsPerBenchmark: 2}
+BenchmarkProblems:
+  -
+    - {OperationType: GEMM, DataType: s}
+    - InitialSolutionParameters: [{WorkGroup: [[2, 2, 1]], DepthU: [8], LoopUnroll: [1]}]
+      ForkParameters: [{ThreadTile: [[4, 4], [2, 4]]}]
+      BenchmarkFinalParameters:
+        - ProblemSizes: [{Range: [[8, 8, 32], [8, 8, 24], [16]]}]
+    - InitialSolutionParameters: [{WorkGroup: [[4, 4, 1]], DepthU: [4], LoopUnroll: [1]}]
+      ForkParameters: [{ThreadTile: [[2, 1], [1, 1]]}]
+      BenchmarkFinalParameters:
+        - ProblemSizes: [{Exact: [64, 8, 100]}, {Exact: [8, 64, 100]}]
+"""
+
+
+def test_each_group_s_sizes_are_answered_by_a_kernel_that_was_timed_on_them(
+    mltune: Command, file: Path, device_spec: str, tmp_path: Path
+) -> None:
+    run, path = tmp_path / "run", tmp_path / "selector.json"
+    file.write_text(GROUPS)
+    on = ("--run", run, "--device", device_spec, "--builders", 0, "--quiet")
+    assert mltune("protocol", file, *on).code == 0
+
+    distilled = mltune("distil", run, "-o", path, "--json", "--quiet").json
+
+    selector = read_selector(path)
+    times: dict[tuple[int, int, int, int], dict[str, float]] = defaultdict(dict)
+    with Run.open(run) as opened:
+        for row in opened.store.measurements():
+            assert row.median is not None
+            size = (row.problem.m, row.problem.n, row.problem.k, row.problem.batch)
+            times[size][row.kernel] = row.median
+    assert {size for size, _ in selector.exact} == set(times) > {(64, 8, 100, 1)}
+    for size, number in selector.exact:
+        mine = times[size]
+        assert mine[selector.portfolio[number].name] <= 1.02 * min(mine.values())
+    assert (distilled["exact_sizes"], distilled["left_out"]) == (len(times), [])
 
 
 def test_a_key_that_is_not_supported_is_one_line(mltune: Command, file: Path) -> None:

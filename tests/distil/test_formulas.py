@@ -4,10 +4,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mltune.distil import TimeTable
+from mltune.distil import TimeTable, distil
 from mltune.distil.fit import Settings
 from mltune.distil.formulas import fit_formula, fit_formulas
-from mltune.distil.methods import fit_auto
+from mltune.problem import Precision, gemm
 from mltune.selector import TimeFormula, Waves
 
 MakeTable = Callable[..., TimeTable]
@@ -77,8 +77,9 @@ def test_rates_that_made_the_times_are_found_again(make_table: MakeTable, gaps: 
 def test_formulas_lose_less_than_a_tree_where_waves_matter(make_table: MakeTable) -> None:
     train, test = named(make_table(60)), named(make_table(60, seed=1))
 
-    fitted = fit_auto(train, SETTINGS)
+    fitted = fit_formulas(train, SETTINGS)
 
+    assert distil(train, gemm(Precision.SINGLE), compute_units=64).rule == "formulas"
     assert len(fitted.formulas) == len(fitted.portfolio)
     assert fitted.losses(test).mean() < 0.03
 
@@ -87,7 +88,7 @@ def test_without_tiles_in_the_names_there_is_a_tree(make_table: MakeTable) -> No
     table = make_table(40)
 
     assert fit_formulas(table, SETTINGS).formulas == ()
-    assert fit_auto(table, SETTINGS).formulas == ()
+    assert distil(table, gemm(Precision.SINGLE)).rule == "tree"
 
 
 def test_rows_and_columns_follow_the_operands(make_table: MakeTable) -> None:

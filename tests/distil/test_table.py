@@ -77,6 +77,18 @@ def test_a_kernel_that_met_less_than_half_of_the_sizes_is_no_candidate() -> None
     assert len(table.sizes) == 5
 
 
+def test_a_sparse_table_keeps_what_few_met_but_no_search_times_beside_final_ones() -> None:
+    rows = [row(kernel, m, 2, phase="final") for kernel in ("one", "two") for m in (16, 32, 48)]
+    rows += [row("late", 16, 1), row("late", 64, 3, phase="final"), row("two", 80, 4)]
+
+    table = TimeTable.from_measurements(rows, sparse=True)
+
+    assert [size.m for size in table.sizes] == [16, 32, 48, 64, 80]
+    assert [kernel.name for kernel in table.kernels] == ["one", "two", "late"]
+    assert np.isnan(cell(table, 16, "late"))
+    assert (cell(table, 64, "late"), cell(table, 80, "two")) == (3, 4)
+
+
 def test_a_leader_that_failed_in_the_final_round_has_no_time_there() -> None:
     rows = [
         row("a", 16, 1),

@@ -6,7 +6,7 @@ import pytest
 from mltune.export.library import Library
 from mltune.export.statement import statement
 from mltune.problem import Precision, gemm, parse_problem_type
-from mltune.selector import Leaf
+from mltune.selector import Leaf, TimeFormula
 
 Make = Callable[..., Library]
 
@@ -45,7 +45,12 @@ def test_says_how_it_chooses_and_that_the_loss_is_unknown(chooser: Make) -> None
 
     exact = statement(chooser(Leaf(0), 2, exact=(((1, 2, 3, 1), 1),)))
     assert exact[1] == (
-        "It chooses among 2 kernels by 1 exact size first, then a decision tree of depth 0."
+        "It chooses among 2 kernels by 1 exact size first, then one of them for all other sizes."
+    )
+    formula = TimeFormula(rows=8, columns=8, depth=8, launch=1, tile=0, step=0, tile_step=0)
+    some = statement(chooser(Leaf(0), 2, formulas=(formula,), exact=(((1, 2, 3, 1), 1),)))
+    assert some[1] == (
+        "It chooses among 2 kernels by 1 exact size first, then a formula for the time of 1."
     )
 
 

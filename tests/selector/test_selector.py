@@ -66,11 +66,16 @@ def test_formulas_come_before_the_tree_as_far_as_they_reach() -> None:
     assert chosen.choose(*[10**30] * 3).index == 0
 
 
-def test_each_kernel_needs_a_formula() -> None:
+def test_each_kernel_needs_a_formula_or_an_exact_size() -> None:
     one = TimeFormula(rows=8, columns=8, depth=8, launch=1, tile=0, step=0, tile_step=0)
 
     with pytest.raises(UsageError, match=r"^selector: 1 formulas for 2 kernels$"):
         selector(Leaf(0), formulas=(one,))
+    with pytest.raises(UsageError, match=r"^selector: 3 formulas for 2 kernels$"):
+        selector(Leaf(0), formulas=(one, one, one))
+    mapped = selector(Leaf(0), formulas=(one,), exact=(((8, 8, 8, 1), 1),))
+    assert mapped.choose(8, 8, 8).index == 1
+    assert mapped.choose(9, 8, 8).index == 0
 
 
 @pytest.mark.parametrize("size", [(0, 0, 0), (-5, 1, 1), (2**31 - 1,) * 3, (10**30,) * 3])

@@ -1,0 +1,36 @@
+"""Which rule ships where none is asked for: what did best in cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mltune.distil.methods import SINGLE
+from mltune.distil.regret import RegretRow
+from mltune.distil.table import GAP
+
+_CANDIDATES = ("formulas", "tree")
+
+
+def best_rule(rows: Mapping[str, RegretRow]) -> str:
+    """The rule that ships unless another is asked for, given the rows of all by their names.
+
+    That is formulas or a tree, what is faster in the mean, if it beats a single kernel. Otherwise,
+    or where nothing could be judged, it is that kernel: a rule that is worse has only found luck.
+    """
+    if not rows:
+        return SINGLE
+    better = [rule for rule in _CANDIDATES if beats_single(rows, rule)]
+    return max(better, key=lambda rule: rows[rule].regret.geomean, default=SINGLE)
+
+
+def beats_single(rows: Mapping[str, RegretRow], rule: str) -> bool:
+    """Whether a rule is faster than a single kernel in the mean, and not slower at the worst.
+
+    The worst is that of sizes on which both kernels were timed: one gap of a run that was cut
+    short says nothing about a rule.
+    """
+    ours, single = rows[rule], rows[SINGLE]
+    timed = [pair for pair in zip(ours.losses, single.losses, strict=True) if GAP not in pair]
+    worst = max((mine for mine, _ in timed), default=0.0)
+    worst_of_single = max((its for _, its in timed), default=0.0)
+    return ours.regret.geomean > single.regret.geomean and worst <= worst_of_single

@@ -1,0 +1,129 @@
+"""The map of exact sizes: every size that was measured gets the fastest kernel that ships."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mltune.distil.fit import Fitted, Settings
+from mltune.distil.portfolio import cover
+from mltune.distil.table import Size, TimeTable
+from mltune.selector import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A size that the map does not have, so that the rule answers for it, and why."""
+
+    size: Size
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExactMap:
+    """Sizes with the numbers of their kernels.
+
+    Attributes:
+        portfolio: columns of the table with all times: the rule's kernels, then further ones that
+            are the fastest on some sizes.
+        kernels: a number in the portfolio for each size.
+    """
+
+    portfolio: tuple[int, ...]
+    kernels: tuple[tuple[Size, int], ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def reserved(every: TimeTable, table: TimeTable, settings: Settings) -> int:
+    """How many kernels have to ship for sizes on which no candidate of the rule was timed.
+
+    They are those of other groups of sizes. Half of all kernels at most: the rest is the rule's.
+    """
+    known = np.isin(_names(every), _names(table))
+    alone = np.flatnonzero(~np.isfinite(every.seconds[:, known]).any(axis=1))
+    room = settings.max_kernels // 2
+    if not len(alone) or not room:
+        return 0
+    return len(cover(every.take(alone.tolist()), tolerance=settings.tolerance, max_kernels=room))
+
+
+def exact_map(
+    every: TimeTable,
+    table: TimeTable,
+    fitted: Fitted,
+    settings: Settings,
+    *,
+    efficiency: float,
+    is_joined: bool,
+) -> ExactMap:
+    """Give each size the fastest kernel that was timed on it and ships.
+
+    Beside the rule's kernels those ship that sizes need to have one within the tolerance of their
+    best, while there is room.
+
+    A size that only some of several runs measured may have a faster kernel in another run. The
+    rule keeps it if it chooses such a kernel, and loses less than the best of those that were
+    timed would lose on the sizes where all were.
+
+    Args:
+        every: all times of kernels that may ship.
+        table: those that the rule was fitted to.
+        fitted: the rule, with columns of `table`.
+        settings: tolerance and number of kernels.
+        efficiency: of the rule in cross-validation: best time / chosen time.
+        is_joined: whether the times come from several runs.
+    """
+    columns = {name: column for column, name in enumerate(_names(every))}
+    portfolio = tuple(columns[table.kernels[column].name] for column in fitted.portfolio)
+    left_out: list[LeftOut] = []
+    if is_joined:
+        left_out = _better_by_rule(every, table, fitted, efficiency)
+    by_rule = {one.size for one in left_out}
+    rows = [row for row, size in enumerate(every.sizes) if size not in by_rule]
+    if rows:
+        portfolio = cover(
+            every.take(rows),
+            tolerance=settings.tolerance,
+            max_kernels=max(settings.max_kernels, len(portfolio)),
+            given=portfolio,
+        )
+    kernels: list[tuple[Size, int]] = []
+    for row in rows:
+        seconds = every.seconds[row, list(portfolio)]
+        if np.isfinite(seconds).any():
+            kernels.append((every.sizes[row], int(np.nanargmin(seconds))))
+        else:
+            reason = f"none of the {len(portfolio)} kernels that ship was timed there"
+            left_out.append(LeftOut(every.sizes[row], f"{reason} (--max-kernels)"))
+    return ExactMap(portfolio, tuple(kernels), tuple(left_out))
+
+
+def _better_by_rule(
+    every: TimeTable, table: TimeTable, fitted: Fitted, efficiency: float
+) -> list[LeftOut]:
+    rule, known = Rule(fitted.tree, fitted.formulas), set(table.sizes)
+    names, every_names = _names(table), _names(every)
+    found = []
+    for size, seconds in zip(every.sizes, every.seconds, strict=True):
+        timed = every_names[np.isfinite(seconds)]
+        chosen = names[fitted.portfolio[rule.choose(*size)[0]]]
+        if size in known or chosen in timed or not np.isin(timed, names).all():
+            continue
+        losses = table.log_ratios[:, np.isin(names, timed)].min(axis=1)
+        best = math.exp(-np.average(losses, weights=table.size_weights))
+        if best < efficiency:
+            found.append(
+                LeftOut(
+                    size,
+                    f"timed with {len(timed)} of {len(names)} kernels, whose best has {best:.3f} "
+                    f"of the best known speed elsewhere; the rule has {efficiency:.3f}",
+                )
+            )
+    return found
+
+
+def _names(table: TimeTable) -> NDArray[np.str_]:
+    return np.array([kernel.name for kernel in table.kernels])

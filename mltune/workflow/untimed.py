@@ -1,0 +1,60 @@
+"""Sizes of runs for which no kernel that may ship has a time, each with the reason."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
+
+from mltune.distil import LeftOut, Size
+from mltune.distil.table import UNSAFE
+from mltune.problem import Problem
+from mltune.record import Measurement
+from mltune.space import Config
+
+
+def untimed(
+    asked: Iterable[Problem],
+    measurements: Sequence[Measurement],
+    limited: Collection[Config],
+    timed: Collection[Size],
+) -> tuple[LeftOut, ...]:
+    """Name the sizes that were asked for or measured, and are not among those that are timed.
+
+    Args:
+        asked: the problems that the runs were to measure.
+        measurements: of all runs.
+        limited: configs that take multiples only.
+        timed: sizes that have a time of a kernel that may ship.
+    """
+    rows: dict[Size, list[Measurement]] = defaultdict(list)
+    for problem in asked:
+        rows[_size(problem)] = []
+    for row in measurements:
+        rows[_size(row.problem)].append(row)
+    unsafe = {row.kernel for row in measurements if row.status in UNSAFE}
+    return tuple(
+        LeftOut(size, _reason(rows[size], unsafe, limited))
+        for size in sorted(rows)
+        if size not in timed
+    )
+
+
+def _reason(
+    rows: Sequence[Measurement], unsafe: Collection[str], limited: Collection[Config]
+) -> str:
+    if not rows:
+        return "not measured before the run ended"
+    right = [row for row in rows if row.median is not None]
+    if not right:
+        counts = Counter(row.status.value for row in rows)
+        return "no kernel was right: " + ", ".join(f"{n} {s}" for s, n in counts.most_common())
+    safe = [row for row in right if row.kernel not in unsafe]
+    if not safe:
+        return "all kernels that were right on it were wrong on other sizes"
+    if all(row.config in limited for row in safe):
+        return "all kernels that were right on it take multiples only"
+    return "no leader was timed on it"
+
+
+def _size(problem: Problem) -> Size:
+    return Size(problem.m, problem.n, problem.k, problem.batch)

@@ -1,0 +1,75 @@
+"""`mltune distil` on runs that ship: what it prints before it says what comes next."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mltune.selector.json import read_selector
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Command
+
+RUNS = Path(__file__).parents[2] / "runs"
+FOUR_SIZES = RUNS / "2026-11-22-sgemm-nn-nvidia-h200-skinny-2"
+"""On which no rule beats a single kernel."""
+
+
+def test_the_single_kernel_that_ships_states_its_own_score(
+    mltune: Command, tmp_path: Path
+) -> None:
+    path = tmp_path / "selector.json"
+
+    distilled = mltune("distil", FOUR_SIZES, "-o", path, "--json").json
+
+    rows = {row["rule"]: row for row in distilled["regret"]}
+    stored = json.loads(path.read_text())["regret"]
+    assert stored == {name: rows["single best kernel"][name] for name in stored}
+    assert stored == {name: rows["auto"][name] for name in stored}
+    selector = read_selector(path)
+    assert distilled["rule"] == "single best kernel"
+    assert (distilled["leaves"], selector.formulas) == (1, ())
+    assert distilled["exact_sizes"] == len(selector.exact) == 4
+    assert distilled["left_out"] == []
+
+
+def test_a_weak_result_says_what_to_do_before_what_comes_next(
+    mltune: Command, tmp_path: Path
+) -> None:
+    lines = mltune("distil", FOUR_SIZES, "-o", tmp_path / "s.json").out.splitlines()
+
+    weak = next(number for number, line in enumerate(lines) if line.startswith("weak: 0.866 of"))
+    assert lines[weak - 1].startswith("a single kernel answers for all other sizes: neither")
+    assert lines[weak + 1].startswith("time the leaders on more sizes: mltune search --problem")
+    assert f"mltune search --resume --run {FOUR_SIZES} --budget 1800" in lines[weak + 2]
+    assert lines[-1].startswith("next: mltune export")
+
+
+def test_a_method_that_is_worse_than_a_single_kernel_ships_with_one_line(
+    mltune: Command, tmp_path: Path
+) -> None:
+    path = tmp_path / "selector.json"
+
+    said = mltune("distil", FOUR_SIZES, "--method", "tree", "-o", path, "--json").json
+
+    assert said["rule"] == "tree"
+    assert dict(read_selector(path).conditions)["method"] == "tree"
+    assert said["notes"][0].startswith("tree ships as asked, but a single kernel does as well or")
+
+
+def test_sizes_that_are_left_to_the_rule_are_named(mltune: Command, tmp_path: Path) -> None:
+    runs = (FOUR_SIZES, RUNS / "2026-11-22-sgemm-nn-nvidia-h200-vectors")
+
+    command = ("distil", *runs, "--max-kernels", 1, "-o", tmp_path / "s.json")
+
+    lines = mltune(*command).out.splitlines()
+    said = mltune(*command, "--json").json
+
+    reason = "none of the 1 kernels that ship was timed there (--max-kernels)"
+    assert said["exact_sizes"] == 12
+    assert {one["reason"] for one in said["left_out"]} == {reason}
+    sizes = [one["size"] for one in said["left_out"]]
+    assert sizes == ["35x8457x1760", "512x32x512", "1024x32x512", "2560x16x2560"]
+    assert "4 sizes of the runs are no exact sizes, the rule answers:" in lines
+    assert f"  {', '.join(sizes[:3])}, and 1 more: {reason}" in lines
