@@ -22,7 +22,7 @@ from mltune.workflow.progress import Phase, Show
 
 Array = NDArray[np.float64]
 
-_FOLDS = 4
+_FOLDS = 3
 _MOST_SHUFFLED = 5_000
 
 
