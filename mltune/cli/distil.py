@@ -113,7 +113,8 @@ def run(args: argparse.Namespace) -> int:
         )
     for number, line in enumerate(result.notes):
         print(f"{'' if number else chr(10)}{line}")
-    print(f"\nnext: mltune export {result.path} --lang c -o tuned-c")
+    if result.next_command:
+        print(f"\nnext: {result.next_command}")
     return 0
 
 

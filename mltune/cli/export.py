@@ -55,6 +55,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Export, and say what was made."""
     from mltune.workflow.export import export_selector
+    from mltune.workflow.shell import shell_path
 
     result = export_selector(
         args.selector,
@@ -78,5 +79,5 @@ def run(args: argparse.Namespace) -> int:
     for folder, count in kernels.items():
         print(f"{folder}/: {count} kernels")
     if args.lang in _NEXT:
-        print(f"\nnext: {_NEXT[args.lang].format(folder=args.output)}")
+        print(f"\nnext: {_NEXT[args.lang].format(folder=shell_path(args.output))}")
     return 0

@@ -17,6 +17,7 @@ from typing import NoReturn
 
 from mltune import __version__
 from mltune.cli.parser import Parser
+from mltune.cli.streams import plain_output
 from mltune.errors import MltuneError, NoCorrectConfigError, NoDeviceError, UsageError
 
 VERBS: dict[str, str] = {
@@ -57,7 +58,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     0 done, 1 failed, 2 wrong usage, 3 no config was right, 4 no usable device, 130 interrupted.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    with plain_output():
+        return _run(arguments)
+
+
+def _run(arguments: list[str]) -> int:
     try:
+        for word in arguments:
+            _check_text(word)
         args = _parse(arguments)
         _set_logging(args.verbose - args.quiet)
         signal.signal(signal.SIGTERM, _interrupt)
@@ -77,6 +85,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         _drop_output()
         _complain(_os_error_line(error))
         return 1
+
+
+def _check_text(word: str) -> None:
+    """Refuse bytes that are no UTF-8: records and exports are, and they keep names of files."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{word}: is no UTF-8 text, which names of files must be") from None
 
 
 def _module(verb: str) -> ModuleType:

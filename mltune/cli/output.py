@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from mltune.cli.streams import printable
+
 if TYPE_CHECKING:
     from mltune.workflow.progress import Progress
 
@@ -119,7 +121,7 @@ class ProgressBar:
                 TextColumn("{task.description}", table_column=Column(no_wrap=True)),
                 BarColumn(bar_width=16),
                 TextColumn("{task.fields[state]}", markup=False),
-                console=Console(stderr=True),
+                console=Console(file=getattr(sys.stderr, "stream", sys.stderr)),  # it moves
             )
             self._task = self._bar.add_task("search", total=1, state="")
             self._bar.start()
@@ -134,7 +136,7 @@ class ProgressBar:
         if self._quiet:
             return
         if self._bar is not None:
-            self._bar.console.print(line, highlight=False, markup=False, soft_wrap=True)
+            self._bar.console.print(printable(line), highlight=False, markup=False, soft_wrap=True)
         else:
             print(line, file=sys.stderr, flush=True)
 

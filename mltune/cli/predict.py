@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from pathlib import Path
 
 from mltune.cli.output import Cell, print_json, print_table, short_names
@@ -33,6 +32,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Predict, and print the kernels."""
     from mltune.workflow.predict import PredictOptions, predict
+    from mltune.workflow.shell import shell_path
 
     result = predict(
         PredictOptions(
@@ -67,6 +67,6 @@ def run(args: argparse.Namespace) -> int:
         print(f"every kernel: {' '.join(shared)}")
     if not args.measure:
         size = " ".join(map(str, args.size))
-        place, top = shlex.quote(str(args.model)), args.top
+        place, top = shell_path(args.model), args.top
         print(f"\nnext: mltune predict {place} {size} --top {top} --measure")
     return 0

@@ -56,6 +56,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, and print a row for every experiment."""
+    from mltune.workflow.shell import command
     from mltune.workflow.sweep import SweepOptions, sweep
 
     options = SweepOptions(
@@ -82,8 +83,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print(result)
     if result.stopped:
-        line = f"{result.stopped}; go on with: mltune sweep --resume --run {result.run}"
-        print(line, file=sys.stderr)
+        again = command("mltune", "sweep", "--resume", "--run", result.run)
+        print(f"{result.stopped}; go on with: {again}", file=sys.stderr)
     return result.exit_code
 
 

@@ -36,6 +36,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train, and print what the model is worth."""
+    from mltune.workflow.shell import shell_path
     from mltune.workflow.train import train
 
     with ProgressBar(args.quiet > 0) as bar:
@@ -58,5 +59,5 @@ def run(args: argparse.Namespace) -> int:
             print("the other devices' rows made the error larger: they are left out")
         print("top-n speed: best measured of the n predicted fastest / best measured of all")
     size = " ".join(str(extent) for extent in result.example_size)
-    print(f"\nnext: mltune predict {result.folder} {size} --top 5 --measure")
+    print(f"\nnext: mltune predict {shell_path(result.folder)} {size} --top 5 --measure")
     return 0

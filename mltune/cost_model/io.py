@@ -21,7 +21,8 @@ from mltune.cost_model.model import BoostedModel
 from mltune.cost_model.scores import Scores
 from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
-from mltune.files import file_error, make_folder, write_atomically
+from mltune.files import make_folder, write_atomically
+from mltune.reading import read_bytes
 from mltune.selector.checked import Checked, read_json
 
 FORMAT = "mltune cost model"
@@ -29,7 +30,8 @@ SCHEMA_VERSION = 1
 TARGET = "log(seconds / estimated seconds)"
 MANIFEST, FOREST = "model.json", "forest.npz"
 
-_MAX_FOREST_BYTES = 512 * 2**20
+_ALWAYS_BYTES = 32 * 2**20
+_MOST_TIMES = 50  # of its size, that a forest may unpack to
 
 
 def save(model: BoostedModel, folder: Path) -> None:
@@ -132,10 +134,7 @@ def _scores(field: Checked) -> Scores:
 
 
 def _forest(path: Path, sha256: str) -> Forest:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise file_error(path, "read", error) from error
+    data = read_bytes(path)
     if hashlib.sha256(data).hexdigest() != sha256:
         raise UsageError(f"{path}: damaged, or not the forest that {MANIFEST} describes")
     names = [field.name for field in fields(Forest)]
@@ -144,8 +143,9 @@ def _forest(path: Path, sha256: str) -> Forest:
             entries = archive.infolist()
             if sorted(entry.filename for entry in entries) != sorted(f"{n}.npy" for n in names):
                 raise UsageError(f"{path}: expected the arrays {', '.join(names)}")
-            if sum(entry.file_size for entry in entries) > _MAX_FOREST_BYTES:
-                raise UsageError(f"{path}: larger than {_MAX_FOREST_BYTES // 2**20} MiB unpacked")
+            most = max(_ALWAYS_BYTES, _MOST_TIMES * len(data))
+            if sum(entry.file_size for entry in entries) > most:
+                raise UsageError(f"{path}: unpacks to more than {most >> 20} MiB")
         with (
             warnings.catch_warnings(action="error"),  # numpy warns of odd headers, and reads on
             np.load(io.BytesIO(data), allow_pickle=False) as arrays,

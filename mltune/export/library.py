@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ from mltune.problem import problem_type_name
 from mltune.problem.layout import memory_orders
 from mltune.selector import Selector
 
+_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+
 
 @dataclass(frozen=True, slots=True)
 class Library:
@@ -18,7 +21,8 @@ class Library:
 
     Raises:
         UnsupportedError: when the problem type is no GEMM.
-        UsageError: when the kernels are not the portfolio's.
+        UsageError: when the kernels are not the portfolio's, or one has a name that is no name in
+            C and Python.
     """
 
     selector: Selector
@@ -35,6 +39,9 @@ class Library:
                 f"got {', '.join(kernel.name for kernel in self.kernels) or 'none'}"
             )
         for kernel in self.kernels:
+            for name in (kernel.name, *(each.entry for each in kernel.passes)):
+                if not _NAME.fullmatch(name):
+                    raise UsageError(f"export: {name!r:.80} cannot be the name of a kernel")
             if kernel.contraction != contraction.canonical():
                 raise UsageError(
                     f"export: kernel {kernel.name} is not for {problem_type_name(contraction)}"

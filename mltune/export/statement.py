@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from mltune.export.library import Library
 from mltune.selector import Leaf, Selector, depth
 
 
 def statement(library: Library) -> list[str]:
-    """Return the paragraphs that every export states, as plain text."""
+    """Return the paragraphs that every export states.
+
+    They quote what a selector's file says. Every language has a door of its own for that.
+    """
     selector = library.selector
     precision = selector.contraction.precision.name.lower().replace("_", " ")
     order = "row-major" if library.orders[2] == "C" else "column-major"
@@ -30,14 +31,6 @@ def statement(library: Library) -> list[str]:
     ]
 
 
-def statement_text(library: Library) -> str:
-    """Return the same, wrapped and with an empty line between paragraphs."""
-    return "\n\n".join(
-        textwrap.fill(paragraph, 95, break_long_words=False, break_on_hyphens=False)
-        for paragraph in statement(library)
-    )
-
-
 def _loss(selector: Selector) -> str:
     regret = selector.regret
     if regret is None:
@@ -46,7 +39,7 @@ def _loss(selector: Selector) -> str:
         f"What the choice loses, measured on {_count(regret.sizes, 'size')} held out from the "
         f"fit: time of the best known kernel / time of the chosen one is {regret.geomean:.3f} in "
         f"the geometric mean, {regret.p10:.3f} at the 10th percentile and {regret.worst:.3f} at "
-        f"worst (at {_plain(regret.worst_size)})."
+        f"worst (at {regret.worst_size})."
     )
 
 
@@ -55,16 +48,8 @@ def _conditions(selector: Selector) -> list[str]:
     if not selector.conditions:
         return []
     pairs = "; ".join(f"{name} {text}" for name, text in selector.conditions)
-    return [_plain(f"Measured: {pairs}.")]
+    return [f"Measured: {pairs}."]
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _plain(text: str) -> str:
-    """The text on one line, with nothing that could end a comment or a docstring."""
-    printable = "".join(letter if letter.isprintable() else " " for letter in text)
-    for ending in ("*/", "/*", '"""'):
-        printable = printable.replace(ending, " ".join(ending))
-    return printable.replace("\\", "/").replace("??", "? ?")

@@ -7,16 +7,16 @@ import re
 import reprlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from mltune.errors import UsageError
 from mltune.problem.size import Size, merge_sizes
 from mltune.problem.size_text import parse_size_text
+from mltune.reading import read_text
+from mltune.reading.yaml_text import Node, YamlError, parse_yaml
 
 _EXTENT_COLUMNS = ("m", "n", "k", "batch")
 _COLUMNS = (*_EXTENT_COLUMNS, "count")
+_MOST_BYTES = 16 * 2**20
 
 
 def read_size_file(path: Path) -> tuple[Size, ...]:
@@ -28,20 +28,11 @@ def read_size_file(path: Path) -> tuple[Size, ...]:
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise UsageError(f"{path}: a file of sizes must end in {', '.join(_READERS)}")
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: cannot read sizes ({_reason(error)})") from error
+    text = read_text(path, _MOST_BYTES).removeprefix("\ufeff")
     sizes = merge_sizes(reader(text, path))
     if not sizes:
         raise UsageError(f"{path}: holds no sizes")
     return sizes
-
-
-def _reason(error: OSError | UnicodeDecodeError) -> str:
-    if isinstance(error, UnicodeDecodeError):
-        return f"not UTF-8 text: {error.reason} at byte {error.start}"
-    return error.strerror or str(error)
 
 
 def _read_csv(text: str, path: Path) -> Iterator[Size]:
@@ -82,49 +73,57 @@ def _row(columns: list[str], cells: list[str], where: str) -> Size:
 
 def _read_yaml(text: str, path: Path) -> Iterator[Size]:
     try:
-        loader = yaml.SafeLoader(text)
-        node = loader.get_single_node()
-        if not isinstance(node, yaml.SequenceNode):
-            raise UsageError(f"{path}: expected a list of sizes, such as '- 512x512x64'")
-        for item in node.value:
-            where = f"{path}: line {item.start_mark.line + 1}"
-            yield from _item(loader.construct_object(item, deep=True), where)
-    except yaml.MarkedYAMLError as error:
-        line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
-        raise UsageError(f"{path}: {line}not YAML ({error.problem})") from error
-    except RecursionError as error:
-        raise UsageError(f"{path}: not YAML (nested too deeply)") from error
-    except (yaml.YAMLError, ValueError) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise UsageError(f"{path}: not YAML ({reason})") from error
+        node = parse_yaml(text)
+    except YamlError as error:
+        line = f"line {error.line}: " if error.line else ""
+        raise UsageError(f"{path}: {line}not YAML ({error.reason})") from error
+    if node is None or node.is_mapping or isinstance(node.content, str):
+        raise UsageError(f"{path}: expected a list of sizes, such as '- 512x512x64'")
+    for item in node.content:
+        yield from _item(item, f"{path}: line {item.line}")
 
 
-def _item(item: Any, where: str) -> tuple[Size, ...]:
-    if isinstance(item, str):
+def _item(item: Node, where: str) -> tuple[Size, ...]:
+    if item.tag:
+        raise UsageError(f"{where}: tag '{item.tag}' is not supported")
+    if isinstance(item.content, str):
         try:
-            return parse_size_text(item)
+            return parse_size_text(item.content)
         except UsageError as error:
             raise UsageError(f"{where}: {error}") from error
-    if isinstance(item, list) and item and all(type(extent) is int for extent in item):
-        return (_checked(tuple(item), 1, where),)
-    if isinstance(item, dict):
-        return (_mapping(item, where),)
-    raise UsageError(
-        f"{where}: expected MxNxK, [m, n, k] or {{m: , n: , k: }}, got {reprlib.repr(item)}"
-    )
+    values = [_scalar(entry, where) for entry in item.content]
+    if item.is_mapping:
+        return (_mapping(list(zip(values[::2], values[1::2], strict=True)), where),)
+    extents = [value for value in values if isinstance(value, int)]
+    if not extents or len(extents) < len(values):
+        raise UsageError(f"{where}: expected [m, n, k], got {reprlib.repr(values)}")
+    return (_checked(tuple(extents), 1, where),)
 
 
-def _mapping(item: dict[Any, Any], where: str) -> Size:
-    for key, value in item.items():
+def _scalar(node: Node, where: str) -> int | str:
+    if not isinstance(node.content, str):
+        raise UsageError(
+            f"{where}: expected MxNxK, [m, n, k] or {{m: , n: , k: }}, got a list in a list"
+        )
+    is_number = node.is_plain and re.fullmatch(r"-?[0-9]{1,18}", node.content)
+    return int(node.content) if is_number else node.content
+
+
+def _mapping(pairs: list[tuple[int | str, int | str]], where: str) -> Size:
+    values: dict[str, int] = {}
+    for key, value in pairs:
         if key not in _COLUMNS:
             raise UsageError(
                 f"{where}: unknown key {reprlib.repr(key)} (known: {', '.join(_COLUMNS)})"
             )
-        if type(value) is not int:
+        if not isinstance(value, int):
             raise UsageError(f"{where}: {key} must be a whole number, got {reprlib.repr(value)}")
-    if missing := [key for key in "mnk" if key not in item]:
+        if key in values:
+            raise UsageError(f"{where}: key '{key}' stands twice")
+        values[str(key)] = value
+    if missing := [key for key in "mnk" if key not in values]:
         raise UsageError(f"{where}: '{missing[0]}' is missing")
-    return _size(item, where)
+    return _size(values, where)
 
 
 def _size(values: dict[str, int], where: str) -> Size:

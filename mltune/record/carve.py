@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mltune.errors import UsageError
-from mltune.files import file_error
+from mltune.reading import read_bytes
 from mltune.record.measurement import Measurement
 from mltune.record.row import COLUMNS, LATER_COLUMNS, from_row
 
@@ -24,6 +24,7 @@ _LEAF = 0x0D
 _LOG_HEADER, _FRAME_HEADER = 32, 24
 _PAGE_SIZES = tuple(1 << n for n in range(9, 17))
 _USUAL_PAGE_SIZE = 4096
+_MOST_BYTES = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +48,9 @@ def carve(path: Path) -> Carved:
     Raises:
         MltuneError: when the file itself cannot be opened.
     """
-    try:
-        data = path.read_bytes()
-        log_path = path.with_name(path.name + "-wal")
-        log = log_path.read_bytes() if log_path.exists() else b""
-    except OSError as error:
-        raise file_error(path, "read", error) from error
+    log_path = path.with_name(path.name + "-wal")
+    data = read_bytes(path, _MOST_BYTES)
+    log = read_bytes(log_path, _MOST_BYTES) if log_path.exists() else b""
     size = _page_size(data)
     pages = [data[at : at + size] for at in range(0, len(data), size)]
     frame = _FRAME_HEADER + size

@@ -6,12 +6,12 @@ import csv
 import gzip
 import io
 import re
-import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
 from mltune.errors import UsageError
-from mltune.files import file_error, write_atomically
+from mltune.files import write_atomically
+from mltune.reading import GZIP, read_bytes, unpack
 from mltune.record.measurement import Measurement
 from mltune.record.row import COLUMNS, LATER_COLUMNS, Cell, Kind, from_row, to_row
 
@@ -44,23 +44,22 @@ def read_table(path: Path) -> list[Measurement]:
     Raises:
         UsageError: when the file cannot be read or holds anything else; it names the line.
     """
+    packed = read_bytes(path)
+    if not packed.startswith(GZIP):
+        raise UsageError(f"{path}: is not gzipped")
+    data, damage = unpack(path, packed)
+    if damage:
+        raise UsageError(f"{path}: is damaged or cut short ({damage})")
     measurements: dict[int, Measurement] = {}
     reader = None
     try:
-        with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-            reader = csv.reader(file)
-            columns = _read_header(next(reader, []))
-            for cells in reader:
-                measurement = from_row({**LATER_COLUMNS, **_row(columns, cells)})
-                if measurement.id in measurements:
-                    raise UsageError(f"id {measurement.id} stands twice")
-                measurements[measurement.id] = measurement
-    except gzip.BadGzipFile as error:
-        raise UsageError(f"{path}: is not gzipped ({error})") from error
-    except OSError as error:
-        raise file_error(path, "read", error) from error
-    except (EOFError, zlib.error) as error:
-        raise UsageError(f"{path}: is damaged or cut short ({error})") from error
+        reader = csv.reader(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline=""))
+        columns = _read_header(next(reader, []))
+        for cells in reader:
+            measurement = from_row({**LATER_COLUMNS, **_row(columns, cells)})
+            if measurement.id in measurements:
+                raise UsageError(f"id {measurement.id} stands twice")
+            measurements[measurement.id] = measurement
     except (UnicodeDecodeError, csv.Error, UsageError) as error:
         line = f"line {reader.line_num}: " if reader and reader.line_num else ""
         raise UsageError(f"{path}: {line}{error}") from error

@@ -23,6 +23,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.pool import NullPool, StaticPool
 
 from mltune.errors import MltuneError, UsageError
+from mltune.reading.file import check_regular
 
 T = TypeVar("T")
 
@@ -263,6 +264,7 @@ def _check_header(path: Path, where: str) -> None:
 
     SQLite checks it too, except in a file of one byte, which it would overwrite.
     """
+    check_regular(path)
     try:
         with path.open("rb") as file:
             header = file.read(16)
@@ -278,6 +280,7 @@ def _is_at_rest(path: Path) -> bool:
     SQLite would make two files beside it even to read it, which a read-only folder forbids;
     opened as immutable, it makes none.
     """
+    check_regular(path)
     try:
         with path.open("rb") as file:
             in_wal_mode = file.read(20)[18:] == b"\x02\x02"

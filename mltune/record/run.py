@@ -12,6 +12,7 @@ from sqlalchemy import URL
 
 from mltune.errors import UsageError
 from mltune.files import file_error, make_folder, write_atomically
+from mltune.reading import parse_json, read_bytes
 from mltune.record.csv_table import read_table
 from mltune.record.database import PATIENCE_SECONDS, file_url, read_url
 from mltune.record.frame import to_frame
@@ -225,13 +226,10 @@ def read_info(folder: Path) -> RunInfo:
 
 def _parse_info(path: Path) -> RunInfo:
     try:
-        data: Any = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise file_error(path, "read", error) from error
-    except json.JSONDecodeError as error:
-        raise UsageError(f"{path}: line {error.lineno}: is not JSON ({error.msg})") from error
-    except (UnicodeDecodeError, RecursionError, ValueError) as error:
-        raise UsageError(f"{path}: is not JSON ({error})") from error
+        data: Any = parse_json(read_bytes(path))
+    except UsageError as error:
+        message = str(error)
+        raise UsageError(message if str(path) in message else f"{path}: {message}") from error
     try:
         # Checked last: what is wrong with a field says more.
         written = data.pop(_CHECKSUM, None) if isinstance(data, dict) else None

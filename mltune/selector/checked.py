@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import reprlib
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mltune.errors import UsageError
-from mltune.files import file_error
+from mltune.reading import parse_json, read_bytes
 
 MAX_BYTES = 64 * 2**20
 
@@ -23,33 +22,11 @@ def read_json(path: Path) -> Checked:
         UsageError: when it cannot be read, is larger than `MAX_BYTES`, nested too deeply, names a
             field twice, or is no JSON.
     """
+    data = read_bytes(path, MAX_BYTES)
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise file_error(path, "read", error) from error
-    if len(data) > MAX_BYTES:
-        raise UsageError(f"{path}: larger than {MAX_BYTES // 2**20} MiB")
-    try:
-        value = json.loads(data, object_pairs_hook=_mapping, parse_constant=_no_constant)
-    except RecursionError as error:
-        raise UsageError(f"{path}: nested too deeply") from error
-    except ValueError as error:  # JSONDecodeError, UnicodeDecodeError and the hooks' own
-        raise UsageError(f"{path}: not JSON: {error}") from error
-    return Checked(str(path), "", value)
-
-
-def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"field {twice!r} stands twice")
-    return values
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")
+        return Checked(str(path), "", parse_json(data, only_finite=True))
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

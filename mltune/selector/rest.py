@@ -10,7 +10,7 @@ import re
 
 Tile = tuple[int, int, int]
 
-_NAME = re.compile(r"rest_([1-9]\d{0,8})x([1-9]\d{0,8})x([1-9]\d{0,8})")
+_NAME = re.compile(r"rest_([1-9][0-9]{0,8})x([1-9][0-9]{0,8})x([1-9][0-9]{0,8})")
 
 
 def rest_name(tile: Tile) -> str:

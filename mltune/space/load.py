@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mltune.errors import UsageError
+from mltune.reading import read_text
 from mltune.space.constraint import Constraint, Derived
 from mltune.space.domain import Numbers, unknown
 from mltune.space.names import OUTSIDE_NAMES
 from mltune.space.parameter import Parameter
 from mltune.space.space import Space, write_out
-from mltune.space.yaml_document import Item, parse_document, read_text
+from mltune.space.yaml_document import Item, parse_document
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REQUIRED = ("name", "family", "parameters")

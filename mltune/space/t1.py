@@ -11,6 +11,7 @@ from mltune.errors import UsageError
 from mltune.space.config import Value
 from mltune.space.constraint import Constraint
 from mltune.space.expression import names
+from mltune.space.json_document import parse_json_document
 from mltune.space.load import SpaceFile
 from mltune.space.names import OUTSIDE_NAMES
 from mltune.space.parameter import Parameter
@@ -74,7 +75,7 @@ def from_t1(text: str, name: str) -> tuple[str, tuple[str, ...]]:
     Raises:
         UsageError: with the line of the first mistake.
     """
-    top = parse_document(text.replace("\t", " "), name).mapping("a T1 file")
+    top = parse_json_document(text, name).mapping("a T1 file")
     if SECTION not in top:
         raise UsageError(f"{name}: lacks the key '{SECTION}'")
     section = top[SECTION].mapping(f"'{SECTION}'")

@@ -12,6 +12,7 @@ from mltune.problem.sizes import parse_sizes
 from mltune.record.run_info import RunInfo
 from mltune.search import SEARCHERS
 from mltune.selector import Regret
+from mltune.workflow.shell import command
 
 LEAST_GEOMEAN = 0.9
 LEAST_WORST = 0.5
@@ -69,11 +70,16 @@ def _more(runs: Mapping[Path, RunInfo]) -> list[str]:
     if info.contraction.is_gemm and not _has_sizes_of(suite, tuple(runs.values())):
         problem = problem_type_name(info.contraction)
         lines.append(
-            f"time the leaders on more sizes: mltune search --problem {problem} "
-            f"--cross-sizes {suite} --prior {folder}"
+            "time the leaders on more sizes: "
+            + command(
+                "mltune", "search", "--problem", problem, "--cross-sizes", suite, "--prior", folder
+            )
         )
     lines.append(
-        f"find more kernels: mltune search --resume --run {folder} --budget {2 * info.budget}"
+        "find more kernels: "
+        + command(
+            "mltune", "search", "--resume", "--run", folder, "--budget", str(2 * info.budget)
+        )
     )
     return lines
 

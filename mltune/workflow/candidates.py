@@ -9,8 +9,9 @@ from typing import Any
 
 from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
-from mltune.files import file_error, write_atomically
+from mltune.files import write_atomically
 from mltune.problem import Contraction
+from mltune.reading import parse_json, read_bytes
 from mltune.record import Status
 from mltune.space import Config
 from mltune.space.load import parse_space
@@ -125,12 +126,7 @@ class Candidates:
         """
         path = folder / CANDIDATES_NAME
         try:
-            data: Any = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise file_error(path, "read", error) from error
-        except (ValueError, RecursionError) as error:
-            raise UsageError(f"{path}: is not JSON ({error})") from error
-        try:
+            data: Any = parse_json(read_bytes(path))
             if data["schema"] != _SCHEMA:
                 raise UsageError(f"schema must be {_SCHEMA}, got {data['schema']!r}")
             return cls(
@@ -138,6 +134,7 @@ class Candidates:
                 families=tuple(FamilyCandidates.from_json(each) for each in data["families"]),
             )
         except UsageError as error:
-            raise UsageError(f"{path}: {error}") from error
+            message = str(error)
+            raise UsageError(message if str(path) in message else f"{path}: {message}") from error
         except (KeyError, TypeError, AttributeError) as error:
             raise UsageError(f"{path}: is no list of candidates ({error!r})") from error

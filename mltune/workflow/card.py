@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mltune.distil import RegretRow
+from mltune.export.plain import plain
 from mltune.problem import problem_type_name
 from mltune.selector import Selector, depth
+from mltune.workflow.export import next_command
+from mltune.workflow.shell import shell_path
 
 CARD_NAME = "README.md"
 
@@ -31,7 +34,7 @@ Speed of the chosen kernel / best known, on {sizes} sizes, each judged by a fit 
   predicts the time of any kernel.
 
 ```sh
-mltune export {folder} --lang c -o tuned-c
+{command}
 ```
 
 Made by `mltune distil {runs}`. Licence: that of mltune, Apache-2.0.
@@ -44,14 +47,16 @@ def card(selector: Selector, rows: Sequence[RegretRow], folder: Path, runs: Sequ
     problem = problem_type_name(selector.contraction)
     return _CARD.format(
         problem=problem,
-        device=conditions.get("device", "an unknown device"),
+        device=plain(conditions.get("device", "an unknown device")),
         kernels=len(selector.portfolio),
-        conditions="\n".join(f"| {name} | {_cell(text)} |" for name, text in selector.conditions),
+        conditions="\n".join(
+            f"| {plain(name)} | {plain(text)} |" for name, text in selector.conditions
+        ),
         sizes=rows[0].regret.sizes if rows else 0,
         rules="\n".join(_rule(row) for row in rows),
         chooses="a map of the measured sizes, then " + _rule_of(selector),
-        folder=folder.as_posix(),
-        runs=" ".join(run.as_posix() for run in runs),
+        command=next_command(selector, folder),
+        runs=" ".join(map(shell_path, runs)),
     )
 
 
@@ -67,7 +72,3 @@ def _rule(row: RegretRow) -> str:
         f"| {row.rule} | {regret.geomean:.4f} | {regret.p10:.4f} | {regret.worst:.4f} "
         f"| {regret.worst_size} | {row.within_5_percent:.0%} |"
     )
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")

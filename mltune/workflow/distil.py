@@ -21,6 +21,7 @@ from mltune.selector.pack import SELECTOR_NAME
 from mltune.space import Config
 from mltune.workflow.advice import advice
 from mltune.workflow.card import CARD_NAME, card
+from mltune.workflow.export import next_command
 from mltune.workflow.memory import remembered
 from mltune.workflow.progress import Phase, Show
 from mltune.workflow.recorded import Recorded, calls, read_runs
@@ -65,6 +66,11 @@ class DistilResult:
         """Kernels in the portfolio, leaves and depth of the tree."""
         tree = self.selector.tree
         return len(self.selector.portfolio), len(leaves(tree)), depth(tree)
+
+    @property
+    def next_command(self) -> str:
+        """What the user would type next: an export, where a language takes the problem type."""
+        return next_command(self.selector, self.path)
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `--json` prints."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from mltune.protocol import parse_protocol
 from mltune.protocol.logic import parse_logic
 from mltune.protocol.logic_text import logic_text
 from mltune.protocol.space_text import space_of_configs
+from mltune.reading import parse_json
 from mltune.record.bundle import FORMAT as BUNDLE_FORMAT
 from mltune.record.bundle import read_bundle, unpack, write_bundle
 from mltune.record.foreign.text import read_text
@@ -33,6 +33,7 @@ from mltune.space.t1 import from_t1, to_t1
 from mltune.space.yaml_document import parse_document
 from mltune.workflow.finale import choose
 from mltune.workflow.recordings import read_any
+from mltune.workflow.shell import command
 
 NO_LICENCE = "not stated"
 IMPORTED = Path("imported")
@@ -179,13 +180,14 @@ def _written(path: Path, text: str) -> list[Path]:
 
 def _bundle_to_run(job: _Job) -> Result:
     try:
-        info, measurements, licence = read_bundle(json.loads(job.text))
-    except (UsageError, ValueError, RecursionError) as error:
+        info, measurements, licence = read_bundle(parse_json(job.text))
+    except UsageError as error:
         raise UsageError(f"{job.source}: {error}") from error
     files = unpack(info, measurements, job.out)
     note = f"licence: {licence}; measured on {info.device.model}, {info.created[:10]}"
     first = measurements[0].id if measurements else 1
-    return files, [note], f"mltune report {job.out}    or: mltune replay {job.out} {first}"
+    report = command("mltune", "report", job.out)
+    return files, [note], f"{report}    or: {command('mltune', 'replay', job.out, str(first))}"
 
 
 def _run_to_bundle(job: _Job) -> Result:
@@ -196,7 +198,7 @@ def _run_to_bundle(job: _Job) -> Result:
     notes = [] if job.licence != NO_LICENCE else ["no licence: say one with --licence"]
     if info.priors:
         notes.append(f"the records of --prior are not in it: {', '.join(info.priors)}")
-    return [job.out], notes, f"mltune import {job.out}"
+    return [job.out], notes, command("mltune", "import", job.out)
 
 
 def _recording_to(form: str) -> Callable[[_Job], Result]:
@@ -212,7 +214,8 @@ def _recording_to(form: str) -> Callable[[_Job], Result]:
             if count > 1:
                 left = [f"{job.source}: times are geometric means over {count} sizes"]
         told = [*recording.notes, *left, *(f"{job.source}: {line}" for line in lost)]
-        return files, told, f"mltune search --replay {job.out}" if form != "csv" else ""
+        replay = command("mltune", "search", "--replay", job.out)
+        return files, told, replay if form != "csv" else ""
 
     return write
 
@@ -238,7 +241,8 @@ def _run_to_logic(job: _Job) -> Result:
     if len(known) < len(best):
         lost = len(best) - len(known)
         notes.append(f"{job.source}: {lost} sizes are not in it, whose kernels are no '{TILED}'")
-    return files, notes, f"mltune convert {job.out} --to space -o space.yaml"
+    convert = command("mltune", "convert", job.out, "--to", "space", "-o", "space.yaml")
+    return files, notes, convert
 
 
 def _kernels_to_kernels(job: _Job) -> Result:
@@ -247,7 +251,7 @@ def _kernels_to_kernels(job: _Job) -> Result:
 
 def _kernel_files(descriptions: Sequence[Description], out: Path) -> Result:
     files = [file for name, text in to_files(descriptions) for file in _written(out / name, text)]
-    return files, [], f"mltune search --kernels {out}"
+    return files, [], command("mltune", "search", "--kernels", out)
 
 
 def _protocol_to_sizes(job: _Job) -> Result:
@@ -262,7 +266,7 @@ def _protocol_to_sizes(job: _Job) -> Result:
         out = job.out.with_name(f"{job.out.stem}-{name}{job.out.suffix}") if several else job.out
         files += _written(out, _sizes_text(job, problems.contraction, merge_sizes(sizes)))
     note = f"{job.source}: of its kernels nothing is carried over; mltune protocol measures them"
-    return files, [*protocol.notes, note], f"mltune search --sizes {files[0]}"
+    return files, [*protocol.notes, note], command("mltune", "search", "--sizes", files[0])
 
 
 def _logic_to_sizes(job: _Job) -> Result:
@@ -272,7 +276,7 @@ def _logic_to_sizes(job: _Job) -> Result:
     files = _written(job.out, _sizes_text(job, logic.contraction, logic.sizes))
     note = f"{job.source}: which solution was the fastest is not carried over"
     problem = problem_type_name(logic.contraction)
-    return files, [note], f"mltune search --problem {problem} --sizes {job.out}"
+    return files, [note], (command("mltune", "search", "--problem", problem, "--sizes", job.out))
 
 
 def _logic_to_space(job: _Job) -> Result:
@@ -281,7 +285,7 @@ def _logic_to_space(job: _Job) -> Result:
         raise UsageError(f"{job.source}: has no solution with a counterpart")
     text = space_of_configs(job.out.stem, _level(logic.configs))
     notes = [*logic.notes, f"{job.source}: the space has all combinations of the values"]
-    return _written(job.out, text), notes, f"mltune search --space {job.out}"
+    return _written(job.out, text), notes, command("mltune", "search", "--space", job.out)
 
 
 def _level(configs: Sequence[Config]) -> list[Config]:

@@ -9,13 +9,15 @@ from typing import Any
 
 from mltune.errors import UsageError
 from mltune.export import WRITERS, Writer
+from mltune.export.c.element import ELEMENTS
 from mltune.export.c.full_layout import FullCWriter
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
+from mltune.reading import read_text
 from mltune.selector import Selector
 from mltune.selector.json import read_selector
 from mltune.selector.pack import find_selector
-from mltune.space.yaml_document import read_text
+from mltune.workflow.shell import command
 
 COMPACT, FULL = "compact", "full"
 
@@ -70,6 +72,14 @@ def export_selector(
         raise UsageError(f"{folder}: is a file; the library needs a folder")
     files = writer.write(loaded, kernels, folder)
     return ExportResult(folder, tuple(files), warnings)
+
+
+def next_command(selector: Selector, path: Path) -> str:
+    """The export of a selector to a language that takes it; empty if none does."""
+    if not selector.contraction.is_gemm:
+        return ""
+    language = "c" if selector.contraction.precision in ELEMENTS else "python"
+    return command("mltune", "export", path, "--lang", language, "-o", f"tuned-{language}")
 
 
 def _writer(

@@ -22,6 +22,7 @@ from mltune.problem import (
     problem_type_name,
 )
 from mltune.problem.sizes import parse_sizes
+from mltune.reading import read_text
 from mltune.record.database import read_url
 from mltune.record.run_info import RunInfo, Timing
 from mltune.resources import data_folder
@@ -29,7 +30,6 @@ from mltune.runner.live import DEFAULT_SAMPLES
 from mltune.runner.observe import OBSERVERS
 from mltune.runner.timing import WARMUPS
 from mltune.search import SEARCHERS
-from mltune.space.yaml_document import read_text
 
 DEFAULT_BUDGET = 500
 DEFAULT_PROBLEM = "sgemm_nn"

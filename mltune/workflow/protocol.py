@@ -20,11 +20,11 @@ from mltune.protocol import (
     Protocol,
     parse_protocol,
 )
+from mltune.reading import read_text
 from mltune.record.run import INFO_NAME, Run, read_info
 from mltune.record.run_info import RunInfo, Timing
 from mltune.runner.live import DEFAULT_SAMPLES, WorkerRunner
 from mltune.runner.timing import WARMUPS
-from mltune.space.yaml_document import read_text
 from mltune.workflow.equipment import of_model
 from mltune.workflow.options import RUNS
 from mltune.workflow.progress import Show

@@ -9,6 +9,7 @@ from typing import Any
 from mltune.device_info import DeviceInfo
 from mltune.protocol import StepReport
 from mltune.record import Measurement
+from mltune.workflow.shell import command
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,9 +98,9 @@ class ProtocolResult:
     def next_commands(self) -> tuple[str, ...]:
         """What the user would type next."""
         if self.interrupted or self.stopped:
-            again = f"mltune protocol {self.file} --resume --run {self.root}"
+            again = command("mltune", "protocol", self.file, "--resume", "--run", self.root)
             return (f"{self.stopped or 'interrupted'}; go on with: {again}",)
-        return tuple(f"next: mltune distil {run.folder}" for run in self.runs)
+        return tuple(f"next: {command('mltune', 'distil', run.folder)}" for run in self.runs)
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `--json` prints."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from errno import EISDIR, ENOENT
@@ -29,6 +28,7 @@ from mltune.workflow.learning import learn
 from mltune.workflow.memory import remembered
 from mltune.workflow.progress import Phase, Show, nobody_looks
 from mltune.workflow.recorded import calls
+from mltune.workflow.shell import command
 from mltune.workflow.trials import Trial, best_by_problem, group_trials, values_over_all_sizes
 
 REPORT_NAME = "report.html"
@@ -135,13 +135,12 @@ def _points(trials: Sequence[Trial]) -> tuple[TrialPoint, ...]:
 
 
 def _next_command(folder: Path, measurements: Sequence[Measurement], selectable: bool) -> str:
-    place = shlex.quote(str(folder))
     if selectable:
-        return f"mltune distil {place}"
+        return command("mltune", "distil", folder)
     failed = next((row for row in measurements if row.status is not Status.OK), None)
-    return (
-        f"mltune replay {place} {failed.id}" if failed else f"mltune search --resume --run {place}"
-    )
+    if failed:
+        return command("mltune", "replay", folder, str(failed.id))
+    return command("mltune", "search", "--resume", "--run", folder)
 
 
 def _selection(info: RunInfo, measurements: Sequence[Measurement], show: Show) -> Selection | str:

@@ -62,6 +62,7 @@ from mltune.workflow.progress import Show
 from mltune.workflow.session import Session
 from mltune.workflow.shared_session import SharedSession
 from mltune.workflow.sharing import device_key, joined, study_name
+from mltune.workflow.shell import command
 from mltune.workflow.trials import Trial, group_trials
 
 
@@ -115,10 +116,12 @@ class SearchResult:
         """What the user would type next."""
         if self.interrupted or self.stopped:
             reason = self.stopped or "interrupted"
-            return (f"{reason}; go on with: mltune search --resume --run {self.run}",)
+            again = command("mltune", "search", "--resume", "--run", self.run)
+            return (f"{reason}; go on with: {again}",)
         if self.info.family == HANDWRITTEN:
-            return (f"next: mltune report {self.run}",)
-        return (f"next: mltune train {self.run}    or: mltune distil {self.run}",)
+            return (f"next: {command('mltune', 'report', self.run)}",)
+        train, distil = (command("mltune", verb, self.run) for verb in ("train", "distil"))
+        return (f"next: {train}    or: {distil}",)
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `--json` prints."""
@@ -209,7 +212,7 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
         if not trials and options.time_limit_seconds is not None:
             raise MltuneError(
                 f"{run.folder}: no trial began within the time limit "
-                f"(go on with: mltune search --resume --run {run.folder})"
+                f"(go on with: {command('mltune', 'search', '--resume', '--run', run.folder)})"
             )
         if not chosen and not interrupted and not stopped:
             raise _nothing_right(trials, run.folder)

@@ -201,7 +201,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ),
     ("search --resume --run {run} --storage sqlite:///x.db", 2, "not elsewhere"),
     ("search --resume --run {wrong}/run-newer", 2, "schema 99 is newer"),
-    ("search --resume --run {wrong}/run-cut-off", 2, "run.json: line 1: is not JSON"),
+    ("search --resume --run {wrong}/run-cut-off", 2, "run.json: line 1: not JSON"),
     ("search --resume --run {wrong}/run-lacking", 2, "run.json: "),
     ("search --resume --run {wrong}/run-no-database", 2, "has no run.db"),
     ("search --resume --run {wrong}/run-text", 2, "run.db: is no database"),
@@ -239,7 +239,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("predict {model} 8 0 8", 2, "must be a whole number of at least 1, got '0'"),
     ("predict {model} 8 8 8 --top 0", 2, "--top: must be"),
     ("predict {model} 8 8 8 --measure --device nosuch", 4, "no device 'nosuch'"),
-    ("predict {wrong}/model-cut-off 8 8 8", 2, "model.json: not JSON"),
+    ("predict {wrong}/model-cut-off 8 8 8", 2, "model.json: line 11: not JSON"),
     ("predict {wrong}/model-scribbled 8 8 8", 2, "forest.npz: damaged"),
     ("predict {wrong}/model-alone 8 8 8", 2, "candidates.json: cannot read"),
     (

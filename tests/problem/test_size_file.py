@@ -51,7 +51,7 @@ def test_csv_with_batch_and_count_in_any_order(tmp_path: Path) -> None:
         ("m,n,k\n1,2,\n", "line 2: k must be a whole number, got ''"),
         ("m,n,k\n1,2,0\n", "line 2: size '1x2x0': each extent must be 1 to 2147483647, got 0"),
         ("m,n,k,count\n1,2,3,0\n", "line 2: size '1x2x3': count must be at least 1, got 0"),
-        (b"m,n,k\n1,\xff,3\n", "cannot read sizes (not UTF-8 text: invalid start byte at byte 8)"),
+        (b"m,n,k\n1,\xff,3\n", "is no UTF-8 text (invalid start byte, byte 8)"),
     ],
 )
 def test_csv_mistakes_name_the_line(tmp_path: Path, text: str | bytes, message: str) -> None:
@@ -75,19 +75,19 @@ def test_yaml_with_texts_lists_and_mappings(tmp_path: Path) -> None:
         ("", "expected a list of sizes, such as '- 512x512x64'"),
         ("m: 1\n", "expected a list of sizes, such as '- 512x512x64'"),
         ("[]", "holds no sizes"),
-        ("- 1x2x3\n- 64\n", "line 2: expected MxNxK, [m, n, k] or {m: , n: , k: }, got 64"),
+        ("- 1x2x3\n- 64\n", "line 2: size '64': expected MxNxK or MxNxKxB"),
         ("- tiny\n", "line 1: size 'tiny': expected MxNxK or MxNxKxB, such as 512x512x64"),
-        ("- [1, true]\n", "line 1: expected MxNxK, [m, n, k] or {m: , n: , k: }, got [1, True]"),
+        ("- [1, true]\n", "line 1: expected [m, n, k], got [1, 'true']"),
         ("- {m: 1, n: 2}\n", "line 1: 'k' is missing"),
         ("- {m: 1, q: 2}\n", "line 1: unknown key 'q' (known: m, n, k, batch, count)"),
         ("- {m: 1, n: x}\n", "line 1: n must be a whole number, got 'x'"),
         ("- [1, 2, 0]\n", "line 1: size '1x2x0': each extent must be 1 to 2147483647, got 0"),
-        ("- [1, 2\n", "line 2: not YAML (expected ',' or ']', but got '<stream end>')"),
+        ("- [1, 2\n", "line 2: not YAML (expected ',' or ']'"),
         ("- 1x2x3\n--- \n- 4x5x6\n", "line 2: not YAML (but found another document)"),
-        ("- !!python/object/apply:os.getcwd []\n", "line 1: not YAML (could not determine a "
-         "constructor for the tag 'tag:yaml.org,2002:python/object/apply:os.getcwd')"),
-        ("- \x00\n", "not YAML (unacceptable character #x0000: special characters are not"),
-        ("[" * 5000, "not YAML (nested too deeply)"),
+        ("- !!python/object/apply:os.getcwd []\n", "line 1: tag "
+         "'tag:yaml.org,2002:python/object/apply:os.getcwd' is not supported"),
+        ("- \x00\n", "not YAML (unacceptable character #x0000: "),
+        ("[" * 5000, "line 1: not YAML (nested too deeply)"),
     ],
 )  # fmt: skip
 def test_yaml_mistakes_name_the_line(tmp_path: Path, text: str, message: str) -> None:
@@ -98,7 +98,7 @@ def test_a_folder_is_no_file_of_sizes(tmp_path: Path) -> None:
     folder = tmp_path / "a.csv"
     folder.mkdir()
 
-    assert refusal(folder) == "cannot read sizes (Is a directory)"
+    assert refusal(folder) == "cannot read (Is a directory)"
 
 
 def test_an_unknown_kind_of_file_names_the_known_ones(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_suites_files_and_extents_may_be_mixed(tmp_path: Path) -> None:
          "nor start:stop:*factor"),
         ("1:100x1:100x1:100", "size '1:100x1:100x1:100': gives 1000000 sizes, the most is 100000"),
         ("1:60000x1x1,1:60000x1x2", "sizes: more than 100000 different sizes"),
-        ("nowhere.csv", "nowhere.csv: cannot read sizes (No such file or directory)"),
+        ("nowhere.csv", "nowhere.csv: cannot read (No such file or directory)"),
         ("sizes/mine", "sizes/mine: a file of sizes must end in .csv, .yaml, .yml"),
     ],
 )  # fmt: skip

@@ -182,13 +182,13 @@ def test_what_is_no_run_folder_is_one_exact_line(tmp_path: Path, folder: Path) -
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "line 1: is not JSON (Expecting value)"),
-        (b'{\n"schema": 1,\n', "line 3: is not JSON (Expecting property name enclosed in"),
+        (b"", "line 1: not JSON: Expecting value"),
+        (b'{\n"schema": 1,\n', "line 3: not JSON: Expecting property name enclosed in"),
         (b"[]", "expected a mapping, got list"),
         (b'{"schema": 99}', "its schema 99 is newer than 1"),
-        (b"\xff", "is not JSON ('utf-8' codec can't decode byte 0xff"),
-        (b"[" * 100_000, "is not JSON (maximum recursion depth exceeded"),
-        (b'{"schema": ' + b"9" * 5000 + b"}", "is not JSON (Exceeds the limit"),
+        (b"\xff", "not JSON: 'utf-8' codec can't decode byte 0xff"),
+        (b"[" * 100_000, "not JSON: nested too deeply"),
+        (b'{"schema": ' + b"9" * 5000 + b"}", "not JSON: Exceeds the limit"),
     ],
 )
 def test_a_damaged_info_names_the_file(folder: Path, content: bytes, message: str) -> None:

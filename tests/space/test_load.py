@@ -150,9 +150,9 @@ def test_a_mistake_is_one_line_that_says_where(
         (b"# nothing\n", ": is empty"),
         (b"- 1\n", ":1: a space must be a mapping, got a list"),
         (b"just text", ":1: a space must be a mapping, got 'just text'"),
-        (b"name: \xff", ": is no UTF-8 text (byte 6)"),
+        (b"name: \xff", ": is no UTF-8 text (invalid start byte, byte 6)"),
         (b"name: \x00", ": not YAML: unacceptable character #x0000"),
-        (b"[" * 1500, ": not YAML: nested too deeply"),
+        (b"[" * 1500, ":1: not YAML: nested too deeply"),
         (b"name: a\nfamily: b\nparameters: {}\n", ":3: 'parameters' must not be empty"),
     ],
 )

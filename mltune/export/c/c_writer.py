@@ -12,7 +12,8 @@ from mltune.export.c.element import ELEMENTS, Element
 from mltune.export.c.text import comment, literal, literals
 from mltune.export.files import write_files
 from mltune.export.library import Library
-from mltune.export.statement import statement, statement_text
+from mltune.export.plain import plain_paragraphs
+from mltune.export.statement import statement
 from mltune.export.template import fill
 from mltune.kernel import Kernel
 from mltune.kernel.held_back import holds_back
@@ -64,7 +65,7 @@ def compact_files(library: Library) -> dict[str, str]:
     }
     texts = {file: fill(TEMPLATES / template, values) for file, template in files.items()}
     texts["README.md"] = fill(
-        TEMPLATES / "README.md.in", values | {"statement": statement_text(library)}
+        TEMPLATES / "README.md.in", values | {"statement": plain_paragraphs(statement(library))}
     )
     return texts
 
@@ -99,7 +100,7 @@ def _values(library: Library) -> dict[str, str]:
         "statement": comment(statement(library)),
         **element.values(contraction.conjugate_a, contraction.conjugate_b),
         "names": "\n".join(
-            f'    /* {number} */ "{kernel.name}",'
+            f"    /* {number} */ {literal(kernel.name)},"
             for number, kernel in enumerate(selector.portfolio)
         ),
         "helpers": selection.helpers(selector, library.name),

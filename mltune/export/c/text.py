@@ -1,9 +1,12 @@
-"""Pieces of C99: comments and string literals."""
+"""The doors through which text enters C99: comments and string literals."""
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
+
+from mltune.export.plain import plain
 
 _LITERAL_BYTES = 1000
 """Well below the 4095 characters that C99 promises for a string literal, escapes included."""
@@ -11,15 +14,16 @@ _LITERAL_BYTES = 1000
 
 def comment(paragraphs: Sequence[str]) -> str:
     """The inner lines of a block comment, one paragraph after another."""
-    lines = [line for paragraph in paragraphs for line in textwrap.wrap(paragraph, 88) or [""]]
-    return "\n".join(f" * {line}".rstrip() for line in lines)
+    lines = [line for each in paragraphs for line in textwrap.wrap(plain(each), 88) or [""]]
+    return "\n".join(f" * {_apart(line)}".rstrip() for line in lines)
 
 
 def literals(text: str) -> Iterator[str]:
     """Give string literals that together hold a text: one for each line, more for long lines."""
     for line in text.encode().splitlines(keepends=True):
         for start in range(0, len(line), _LITERAL_BYTES):
-            yield f'"{"".join(_escaped(byte) for byte in line[start : start + _LITERAL_BYTES])}"'
+            part = line[start : start + _LITERAL_BYTES].decode("latin-1")  # a letter for each byte
+            yield f'"{part.translate(_ESCAPES)}"'
 
 
 def literal(text: str) -> str:
@@ -27,14 +31,13 @@ def literal(text: str) -> str:
     return " ".join(literals(text)) or '""'
 
 
-def _escaped(byte: int) -> str:
-    if byte in _ESCAPES:
-        return _ESCAPES[byte]
-    # Octal escapes end after three digits; a hexadecimal one would swallow what follows.
-    return chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}"
+def _apart(line: str) -> str:
+    """The line with a space between every star and slash: nothing begins or ends a comment."""
+    return re.sub(r"(?<=\*)(?=/)|(?<=/)(?=\*)", " ", line)
 
 
-_ESCAPES = {
+# Octal escapes end after three digits; a hexadecimal one would swallow what follows.
+_ESCAPES = {byte: f"\\{byte:03o}" for byte in range(256) if not 0x20 <= byte < 0x7F} | {
     ord("\n"): "\\n",
     ord("\t"): "\\t",
     ord('"'): '\\"',

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from mltune.export.files import write_files
 from mltune.export.library import Library
+from mltune.export.plain import plain_paragraphs
 from mltune.export.python import selection
-from mltune.export.statement import statement_text
+from mltune.export.python.text import literal
+from mltune.export.statement import statement
 from mltune.export.template import fill
 from mltune.kernel import Area, Kernel, Pass
 from mltune.kernel.held_back import holds_back
@@ -64,7 +66,7 @@ def _values(library: Library) -> dict[str, str]:
         "library": library.name,
         "distribution": library.name.replace("_", "-"),
         "problem_type": library.problem_type,
-        "statement": statement_text(library),
+        "statement": plain_paragraphs(statement(library)),
         "exact": selection.exact_sizes(library.selector),
         "usual": selection.usual(library.selector),
         "body": selection.body(library.selector),
@@ -118,12 +120,12 @@ def _got(library: Library) -> str:
 
 
 def _kernel(kernel: Kernel) -> str:
-    options = "".join(f"{_quoted(option)}, " for option in kernel.build_options).rstrip()
+    options = "".join(f"{literal(option)}, " for option in kernel.build_options).rstrip()
     options = options if len(kernel.build_options) == 1 else options.rstrip(",")
     return "\n".join(
         (
             "    _kernel(",
-            f'        "{kernel.name}",',
+            f"        {literal(kernel.name)},",
             f"        build_options=({options}),",
             *_tuple("passes", [f"GemmPass({_arguments(each)})" for each in kernel.passes]),
             *_tuple("scratch", [f"GemmArea({_arguments(area)})" for area in kernel.scratch]),
@@ -157,9 +159,4 @@ def _arguments(value: Pass | Area) -> str:
 def _literal(value: object) -> str:
     if isinstance(value, tuple):
         return f"({', '.join(map(_literal, value))})"
-    return _quoted(value) if isinstance(value, str) else str(value)
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    return literal(value) if isinstance(value, str) else str(value)

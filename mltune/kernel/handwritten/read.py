@@ -14,7 +14,9 @@ from mltune.kernel.handwritten.description import (
 )
 from mltune.kernel.handwritten.header import find_header
 from mltune.problem import Precision
-from mltune.space.yaml_document import Item, parse_document, read_text
+from mltune.reading import read_text
+from mltune.space.json_document import parse_json_document
+from mltune.space.yaml_document import Item
 
 _REQUIRED = ("name", "type", "transA", "transB")
 _OPTIONAL = (
@@ -46,7 +48,7 @@ def read_files(paths: Sequence[Path]) -> tuple[Description, ...]:
         if not files:
             raise UsageError(f"{path}: holds no JSON file")
         for file in files:
-            found.append(_read(_document(read_text(file), str(file)), file.parent))
+            found.append(_read(parse_json_document(read_text(file), str(file)), file.parent))
     unique(tuple(found))
     return tuple(found)
 
@@ -57,18 +59,13 @@ def read_kept(text: str, where: str) -> tuple[Description, ...]:
     Raises:
         UsageError: when it is no such text.
     """
-    items = _document(text, where).sequence("kernels")
+    items = parse_json_document(text, where).sequence("kernels")
     return tuple(unique(tuple(_read(item, None) for item in items)).values())
 
 
 def to_text(descriptions: Iterable[Description]) -> str:
     """Write descriptions and sources as one text, for a run to keep."""
     return json.dumps([description.to_json() for description in descriptions])
-
-
-def _document(text: str, where: str) -> Item:
-    # JSON is YAML but for tabs, and YAML's reader knows the lines.
-    return parse_document(text.replace("\t", " "), where)
 
 
 def _read(item: Item, folder: Path | None) -> Description:

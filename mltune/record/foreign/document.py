@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mltune.errors import UsageError
+from mltune.reading import check_density
 
 _SPACE = re.compile(r"[ \t\n\r]*")
+_MOST_STRANGE = 10_000
 _DECODER = json.JSONDecoder()
 
 
@@ -46,6 +48,8 @@ def read_document(text: str, row_names: tuple[str, ...]) -> Document:
     rows: list[tuple[str, Any]] = []
     rows_name = ""
     damage = ""
+    strange = 0
+    check_density(text)
     scanner = _Scanner(text)
     try:
         scanner.expect("{", "a JSON object")
@@ -54,6 +58,9 @@ def read_document(text: str, row_names: tuple[str, ...]) -> Document:
                 rows_name = name
                 for row in scanner.rows():
                     rows.append(row)
+                    strange += not row[1] or not isinstance(row[1], dict)
+                    if strange > _MOST_STRANGE:
+                        raise UsageError(f"more than {_MOST_STRANGE:,} rows are no objects")
             else:
                 header[name] = scanner.value()
     except (ValueError, RecursionError) as error:

@@ -1,0 +1,29 @@
+"""Text of foreign origin, such as a device's name, as characters that no language obeys."""
+
+from __future__ import annotations
+
+import string
+import textwrap
+from collections.abc import Sequence
+
+_KEPT = frozenset(string.ascii_letters + string.digits + " .,:;()+-*/=_^%'")
+"""No quotation mark but the single one, no backslash, and of brackets the round ones."""
+
+_ALIKE = {'"': "'", "\\": "/", "[": "(", "{": "(", "<": "(", "]": ")", "}": ")", ">": ")"}
+
+
+def plain(text: str) -> str:
+    """Return a text of the same length, on one line, in which only kept characters are left.
+
+    Such a text cannot end a docstring in three double quotation marks, stand for another character
+    or be markup. A comment of C asks for more: `mltune.export.c.text.comment`.
+    """
+    return "".join(letter if letter in _KEPT else _ALIKE.get(letter, " ") for letter in text)
+
+
+def plain_paragraphs(paragraphs: Sequence[str]) -> str:
+    """Paragraphs for a docstring or a README, wrapped, with an empty line between them."""
+    return "\n\n".join(
+        textwrap.fill(plain(each), 95, break_long_words=False, break_on_hyphens=False)
+        for each in paragraphs
+    )

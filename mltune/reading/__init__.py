@@ -1,0 +1,16 @@
+"""Reading files from anyone: regular files only, within limits, or one line that says why not."""
+
+from mltune.reading.file import MOST_BYTES, read_bytes, read_text
+from mltune.reading.gzipped import GZIP, read_packed, unpack
+from mltune.reading.json_text import check_density, parse_json
+
+__all__ = [
+    "GZIP",
+    "MOST_BYTES",
+    "check_density",
+    "parse_json",
+    "read_bytes",
+    "read_packed",
+    "read_text",
+    "unpack",
+]

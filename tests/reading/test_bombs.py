@@ -1,0 +1,144 @@
+"""Small files that stand for huge ones are refused before they are unpacked or built."""
+
+import gzip
+import io
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mltune.errors import UsageError
+from mltune.kernel.handwritten.read import read_files
+from mltune.problem.size_file import read_size_file
+from mltune.reading import parse_json, read_packed
+from mltune.record.csv_table import read_table
+from mltune.record.foreign import read_recording
+from mltune.selector.json import read_selector
+from mltune.space.load import load_space
+from mltune.workflow.exchange import import_files
+
+MOST_BYTES = 250 * 2**20
+
+
+def packed(head: bytes, unit: bytes, tail: bytes, count: int) -> bytes:
+    """Text that repeats a unit, gzipped without ever being there as a whole."""
+    memory = io.BytesIO()
+    block = unit * (2**20 // len(unit))
+    with gzip.GzipFile(fileobj=memory, mode="wb", mtime=0) as file:
+        file.write(head)
+        for _ in range(count // len(block)):
+            file.write(block)
+        file.write(tail)
+    return memory.getvalue()
+
+
+RECORDS = {
+    "zeros": (b"", b"\0", b""),
+    "bundle": (b'{"format": "mltune bundle", "rows": [0', b",[]", b"]}"),
+    "Kernel Tuner": (b'{"tune_params_keys":["x"],"cache":{"a":{}', b',"1":{"x":1}', b"}}"),
+    "T4": (b'{"results":[0', b',{"configuration":{"x":1}}', b"]}"),
+    "CLBlast": (b'{"kernel_family":"x","results":[0', b',{"time":1}', b"]}"),
+    "depth": (b'{"cache":', b"[", b""),
+    "T1": (b'{"ConfigurationSpace":{"TuningParameters":[0', b",{}", b"]}}"),
+    "YAML": (b"a: [", b"a,", b"]"),
+    "YAML in depth": (b"a: ", b"[", b""),
+}
+
+
+def refused(read: Callable[[], object]) -> str:
+    """The one line, from little memory."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(UsageError) as caught:
+            read()
+        assert tracemalloc.get_traced_memory()[1] < MOST_BYTES
+    finally:
+        tracemalloc.stop()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("kind", list(RECORDS))
+@pytest.mark.parametrize("megabytes", [14, 150])
+def test_a_packed_bomb_is_refused(kind: str, megabytes: int, tmp_path: Path) -> None:
+    file = tmp_path / "bomb.json.gz"
+    file.write_bytes(packed(*RECORDS[kind], megabytes * 2**20))
+
+    message = refused(lambda: import_files([file], tmp_path / "out"))
+
+    assert "bomb.json.gz" in message
+    if megabytes == 150:
+        assert "unpacks to more than" in message
+
+
+@pytest.mark.parametrize("kind", ["bundle", "Kernel Tuner", "T4", "CLBlast", "T1", "YAML"])
+def test_a_dense_text_is_refused(kind: str, tmp_path: Path) -> None:
+    head, unit, tail = RECORDS[kind]
+    file = tmp_path / "dense.json"
+    file.write_bytes(head + unit * (15 * 2**20 // len(unit)) + tail)
+
+    refused(lambda: import_files([file], tmp_path / "out"))
+
+
+def test_a_table_that_is_a_bomb_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "measurements.csv.gz"
+    file.write_bytes(packed(b"id,phase\n", b"1,final\n", b"", 150 * 2**20))
+
+    assert "unpacks to more than" in refused(lambda: read_table(file))
+
+
+def test_a_large_description_of_kernels_is_read_or_refused_at_once(tmp_path: Path) -> None:
+    entry = '{"name": "abc", "type": 12}'
+    start = '{"name": "x", "type": "single", "transA": "N", "transB": "N", "dj": ['
+    (tmp_path / "many.json").write_text(start + f"{entry},\n" * 500_000 + "0]}")
+    (tmp_path / "deep.json").write_text(start + "[" * 10_000_000)
+
+    many = refused(lambda: read_files([tmp_path / "many.json"]))
+    deep = refused(lambda: read_files([tmp_path / "deep.json"]))
+
+    assert "many.json:33332: not JSON: more than 100,000 values" in many
+    assert "deep.json:1: not JSON: nested too deeply" in deep
+
+
+def test_yaml_beyond_the_limits_is_refused(tmp_path: Path) -> None:
+    laughs = "a: &a [x]\n" + "".join(f"b{n}: [*a, *a]\n" for n in range(9))
+    for name, text, words in (
+        ("laughs", laughs, "aliases are not supported"),
+        ("merge", "- &a {m: 1}\n- {<<: *a}\n", "aliases are not supported"),
+        ("flow", "a: [" + "b," * 5_000_000 + "]", "more than 250,000 values"),
+        ("depth", "{a: " * 1_000_000, "nested too deeply"),
+        ("size", "#" * (17 * 2**20), "larger than 16 MiB"),
+    ):
+        (tmp_path / f"{name}.yaml").write_text(text)
+        assert words in refused(lambda name=name: load_space(str(tmp_path / f"{name}.yaml")))  # type: ignore[misc]
+        assert words in refused(lambda name=name: read_size_file(tmp_path / f"{name}.yaml"))  # type: ignore[misc]
+
+
+def test_a_selector_with_many_fields_is_refused_at_once(tmp_path: Path) -> None:
+    fields = ",".join(f'"k{number}":0' for number in range(100_000))
+    (tmp_path / "s.json").write_text(f'{{{fields},"k99999":0}}')
+
+    message = refused(lambda: read_selector(tmp_path / "s.json"))
+
+    assert "field 'k99999' stands twice" in message
+
+
+def test_what_is_dense_but_small_and_what_is_large_but_thin_is_read(tmp_path: Path) -> None:
+    assert len(parse_json("[" + "[]," * 100_000 + "0]")) == 100_001
+    row = '{"configuration": {"tile": %d}, "measurements": [{"name": "time", "value": 1.5}]}'
+    rows = ",\n".join(row % number for number in range(20_000))
+    (tmp_path / "t4.json.gz").write_bytes(gzip.compress(f'{{"results": [{rows}]}}'.encode()))
+
+    assert len(read_recording(tmp_path / "t4.json.gz").points) == 20_000
+
+
+def test_what_is_cut_off_or_padded_is_still_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    whole = gzip.compress(b"first ") + gzip.compress(b"second") + b"\0" * 100
+    (tmp_path / "whole").write_bytes(whole)
+    (tmp_path / "cut").write_bytes(gzip.compress(b"first " * 1000)[:-12])
+
+    assert read_packed(tmp_path / "whole") == (b"first second", "")
+    data, damage = read_packed(tmp_path / "cut")
+    assert data.startswith(b"first ")
+    assert damage == "cut off within its gzip data, the rest is left out"

@@ -1,0 +1,81 @@
+"""Files from anyone: regular ones, of a size that can be read."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mltune.cost_model.io import load
+from mltune.errors import UsageError
+from mltune.kernel.handwritten.read import read_files
+from mltune.problem.size_file import read_size_file
+from mltune.reading import read_bytes, read_packed, read_text
+from mltune.record.csv_table import read_table
+from mltune.record.database import file_url
+from mltune.record.foreign import read_recording
+from mltune.record.run import read_info
+from mltune.record.store import Store
+from mltune.selector.json import read_selector
+from mltune.space.load import load_space
+from mltune.workflow.candidates import Candidates
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("a", read_bytes),
+        ("a", read_text),
+        ("a", read_packed),
+        ("selector.json", read_selector),
+        ("space.yaml", lambda path: load_space(str(path))),
+        ("sizes.csv", read_size_file),
+        ("sizes.yaml", read_size_file),
+        ("kernel.json", lambda path: read_files([path])),
+        ("cache.json", read_recording),
+        ("measurements.csv.gz", read_table),
+        ("run.json", lambda path: read_info(path.parent)),
+        ("run.db", lambda path: Store(file_url(path), read_only=True).measurements()),
+        ("model.json", lambda path: load(path.parent)),
+        ("candidates.json", lambda path: Candidates.read(path.parent)),
+    ],
+)
+def test_a_pipe_is_refused_and_not_waited_for(
+    name: str, read: Callable[[Path], object], tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / name)
+
+    with pytest.raises(UsageError, match=f"{name}: is a named pipe, not a file"):
+        read(tmp_path / name)
+
+
+def test_a_device_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"^/dev/zero: is a device, not a file$"):
+        read_bytes(Path("/dev/zero"))
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "huge").open("wb") as file:
+        file.truncate(1 << 40)
+
+    with pytest.raises(UsageError, match=r"huge: is larger than 256 MiB$"):
+        read_bytes(tmp_path / "huge")
+
+
+def test_a_folder_a_missing_file_and_an_impossible_name_are_one_line(tmp_path: Path) -> None:
+    for path, message in (
+        (tmp_path, "cannot read (Is a directory)"),
+        (tmp_path / "none", "cannot read (No such file or directory)"),
+        (tmp_path / "a\0b", "cannot read (embedded null byte)"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            read_bytes(path)
+        assert str(caught.value).endswith(message)
+
+
+def test_a_link_to_a_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("text")
+    (tmp_path / "link").symlink_to("file")
+
+    assert read_text(tmp_path / "link") == "text"
