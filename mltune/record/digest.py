@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from mltune.files import file_error
+from mltune.reading import read_bytes
 from mltune.record.run import DATABASE_NAME, INFO_NAME, TABLE_NAME, Run, read_info
 
 
@@ -16,19 +16,12 @@ def digest(folder: Path) -> str:
         UsageError: when it is no run folder, or cannot be read.
     """
     info = read_info(folder)
-    content = hashlib.sha256(_read(folder / INFO_NAME))
+    content = hashlib.sha256(read_bytes(folder / INFO_NAME))
     table = folder / TABLE_NAME
     if not info.storage and not (folder / DATABASE_NAME).exists() and table.exists():
-        content.update(_read(table))
+        content.update(read_bytes(table))
         return content.hexdigest()
     with Run.open(folder) as run:
         for row in run.store.rows():
             content.update(repr(sorted(row.items())).encode("utf-8", "replace"))
     return content.hexdigest()
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise file_error(path, "read", error) from error
