@@ -110,19 +110,23 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--version", action="version", version=f"mltune {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
     for verb, summary in VERBS.items():
-        module = _module(verb)
         sub = verbs.add_parser(
             verb,
             help=summary,
             description=summary[0].upper() + summary[1:] + ".",
-            epilog=f"example: {module.EXAMPLE}",
             formatter_class=argparse.RawDescriptionHelpFormatter,  # an example is one line
         )
-        module.declare(sub)
-        sub.add_argument("--json", action="store_true", help="print one JSON document, no more")
-        sub.add_argument("-q", "--quiet", action="count", default=0, help="say less")
-        sub.add_argument("-v", "--verbose", action="count", default=0, help="say more")
+        if verb in arguments:  # the list of verbs needs none of their modules
+            _declare(sub, _module(verb))
     return parser.parse_args(arguments)
+
+
+def _declare(parser: Parser, module: ModuleType) -> None:
+    parser.epilog = f"example: {module.EXAMPLE}"
+    module.declare(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON document, no more")
+    parser.add_argument("-q", "--quiet", action="count", default=0, help="say less")
+    parser.add_argument("-v", "--verbose", action="count", default=0, help="say more")
 
 
 def _set_logging(verbosity: int) -> None:

@@ -6,10 +6,12 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from mltune.cli.streams import printable
-from mltune.workflow.progress import Progress
+
+if TYPE_CHECKING:
+    from mltune.workflow.progress import Progress
 
 Cell = str | int | float | None
 

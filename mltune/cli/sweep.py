@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mltune.cli.output import Cell, ProgressBar, print_json, print_table
 from mltune.cli.parser import number, positive, whole
 from mltune.errors import UsageError
-from mltune.runner.observe import ENERGY
 
 if TYPE_CHECKING:
     from mltune.report.experiments import Experiment
@@ -99,6 +99,8 @@ def _local_sizes(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def _print(result: SweepResult) -> None:
+    from mltune.runner.observe import ENERGY
+
     for name, words in result.conditions:
         print(f"{name}: {words}")
     most = max((len(one.repetitions) for one in result.experiments), default=0)
@@ -107,7 +109,7 @@ def _print(result: SweepResult) -> None:
     header = ("id", "kernel", "local", "size", *map(str, range(shown)), "mean", "std")
     print_table(
         (*header, *(["mJ"] if with_energy else []), "max error", "bound", "verdict"),
-        [_row(one, shown, with_energy) for one in result.experiments],
+        [_row(one, shown, [ENERGY] if with_energy else []) for one in result.experiments],
     )
     print("GFLOP/s of each repetition, their mean, and the standard deviation of a sample")
     print(f"id: mltune replay {result.run} ID; pictures: mltune report {result.run}")
@@ -115,9 +117,9 @@ def _print(result: SweepResult) -> None:
         print(f"figure: {result.figure}")
 
 
-def _row(one: Experiment, shown: int, with_energy: bool) -> list[Cell]:
+def _row(one: Experiment, shown: int, energies: Sequence[str]) -> list[Cell]:
     kernel, _, local = one.label.rpartition(" ")
-    joules = one.observed(ENERGY)
+    joules = [one.observed(name) for name in energies]
     speeds = list(one.gflops[:shown]) + [None] * (shown - len(one.gflops))
     return [
         one.first.id,
@@ -127,7 +129,7 @@ def _row(one: Experiment, shown: int, with_energy: bool) -> list[Cell]:
         *speeds,
         one.mean,
         one.deviation,
-        *([None if joules is None else joules * 1e3] if with_energy else []),
+        *(None if each is None else each * 1e3 for each in joules),
         one.max_error,
         one.first.error_bound,
         one.status.value,

@@ -12,7 +12,6 @@ from mltune.cli.options import declare_builders
 from mltune.cli.output import ProgressBar, duration_text, print_json
 from mltune.cli.parser import seconds
 from mltune.errors import UsageError
-from mltune.problem import problem_type_name
 
 EXAMPLE = "mltune worker --storage postgresql+psycopg://tuner@db.example.org/tuning --device gpu"
 
@@ -51,6 +50,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Work until nothing is left to do, and say what was done."""
+    from mltune.problem import problem_type_name
     from mltune.workflow.crew import STORAGE_VARIABLE
     from mltune.workflow.options import ALL_DEVICES
     from mltune.workflow.worker import WorkerOptions, work, work_on_all

@@ -67,7 +67,7 @@ def distil(
         seed: of the split into parts.
         compute_units: of the device that was measured.
         conditions: how the table was measured, for people.
-        on_step: is told how many fits of a rule are judged, and how many will be.
+        on_step: is told how many sizes are judged, and how many will be.
 
     Raises:
         UsageError: when a setting is out of range.

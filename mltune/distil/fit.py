@@ -10,11 +10,10 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.tree import DecisionTreeClassifier
 
 from mltune.distil.portfolio import cover
 from mltune.distil.table import TimeTable
-from mltune.selector import FEATURES, Leaf, Rule, Split, TimeFormula, Tree, features
+from mltune.selector import FEATURES, Leaf, Rule, Split, TimeFormula, Tree, features, walk
 
 NEAR_TIE = 0.05
 """A kernel this much slower (as a log ratio) than the best has 1/e of its claim to be the label.
@@ -38,6 +37,9 @@ MIN_SIZES = (1, 2, 4, 8)
 
 PARTS = 4
 """Of the sizes in cross-validation."""
+
+KEPT = 64
+"""Tables of which answers are kept: more than the parts, which are judged side by side."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,8 +84,11 @@ class Fitted:
 
     def choose(self, table: TimeTable) -> NDArray[np.intp]:
         """The table's column that the rule chooses for each of its sizes."""
-        rule = Rule(self.tree, self.formulas)
-        chosen = [self.portfolio[rule.choose(*size)[0]] for size in table.sizes]
+        if self.formulas:
+            rule = Rule(self.tree, self.formulas)
+            chosen = [self.portfolio[rule.choose(*size)[0]] for size in table.sizes]
+        else:
+            chosen = [self.portfolio[walk(self.tree, values)] for values in _features(table)]
         return np.array(chosen, dtype=np.intp)
 
     def losses(self, table: TimeTable) -> NDArray[np.float64]:
@@ -105,6 +110,12 @@ def fit_shape(table: TimeTable, settings: Settings, shape: Shape) -> Fitted:
     """Choose a portfolio and fit a tree of a shape to it."""
     portfolio = cover(table, tolerance=settings.tolerance, max_kernels=settings.max_kernels)
     return Fitted(portfolio, grow(table, portfolio, shape, settings.seed))
+
+
+@lru_cache(maxsize=KEPT)
+def _features(table: TimeTable) -> tuple[dict[str, int], ...]:
+    """The features of each size; many trees ask for those of one table."""
+    return tuple(features(*size) for size in table.sizes)
 
 
 def folds(count: int, parts: int, seed: int) -> Iterator[tuple[list[int], list[int]]]:
@@ -137,9 +148,9 @@ def grow_all(
     its float32 holds exactly, whatever the sizes are. A threshold between two ranks then becomes
     the geometric mean of the two values on its sides, rounded down.
     """
-    rows = [features(*size) for size in table.sizes]
-    values = [[row[name] for row in rows] for name in shape.asked]
-    ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in values], axis=1)
+    from sklearn.tree import DecisionTreeClassifier  # a second to load, and not for a known answer
+
+    values, ranks = _ranked(table, shape.asked)
     costs = table.log_ratios[:, list(portfolio)]
     costs = costs - costs.min(axis=1, keepdims=True)
     weights = table.size_weights
@@ -149,33 +160,54 @@ def grow_all(
 
     model = DecisionTreeClassifier(
         max_depth=max(shape.max_depth, 1),
-        min_weight_fraction_leaf=min(0.5, shape.min_sizes / len(rows)),
+        min_weight_fraction_leaf=min(0.5, shape.min_sizes / len(table.sizes)),
         random_state=seed,
     )
-    model.fit(ranks[sizes].astype(np.float32), labels, sample_weight=claims[sizes, labels])
+    # What it would check is so: no gaps, in the one type that it takes.
+    model.fit(ranks[sizes], labels, sample_weight=claims[sizes, labels], check_input=False)
     fitted = model.tree_
 
-    def build(node: int, inside: NDArray[np.intp], parent: NDArray[np.float64], left: int) -> Tree:
+    best: dict[int, Leaf] = {}
+    thresholds: dict[int, int] = {}
+    ahead = [(0, np.arange(len(table.sizes)), weights @ costs / weights.sum())]
+    while ahead:
+        node, inside, parent = ahead.pop()
         weight = weights[inside]
         expected = (weight @ costs[inside] + PRIOR_SIZES * parent) / (weight.sum() + PRIOR_SIZES)
-        if left == 0 or fitted.children_left[node] < 0:
-            return Leaf(int(np.argmin(expected)))
+        best[node] = Leaf(int(np.argmin(expected)))
+        if fitted.children_left[node] < 0:
+            continue
         feature = int(fitted.feature[node])
         goes_low = ranks[inside, feature] <= fitted.threshold[node]
         low_rows, high_rows = inside[goes_low], inside[~goes_low]
-        low = build(int(fitted.children_left[node]), low_rows, expected, left - 1)
-        high = build(int(fitted.children_right[node]), high_rows, expected, left - 1)
+        below, above = values[low_rows, feature].max(), values[high_rows, feature].min()
+        thresholds[node] = math.isqrt(int(below) * int(above))
+        ahead.append((int(fitted.children_left[node]), low_rows, expected))
+        ahead.append((int(fitted.children_right[node]), high_rows, expected))
+
+    def build(node: int, left: int) -> Tree:
+        if left == 0 or node not in thresholds:
+            return best[node]
+        low = build(int(fitted.children_left[node]), left - 1)
+        high = build(int(fitted.children_right[node]), left - 1)
         if low == high:
             return low
-        below = max(values[feature][row] for row in low_rows)
-        above = min(values[feature][row] for row in high_rows)
-        return Split(shape.asked[feature], math.isqrt(below * above), low, high)
+        return Split(shape.asked[fitted.feature[node]], thresholds[node], low, high)
 
-    everyone, mean = np.arange(len(rows)), weights @ costs / weights.sum()
-    return {depth: build(0, everyone, mean, depth) for depth in depths}
+    return {depth: build(0, depth) for depth in depths}
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=KEPT)
+def _ranked(
+    table: TimeTable, asked: tuple[str, ...]
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """The features that are asked for, a row for each size, and their ranks in the columns."""
+    values = np.array([[row[name] for name in asked] for row in _features(table)], dtype=np.int64)
+    ranks = [np.unique(column, return_inverse=True)[1] for column in values.T]
+    return values, np.stack(ranks, axis=1).astype(np.float32)
+
+
+@lru_cache(maxsize=KEPT)
 def best_shape(
     table: TimeTable,
     settings: Settings,

@@ -8,9 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
-from mltune.distil.fit import PARTS, Fitted, Settings, folds
+from mltune.distil.fit import KEPT, PARTS, Fitted, Settings, folds
 from mltune.distil.portfolio import cover
 from mltune.distil.table import TimeTable
 from mltune.kernel.name import global_split_of, macro_tile_of
@@ -52,7 +51,7 @@ def fit_formulas(table: TimeTable, settings: Settings) -> Fitted:
     return fitted
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=KEPT)
 def best_formulas(table: TimeTable, settings: Settings) -> tuple[Fitted, float]:
     """The same, and what it loses on held-out sizes, as `best_shape` counts it; kept as there."""
     most = sorted({min(count, settings.max_kernels) for count in (*KERNELS, settings.max_kernels)})
@@ -84,6 +83,7 @@ def _of_most(table: TimeTable, settings: Settings, max_kernels: int) -> Fitted:
     return Fitted(portfolio, tree, tuple(formulas))
 
 
+@lru_cache(maxsize=4096)  # portfolios of all sizes have most kernels in common
 def fit_formula(
     table: TimeTable,
     column: int,
@@ -158,6 +158,8 @@ def _rates(counts: Array, seconds: Array, weights: Array) -> Array:
 
 def _solve(counts: Array, seconds: Array, weights: Array) -> Array:
     """The rounds of `fit_formula`."""
+    from scipy.optimize import nnls  # takes long to load, as in fit.py
+
     expected = seconds
     for _ in range(1 + ROUNDS):
         emphasis = np.sqrt(weights / (seconds * expected))

@@ -60,12 +60,12 @@ class _Splitter:
 
     def rules(self, rows: NDArray[np.intp], axis: int) -> _Rules:
         """The rules for some sizes, from an axis on."""
-        if axis == len(_AXES):
+        if axis == len(_AXES) or len(rows) == 1:  # nothing is left to ask for
             sums = self.costs[rows].sum(axis=0)
             kernel = int(sums.argmin())
             return _Rules(Leaf(kernel), float(sums[kernel]) + RULE_WORTH, 0)
         extents = self.sizes[rows, axis]
-        values = np.unique(extents)
+        values = sorted(set(extents.tolist()))
         if len(values) == 1:
             return self.rules(rows, axis + 1)
         slabs: list[tuple[NDArray[np.intp], _Rules]] = []

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mltune.distil.fit import Settings, folds
 from mltune.distil.rules import RULES
@@ -49,11 +50,13 @@ def regret_table(
         table: seconds of every kernel on every size.
         held_out: the share of the sizes.
         settings: of the fits.
-        on_step: is told how many fits of a rule are judged, and how many will be.
+        on_step: is told how many sizes are judged, and how many will be.
 
     Returns:
         One row per rule; none if there is only one size.
     """
+    from joblib import Parallel, delayed
+
     count = len(table.sizes)
     if count < 2:
         return ()
@@ -62,11 +65,22 @@ def regret_table(
         (table.take(train_rows), table.take(test_rows), test_rows)
         for train_rows, test_rows in folds(count, max(2, round(1 / held_out)), settings.seed)
     ]
-    tasks = [(rule, part) for part in parts for rule in RULES]
-    for done, (rule, (train, test, test_rows)) in enumerate(tasks):
-        on_step(done, len(tasks))
-        losses[rule][test_rows] = RULES[rule](train, test, settings)
-    on_step(len(tasks), len(tasks))
+
+    def judge(train: TimeTable, test: TimeTable) -> dict[str, NDArray[np.float64]]:
+        return {name: rule(train, test, settings) for name, rule in RULES.items()}
+
+    on_step(0, count)
+    done = 0
+    # In threads: their answers do not depend on how many there are, and processes would load
+    # scikit-learn again, which takes longer than all fits together.
+    judged = Parallel(-1, prefer="threads", return_as="generator")(
+        delayed(judge)(train, test) for train, test, _ in parts
+    )
+    for found, (_, _, test_rows) in zip(judged, parts, strict=True):
+        for rule, loss in found.items():
+            losses[rule][test_rows] = loss
+        done += len(test_rows)
+        on_step(done, count)
     rows = []
     for rule, loss in losses.items():
         efficiency = np.exp(-loss)

@@ -16,6 +16,8 @@ from mltune.record.measurement import Measurement
 from mltune.record.row import COLUMNS, LATER_COLUMNS, Cell, Kind, from_row, to_row
 
 _KINDS = {"id": Kind.WHOLE, **COLUMNS}
+_NUMBERS = {column: kind for column, kind in _KINDS.items() if kind is not Kind.TEXT}
+_WHOLE = re.compile(r"-?[0-9]{1,19}")
 
 
 def write_table(measurements: Iterable[Measurement], path: Path) -> None:
@@ -76,15 +78,16 @@ def _read_header(header: list[str]) -> list[str]:
 def _row(columns: list[str], cells: list[str]) -> dict[str, Cell]:
     if len(cells) != len(columns):
         raise UsageError(f"expected {len(columns)} cells, got {len(cells)}")
-    pairs = zip(columns, cells, strict=True)
-    return {column: _cell(column, _KINDS[column], cell) for column, cell in pairs}
+    row: dict[str, Cell] = dict(zip(columns, cells, strict=True))
+    for column, kind in _NUMBERS.items():
+        if column in row:
+            row[column] = _number(column, kind, str(row[column]))
+    return row
 
 
-def _cell(column: str, kind: Kind, cell: str) -> Cell:
-    if kind is Kind.TEXT:
-        return cell
+def _number(column: str, kind: Kind, cell: str) -> Cell:
     if kind is Kind.WHOLE:
-        if not re.fullmatch(r"-?[0-9]{1,19}", cell):
+        if not _WHOLE.fullmatch(cell):
             raise UsageError(f"column '{column}' must be a whole number, got '{cell:.80}'")
         return int(cell)
     try:

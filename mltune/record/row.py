@@ -62,6 +62,9 @@ COLUMNS: dict[str, Kind] = {
 }
 """The columns after the number of the row."""
 
+_SUMMED = [column for column in COLUMNS if column != "checksum"]
+_NUMBERS = [place for place, name in enumerate(_SUMMED) if COLUMNS[name] is Kind.NUMBER]
+
 LATER_COLUMNS: dict[str, str] = {"observed": "{}", "checksum": ""}
 """Columns that the first tables lacked, with what their rows would have held."""
 
@@ -102,13 +105,11 @@ def to_row(measurement: Measurement) -> dict[str, Cell]:
 
 def checksum(row: Mapping[str, Any]) -> str:
     """Eight hex digits over all cells but the row's number and the checksum itself."""
-    cells = [_plain(row[column], kind) for column, kind in COLUMNS.items() if column != "checksum"]
+    cells = [row[column] for column in _SUMMED]
+    for place in _NUMBERS:
+        if isinstance(cells[place], int):  # as some databases give a number back
+            cells[place] = float(cells[place])
     return f"{zlib.crc32(repr(cells).encode('utf-8', 'replace')):08x}"
-
-
-def _plain(cell: Any, kind: Kind) -> Any:
-    """A cell as every database gives it back: a number may come as a whole one."""
-    return float(cell) if kind is Kind.NUMBER and isinstance(cell, int | float) else cell
 
 
 def from_row(row: Mapping[str, Any]) -> Measurement:
@@ -182,6 +183,7 @@ def _config(text: str) -> Config:
     return Config.from_json(_from_json("config", text))
 
 
+@lru_cache(maxsize=4096)
 def _build_options(text: str) -> tuple[str, ...]:
     column = "build_options"
     return Fields({column: _from_json(column, text)}).texts(column)

@@ -6,7 +6,7 @@ import json
 import zlib
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import URL
 
@@ -15,10 +15,15 @@ from mltune.files import file_error, make_folder, write_atomically
 from mltune.reading import parse_json, read_bytes
 from mltune.record.csv_table import read_table
 from mltune.record.database import PATIENCE_SECONDS, file_url, read_url
+from mltune.record.frame import to_frame
 from mltune.record.lock import FolderLock
 from mltune.record.registry import begin_study, study_of
 from mltune.record.run_info import RunInfo
 from mltune.record.store import Store
+from mltune.record.table_store import TableStore
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 INFO_NAME = "run.json"
 DATABASE_NAME = "run.db"
@@ -135,8 +140,7 @@ class Run:
         if not info.storage and not (folder / DATABASE_NAME).exists():
             if not (folder / TABLE_NAME).exists():
                 raise UsageError(f"{folder}: has neither {DATABASE_NAME} nor {TABLE_NAME}")
-            table = folder / TABLE_NAME
-            return cls(folder, info, Store.of(read_table(table), str(table)))
+            return cls(folder, info, TableStore(folder / TABLE_NAME))
         url = _storage_url(folder, info, storage)
         return cls(folder, info, Store(url, read_only=True, run=info.id if info.storage else ""))
 
@@ -154,6 +158,10 @@ class Run:
     def store(self) -> Store:
         """What was measured."""
         return self._store
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the measurements as a pandas table: one row each, with units in the names."""
+        return to_frame(self._store.measurements())
 
     @property
     def url(self) -> URL | None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from alembic.migration import MigrationContext
-from alembic.operations import Operations
 from sqlalchemy import Column, Connection, Engine, Text, func, insert, inspect, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.schema import CreateTable
@@ -13,6 +12,9 @@ from sqlalchemy.schema import CreateTable
 from mltune.errors import UsageError
 from mltune.record.row import LATER_COLUMNS
 from mltune.record.tables import LEASES, MEASUREMENTS, RUNS, SCHEMA, TRIALS
+
+if TYPE_CHECKING:
+    from alembic.operations import Operations
 
 SCHEMA_VERSION = 3
 """Raised when an older mltune would misread the tables, or write to them what it must not."""
@@ -73,6 +75,9 @@ def _create(engine: Engine) -> int | None:
 
 def _migrate(engine: Engine) -> None:
     """Take the steps that are due; each may have been taken by another process meanwhile."""
+    from alembic.migration import MigrationContext  # rarely needed, and slow to load
+    from alembic.operations import Operations
+
     with engine.begin() as connection:
         # A change first: until it is committed, others wait here.
         connection.execute(update(SCHEMA).values(version=SCHEMA.c.version))

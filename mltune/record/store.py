@@ -59,7 +59,7 @@ class Store:
         self._run = run
         self._patience_seconds = patience_seconds
         self._lacking: dict[str, str] = {}
-        self._is_whole = self._may_have_gaps = False
+        self._is_whole = False
         self._engine = open_engine(self._url, read_only=read_only, create=create)
         try:
             with one_line_errors(self._where):
@@ -69,23 +69,6 @@ class Store:
         except BaseException:
             self.close()
             raise
-
-    @classmethod
-    def of(cls, measurements: Iterable[Measurement], where: str = "sqlite://") -> Store:
-        """Make a store in memory of measurements that have ids; it cannot be added to.
-
-        Args:
-            measurements: to be kept.
-            where: they come from, for messages.
-        """
-        store = cls("sqlite://")
-        store._where = where
-        rows = [{"id": one.id, "run": "", **to_row(one)} for one in measurements]
-        if rows:
-            with store._engine.begin() as connection:
-                connection.execute(insert(MEASUREMENTS), rows)
-        store._read_only = store._may_have_gaps = True
-        return store
 
     @property
     def where(self) -> str:
@@ -172,13 +155,13 @@ class Store:
             UsageError: when a row cannot be read; `salvage` returns the others.
         """
         self._check_whole()
-        return _of_phase([self._read(row) for row in self._rows()], phase)
+        return _of_phase([self._read(row) for row in self.rows()], phase)
 
     def salvage(self, phase: str | None = None) -> tuple[list[Measurement], list[str]]:
         """Return the measurements that can be read, and one line for each row that cannot."""
         readable: list[Measurement] = []
         damaged: list[str] = []
-        for row in self._rows():
+        for row in self.rows():
             try:
                 readable.append(self._read(row))
             except UsageError as error:
@@ -239,11 +222,12 @@ class Store:
             ).one()
         if verdict != "ok":
             raise MltuneError(f"{self._where}: {DAMAGED} ({str(verdict).splitlines()[-1]})")
-        if count and (low, high) != (1, count) and not self._may_have_gaps:
+        if count and (low, high) != (1, count):
             raise MltuneError(f"{self._where}: {DAMAGED} ({count} rows, numbered {low} to {high})")
         self._is_whole = True
 
-    def _rows(self) -> list[Mapping[str, Any]]:
+    def rows(self) -> list[Mapping[str, Any]]:
+        """Return all rows as they are kept, unchecked, in the order they were added."""
         return self._execute(self._mine(self._everything()).order_by(MEASUREMENTS.c.id))
 
     def _everything(self) -> Select[Any]:

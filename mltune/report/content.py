@@ -31,7 +31,7 @@ class Model:
         rmse_log: root mean square of log(predicted / measured) there.
         top_1: geometric mean over the sizes of best time / time of the config predicted fastest.
         importance: each varied parameter with what shuffling it adds to the error of log
-            seconds, the largest first.
+            seconds there, the largest first.
     """
 
     calibration: tuple[tuple[float, float], ...]

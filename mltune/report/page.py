@@ -138,7 +138,7 @@ def _search(content: Content) -> Markup:
         "importance",
         "Importance of the parameters",
         "Permutation importance from the cost model: what shuffling a parameter among the "
-        "measured configs adds to the error (RMSE of log seconds).",
+        "measured configs adds to the error (RMSE of log seconds) on sizes not seen.",
         importance_bars(model.importance)
         if model.importance
         else note("No parameter varied among the configs that were right."),

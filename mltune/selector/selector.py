@@ -68,9 +68,11 @@ def is_feature(name: str) -> bool:
 
 def feature_value(values: dict[str, int], name: str) -> int:
     """One feature, given those that `features` computes."""
+    if name in values:
+        return values[name]
     tile = rest_tile(name)
     if tile is None:
-        return values[name]
+        raise KeyError(name)
     return sum(values[size] % extent for size, extent in zip("mnk", tile, strict=True))
 
 

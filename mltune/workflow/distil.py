@@ -22,6 +22,7 @@ from mltune.space import Config
 from mltune.workflow.advice import advice
 from mltune.workflow.card import CARD_NAME, card
 from mltune.workflow.export import next_command
+from mltune.workflow.memory import remembered
 from mltune.workflow.progress import Phase, Show
 from mltune.workflow.recorded import Recorded, calls, read_runs
 from mltune.workflow.untimed import untimed
@@ -143,7 +144,7 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
     output = options.output or recorded.model_folder
     path = output if output.suffix == ".json" else output / SELECTOR_NAME
     make_folder(path.parent)  # what follows may take minutes
-    distilled = distil(
+    distilled = remembered(distil, "on_step")(
         table,
         recorded.contraction,
         every=every,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mltune.cost_model import BoostedModel, fit
 from mltune.cost_model.scores import Scores, score
@@ -16,44 +17,66 @@ from mltune.problem import Problem
 from mltune.record import Measurement
 from mltune.report import Model
 from mltune.space import Config
+from mltune.space.config import Value
 from mltune.workflow.progress import Phase, Show
 
-_FOLDS = 4
+Array = NDArray[np.float64]
+
+_FOLDS = 3
 _MOST_SHUFFLED = 5_000
 
 
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A model, and the rows that it is judged on."""
+
+    model: BoostedModel
+    rows: tuple[Measurement, ...]
+
+
 def learn(measurements: Sequence[Measurement], device: DeviceInfo, show: Show) -> Model | str:
-    """Fit the cost model, to everything for importance and without some sizes for calibration.
+    """Fit the cost model without some of the sizes, and judge it on these, each of them once.
 
     Returns:
         What the report shows of it, or one line that says why there is no model.
     """
+    from joblib import Parallel, delayed
+
     right = [row for row in measurements if row.median is not None]
-    labels = list(dict.fromkeys(row.problem.label for row in right))
-    parts = list(folds(len(labels), _FOLDS, 0)) if len(labels) > 1 else []
+    label_of = {problem: problem.label for problem in {row.problem for row in right}}
+    labels = list(dict.fromkeys(label_of[row.problem] for row in right))
+    parts = [held_out for _, held_out in folds(len(labels), _FOLDS, 0)] if len(labels) > 1 else []
+    if not right:
+        return "The cost model needs measurements that succeeded, and there are none."
+
+    def judge(held_out: Sequence[int]) -> _Judged:
+        unseen = {labels[place] for place in held_out}
+        known = [row for row in right if label_of[row.problem] not in unseen]
+        rows = tuple(row for row in right if label_of[row.problem] in unseen)
+        return _Judged(fit(known, device, folds=1), rows)
+
     step = Phase("learn", show)
-    step(0, len(parts) + 1)
+    judged: list[_Judged] = []
     try:
-        model = fit(right, device, folds=1)
+        if not parts:  # nothing can be held out of one size
+            judged = [_Judged(fit(right, device, folds=1), tuple(right))]
+        # In threads, as trees grow without Python's lock, and a process would load it all again.
+        for one in Parallel(-1, prefer="threads", return_as="generator")(
+            delayed(judge)(held_out) for held_out in parts
+        ):
+            judged.append(one)
+            step(len(judged), len(parts))
     except MltuneError:
         return "The cost model needs measurements that succeeded, and there are none."
-    known: list[Measurement] = []
-    predicted: list[float] = []
-    for done, (_, held_out) in enumerate(parts, start=1):
-        step(done, len(parts) + 1)
-        unseen = {labels[place] for place in held_out}
-        blind = fit([row for row in right if row.problem.label not in unseen], device, folds=1)
-        rows = [row for row in right if row.problem.label in unseen]
-        known += rows
-        predicted += _predict(blind, rows).tolist()
-    step(len(parts) + 1, len(parts) + 1)
-    scores, bias = _judge(known, predicted) if parts else (None, ())
+    rows = [row for one in judged for row in one.rows] if parts else []
+    predicted = np.concatenate([_its_own(one) for one in judged]).tolist() if parts else []
+    scores, bias = _judge(rows, predicted) if parts else (None, ())
     return Model(
-        calibration=tuple(zip(_seconds(known), np.exp(predicted).tolist(), strict=True)),
+        calibration=tuple(zip(_seconds(rows), np.exp(predicted).tolist(), strict=True)),
         bias=bias,
         rmse_log=scores.rmse_log if scores else None,
         top_1=scores.top_1 if scores else None,
-        importance=_importance(model, right, show),
+        importance=_importance(judged, show),
     )
 
 
@@ -62,7 +85,8 @@ def _judge(
 ) -> tuple[Scores, tuple[tuple[str, float], ...]]:
     """Scores of predicted log seconds, and for each size the mean of predicted / measured time."""
     truth = np.log(_seconds(rows))
-    labels, groups = np.unique([row.problem.label for row in rows], return_inverse=True)
+    label_of = {problem: problem.label for problem in {row.problem for row in rows}}
+    labels, groups = np.unique([label_of[row.problem] for row in rows], return_inverse=True)
     errors = np.array(predicted) - truth
     means = [float(np.exp(errors[groups == number].mean())) for number in range(len(labels))]
     bias = tuple(zip(labels.tolist(), means, strict=True))
@@ -73,46 +97,66 @@ def _seconds(rows: Sequence[Measurement]) -> list[float]:
     return [row.median for row in rows if row.median is not None]
 
 
-def _predict(
-    model: BoostedModel, rows: Sequence[Measurement], configs: Sequence[Config] | None = None
-) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Log seconds of rows, which are grouped by problem as the model wants them."""
-    configs = [row.config for row in rows] if configs is None else configs
+def _its_own(judged: _Judged) -> Array:
+    """Log seconds of the rows as they were measured."""
+    return np.asarray(_predict(judged, [[row.config for row in judged.rows]])[0])
+
+
+def _predict(judged: _Judged, variants: Sequence[Sequence[Config]]) -> Array:
+    """Log seconds of the rows, one line of them for each variant of their configs."""
     places: dict[Problem, list[int]] = {}
-    for place, row in enumerate(rows):
+    for place, row in enumerate(judged.rows):
         places.setdefault(row.problem, []).append(place)
-    predicted = np.empty(len(rows))
-    asked = [(problem, [configs[place] for place in here]) for problem, here in places.items()]
-    predicted[[place for here in places.values() for place in here]] = model.predict_all(asked)
+    # All at once: asking the trees costs most where it begins.
+    asked = [
+        (problem, [configs[place] for configs in variants for place in here])
+        for problem, here in places.items()
+    ]
+    answers = judged.model.predict_all(asked)
+    predicted = np.empty((len(variants), len(judged.rows)))
+    begin = 0
+    for (_, configs), here in zip(asked, places.values(), strict=True):
+        predicted[:, here] = answers[begin : begin + len(configs)].reshape(len(variants), -1)
+        begin += len(configs)
     return predicted
 
 
-def _importance(
-    model: BoostedModel, rows: Sequence[Measurement], show: Show
-) -> tuple[tuple[str, float], ...]:
+def _importance(judged: Sequence[_Judged], show: Show) -> tuple[tuple[str, float], ...]:
     """What shuffling each varied parameter among the rows adds to the error of log seconds.
 
     Of many rows a random sample tells it as well.
     """
-    chosen = np.random.default_rng(0).permutation(len(rows))[:_MOST_SHUFFLED]
-    rows = [rows[place] for place in sorted(chosen.tolist())]
-    truth = np.log(_seconds(rows))
-
-    def error(configs: Sequence[Config]) -> float:
-        return float(np.sqrt(np.mean((_predict(model, rows, configs) - truth) ** 2)))
-
-    configs = [row.config for row in rows]
-    before = error(configs)
-    order = np.random.default_rng(0).permutation(len(rows)).tolist()
-    shares = []
+    total = sum(len(one.rows) for one in judged)
+    sample = np.zeros(total, dtype=bool)
+    sample[np.random.default_rng(0).permutation(total)[:_MOST_SHUFFLED]] = True
+    parts = np.split(sample, np.cumsum([len(one.rows) for one in judged])[:-1])
+    sampled = [
+        _Judged(one.model, tuple(one.rows[place] for place in np.flatnonzero(part).tolist()))
+        for one, part in zip(judged, parts, strict=True)
+    ]
+    configs = [row.config for one in sampled for row in one.rows]
+    order = np.random.default_rng(0).permutation(len(configs)).tolist()
     shared = sorted(set.intersection(*(set(config) for config in configs)))
     varied = [name for name in shared if len({config[name] for config in configs}) > 1]
+    variants = [configs]
+    for name in varied:
+        given = [configs[place][name] for place in order]
+        variants.append([_but(*each, name) for each in zip(configs, given, strict=True)])
     step = Phase("weigh parameters", show)
-    for done, name in enumerate(varied, start=1):
-        shuffled = [
-            Config.of(config.to_json() | {name: configs[other][name]})
-            for config, other in zip(configs, order, strict=True)
-        ]
-        shares.append((name, error(shuffled) - before))
-        step(done, len(varied))
+    wrong: list[Array] = []
+    begin = 0
+    for done, one in enumerate(sampled, start=1):
+        end = begin + len(one.rows)
+        if one.rows:
+            predicted = _predict(one, [variant[begin:end] for variant in variants])
+            wrong.append(predicted - np.log(_seconds(one.rows)))
+        begin = end
+        step(done, len(sampled))
+    errors = np.sqrt(np.mean(np.concatenate(wrong, axis=1) ** 2, axis=1))
+    shares = zip(varied, (errors[1:] - errors[0]).tolist(), strict=True)
     return tuple(sorted(shares, key=lambda share: -share[1]))
+
+
+def _but(config: Config, value: Value, name: str) -> Config:
+    """The config with another value of a parameter."""
+    return config if config[name] == value else Config.of(config.to_json() | {name: value})

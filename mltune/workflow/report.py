@@ -19,11 +19,13 @@ from mltune.errors import MltuneError, UsageError
 from mltune.files import file_error, write_atomically
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.record import Measurement, Status
+from mltune.record.digest import digest
 from mltune.record.run import Run
 from mltune.record.run_info import RunInfo
 from mltune.report import Content, Selection, TrialPoint, render
 from mltune.workflow.finale import SIDELINED
 from mltune.workflow.learning import learn
+from mltune.workflow.memory import remembered
 from mltune.workflow.progress import Phase, Show, nobody_looks
 from mltune.workflow.recorded import calls
 from mltune.workflow.shell import command
@@ -59,18 +61,31 @@ def report(folder: Path, output: Path | None, show: Show = nobody_looks) -> Repo
         UsageError: when the run cannot be read, or the report cannot be written there.
     """
     Phase("read", show)(0, 1)
-    with Run.open(folder) as run:
-        info, measurements = run.info, tuple(run.store.measurements())
+    state = digest(folder)
     path = output or folder / REPORT_NAME
     hint = "; give a file elsewhere with -o" if output is None else ""
     _check_place(path, hint)  # what follows may take minutes
-    content = _content(folder, info, measurements, show)
-    data = render(content).encode()
+    page = remembered(_page, "show")(state, folder, folder.resolve().name, show=show)
     try:
-        write_atomically(path, data)
+        write_atomically(path, page.data)
     except UsageError as error:
         raise UsageError(f"{error}{hint}") from error
-    return ReportResult(path, len(data), content.next_command)
+    return ReportResult(path, len(page.data), page.next_command)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """The page, and what to do next."""
+
+    data: bytes
+    next_command: str
+
+
+def _page(state: str, folder: Path, name: str, *, show: Show) -> _Page:
+    """Make the page of a run; `state` tells the cache whether that has changed."""
+    with Run.open(folder) as run:
+        content = _content(folder, name, run.info, tuple(run.store.measurements()), show)
+    return _Page(render(content).encode(), content.next_command)
 
 
 def _check_place(path: Path, hint: str) -> None:
@@ -81,7 +96,11 @@ def _check_place(path: Path, hint: str) -> None:
 
 
 def _content(
-    folder: Path, info: RunInfo, measurements: tuple[Measurement, ...], show: Show
+    folder: Path,
+    name: str,
+    info: RunInfo,
+    measurements: tuple[Measurement, ...],
+    show: Show,
 ) -> Content:
     # What something else slowed down is shown in the table, and taught to nobody.
     sound = tuple(row for row in measurements if row.phase != SIDELINED)
@@ -91,7 +110,7 @@ def _content(
     best = tuple(found[problem] for problem in info.cross_problems if problem in found)
     selection = _selection(info, sound, show)
     return Content(
-        name=folder.resolve().name,
+        name=name,
         info=info,
         measurements=measurements,
         trials=_points(trials),

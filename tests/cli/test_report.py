@@ -2,8 +2,15 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.tree import DecisionTreeClassifier
+
+from mltune.record.run import Run
 
 
 def test_reports_a_searched_run(
@@ -48,3 +55,61 @@ def test_no_run_is_one_line(mltune: Callable[..., Any], tmp_path: Path) -> None:
     done = mltune("report", tmp_path / "none")
 
     assert (done.code, done.err) == (2, f"mltune: {tmp_path}/none: no such run folder\n")
+
+
+def test_an_unchanged_run_is_fitted_once(
+    mltune: Callable[..., Any],
+    finished_run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MLTUNE_CACHE_DIR", str(tmp_path / "cache"))
+    folder = tmp_path / "run"
+    shutil.copytree(finished_run, folder)
+    first = mltune("report", folder)
+    page = (folder / "report.html").read_bytes()
+    fits = Fits(monkeypatch)
+
+    assert mltune("report", folder).out == first.out
+    assert (folder / "report.html").read_bytes() == page
+    assert fits.count == 0
+    with Run.resume(folder) as run:
+        run.store.add(replace(run.store.measurements()[0], trial=99))
+    assert mltune("report", folder).code == 0
+    assert fits.count > 0
+    assert (folder / "report.html").read_bytes() != page
+
+
+def test_an_unchanged_run_is_distilled_once(
+    mltune: Callable[..., Any],
+    finished_run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MLTUNE_CACHE_DIR", str(tmp_path / "cache"))
+    command = ("distil", finished_run, "--max-kernels", "3", "-o")
+    first = mltune(*command, tmp_path / "first.json")
+    fits = Fits(monkeypatch)
+    second = mltune(*command, tmp_path / "second.json")
+
+    assert second.out.replace("second", "first") == first.out
+    assert (tmp_path / "second.json").read_bytes() == (tmp_path / "first.json").read_bytes()
+    assert fits.count == 0
+    assert mltune("distil", finished_run, "-o", tmp_path / "third.json").code == 0
+    assert fits.count > 0
+
+
+class Fits:
+    """Counts the trees and forests that are grown."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        for kind in (DecisionTreeClassifier, HistGradientBoostingRegressor):
+            monkeypatch.setattr(kind, "fit", self._counted(kind.fit))
+
+    def _counted(self, fit: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*args: Any, **kwargs: Any) -> Any:
+            self.count += 1
+            return fit(*args, **kwargs)
+
+        return counted

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -329,6 +331,39 @@ def test_help_documents_every_option(
         takes_a_value = re.match(r"(-o [A-Z]+, )?--[a-z-]+ [A-Z]", option)
         if takes_a_value and not option.startswith(WITHOUT_A_DEFAULT):
             assert "(default: " in " ".join(option.split())
+
+
+HEAVY = (
+    "numpy", "scipy", "sklearn", "optuna", "pandas", "joblib", "pyopencl", "sqlalchemy", "rich",
+    "yaml", "mltune.problem", "mltune.record", "mltune.runner", "mltune.search", "mltune.workflow",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", ["", *VERBS])
+def test_help_loads_no_library(verb: str) -> None:
+    script = (
+        "import contextlib, sys\n"
+        "from mltune.cli import main\n"
+        f"with contextlib.suppress(SystemExit): main([*{verb!r}.split(), '--help'])\n"
+        f"sys.exit(' '.join(name for name in {HEAVY} if name in sys.modules) or 0)"
+    )
+    run = [sys.executable, "-c", script]
+    shown = subprocess.run(run, capture_output=True, text=True, check=False)
+
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout.startswith(f"usage: mltune {verb}".strip())
+
+
+def test_the_list_of_verbs_needs_no_verb() -> None:
+    script = (
+        "import contextlib, sys, mltune\n"
+        "assert [name for name in sys.modules if name.startswith('mltune')] == ['mltune']\n"
+        "from mltune.cli import main\n"
+        "with contextlib.suppress(SystemExit): main(['--help'])\n"
+        "sys.exit('mltune.cli.search' in sys.modules)"
+    )
+
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
 def test_the_version_is_that_of_the_package(mltune_process: Command) -> None:

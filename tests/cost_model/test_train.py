@@ -101,3 +101,17 @@ def test_another_device_without_any_success_teaches_nothing(
 
     with pytest.raises(NoCorrectConfigError, match="none of 4 measurements succeeded"):
         fit(make_rows(8, 3), device, others=(other,))
+
+
+def test_trees_ask_no_question_twice(make_rows: MakeRows, device: DeviceInfo) -> None:
+    model = fit(make_rows(40, 8), device, folds=0)
+    names = np.array(model.encoder.names(device))
+    asked = set(names[model.forest.feature[model.forest.feature >= 0]])
+
+    assert "depth_u" in names
+    assert not asked & {
+        "log2 depth_u",
+        "compute units",
+        "complex",
+    }  # the same order, and constants
+    assert len(asked) > 5

@@ -139,3 +139,14 @@ def test_settings_out_of_range_are_refused(
 ) -> None:
     with pytest.raises(UsageError, match=message):
         distil(make_table(2), SGEMM, **fields)
+
+
+def test_the_answer_does_not_depend_on_the_number_of_cores(
+    make_table: MakeTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = []
+    for cores in ("1", "4"):
+        monkeypatch.setenv("LOKY_MAX_CPU_COUNT", cores)
+        answers.append(distil(make_table(40), SGEMM))
+
+    assert answers[0] == answers[1]

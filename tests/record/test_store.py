@@ -141,17 +141,6 @@ def test_runs_that_share_a_database_see_their_own(tmp_path: Path, make: Make) ->
         assert "no measurement 1 (it has 2 to 2)" in refusal(UsageError, lambda: b.get(1))
 
 
-def test_a_store_of_measurements_keeps_their_ids_and_takes_no_more(make: Make) -> None:
-    measurements = [make(id=5), make(id=9, trial=4)]
-    with Store.of(measurements) as store:
-        assert store.measurements() == measurements
-        assert store.get(9) == measurements[1]
-        with pytest.raises(UsageError, match="opened for reading only"):
-            store.add(make())
-    with Store.of([]) as store:
-        assert store.count() == 0
-
-
 def test_other_tables_in_the_file_are_left_alone(tmp_path: Path, make: Make) -> None:
     path = tmp_path / "run.db"
     sql(path, "CREATE TABLE studies (x)", "INSERT INTO studies VALUES (1)")

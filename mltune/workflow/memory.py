@@ -1,0 +1,106 @@
+"""What was computed before, kept in the user's cache: an unchanged run is not fitted again."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import stat
+import sys
+import warnings
+from collections.abc import Callable
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import mltune
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+VARIABLE = "MLTUNE_CACHE_DIR"
+"""Names the folder; if it is set to nothing, nothing is kept."""
+
+MOST_BYTES = 256 * 2**20
+"""Of the cache; what was not asked for the longest time goes first."""
+
+_LIBRARIES = ("joblib", "numpy", "scikit-learn", "scipy")
+
+
+def remembered(function: Callable[P, R], *not_telling: str) -> Callable[P, R]:
+    """Give a function that looks into the cache first.
+
+    An answer holds for the same arguments, the same source of mltune, and the same versions of
+    the libraries that fit. The cache holds pickles, which run code when they are read: so it is a
+    folder that only this user can write to, or there is none. What cannot be read is computed.
+
+    Args:
+        function: of a module, whose arguments and answers can be pickled.
+        not_telling: its arguments, given by name, that change nothing about the answer.
+    """
+
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        folder = _folder()
+        if folder is None:
+            return function(*args, **kwargs)
+        import joblib
+
+        telling = {name: kwargs[name] for name in sorted(kwargs) if name not in not_telling}
+        name = (function.__module__, function.__qualname__)
+        key = joblib.hash((_version(), name, args, telling), hash_name="sha1")
+        logging.getLogger("joblib").addFilter(_is_no_complaint)
+        memory = joblib.Memory(folder, verbose=0)
+        answer = memory.cache(_answer, ignore=["compute"])
+        with warnings.catch_warnings():
+            # A full disk costs the next call some time, and this one nothing.
+            warnings.filterwarnings("ignore", module="joblib")
+            is_known = answer.check_call_in_cache(key, None)
+            found: R = answer(key, lambda: function(*args, **kwargs))
+            if not is_known:
+                memory.reduce_size(bytes_limit=MOST_BYTES)
+        return found
+
+    return call
+
+
+def _answer(key: str, compute: Callable[[], Any]) -> Any:
+    return compute()
+
+
+def _is_no_complaint(record: logging.LogRecord) -> bool:
+    """Leave out that something in the cache cannot be read."""
+    return "Exception while loading" not in record.getMessage()
+
+
+def _folder() -> Path | None:
+    """The user's own folder, made if it is not there; None where nothing is to be kept."""
+    named = os.environ.get(VARIABLE)
+    if named == "":
+        return None
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(named) if named else Path(base) / "mltune"
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        state = folder.stat()
+    except (OSError, RuntimeError):  # a home that cannot be written to, or none
+        return None
+    others_may_write = state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    if state.st_uid != os.geteuid() or others_may_write or not os.access(folder, os.W_OK):
+        logging.getLogger(__name__).warning(
+            "%s: nothing is kept there, as others may write to it (chmod 700, or set %s)",
+            folder,
+            VARIABLE,
+        )
+        return None
+    return folder
+
+
+@lru_cache(maxsize=1)
+def _version() -> str:
+    """A hash of mltune's source and the libraries' versions: its own version stays for long."""
+    of = hashlib.sha256(repr((sys.version_info[:2], [version(n) for n in _LIBRARIES])).encode())
+    for path in sorted(Path(mltune.__file__).parent.rglob("*.py")):
+        of.update(path.read_bytes())
+    return of.hexdigest()

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mltune.record import Measurement
+from mltune.record.run import Run
+from mltune.record.run_info import RunInfo
+from mltune.report import Model
+from mltune.workflow.learning import learn
+from mltune.workflow.progress import nobody_looks
+
+SHIPPED = Path(__file__).parents[2] / "runs" / "2026-11-21-sgemm-nn-nvidia-h200"
+
+
+@pytest.fixture(scope="module")
+def shipped() -> tuple[RunInfo, list[Measurement]]:
+    """Some sizes of a run that ships, as all of them would take long."""
+    with Run.open(SHIPPED) as run:
+        info, rows = run.info, run.store.measurements()
+    problems = set(info.cross_problems[::16])
+    return info, [row for row in rows if row.problem in problems]
+
+
+def test_each_size_is_predicted_once_whatever_the_number_of_cores(
+    shipped: tuple[RunInfo, list[Measurement]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info, rows = shipped
+    models = []
+    for cores in ("1", "4"):
+        monkeypatch.setenv("LOKY_MAX_CPU_COUNT", cores)
+        models.append(learn(rows, info.device, nobody_looks))
+    model = models[0]
+
+    assert models[0] == models[1]
+    assert isinstance(model, Model)
+    assert sorted(measured for measured, _ in model.calibration) == sorted(
+        row.median for row in rows if row.median is not None
+    )
+    assert len(model.bias) == len({row.problem for row in rows if row.median is not None})
+    shares = [share for _, share in model.importance]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] > 0
+    assert {name for name, _ in model.importance} <= set(rows[0].config)
+
+
+def test_one_size_tells_importance_and_no_error(
+    shipped: tuple[RunInfo, list[Measurement]],
+) -> None:
+    info, rows = shipped
+    model = learn([r for r in rows if r.problem == rows[0].problem], info.device, nobody_looks)
+
+    assert isinstance(model, Model)
+    assert (model.calibration, model.bias, model.rmse_log) == ((), (), None)
+    assert model.importance
