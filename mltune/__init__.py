@@ -1,26 +1,64 @@
-"""mltune tunes OpenCL GEMM kernels for a device and hands the answer over as code."""
+"""mltune tunes OpenCL GEMM kernels for a device and hands the answer over as code.
+
+    objective = mltune.Objective("sgemm_nn", sizes="gpu")  # device, space and run folder
+    study = mltune.create_study(objective)  # an optuna.Study
+    study.optimize(objective, n_trials=500)  # or: mltune.search("sgemm_nn", budget=500)
+    frame = objective.run.to_frame()  # pandas: one row a measurement
+    selector = mltune.distil(objective.run)
+    mltune.export(selector, "c", "tuned-c")
+    c = mltune.load(selector)(a, b)  # numpy or pyopencl arrays
+
+A name is loaded when it is used first: `import mltune` loads none of the libraries.
+"""
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mltune.runtime import TunedGemm
+    from mltune.search.guided import GuidedSampler as GuidedSampler
+    from mltune.selector import Selector
+    from mltune.workflow.objective import Objective as Objective
+    from mltune.workflow.python import train as train
+    from mltune.workflow.study import create_study as create_study
 
 __version__ = "0.1.0"
 
+_PLACES = {
+    "GuidedSampler": "mltune.search.guided",
+    "Objective": "mltune.workflow.objective",
+    "create_study": "mltune.workflow.study",
+    "train": "mltune.workflow.python",
+}
+_PACKAGES = ("distil", "export", "report", "search")  # these can be called
 
-def load(path: str | Path) -> TunedGemm:
-    """Load a selector written by `mltune distil`, ready to choose and to launch kernels.
+
+def load(selector: str | Path | Selector) -> TunedGemm:
+    """Load a selector, ready to choose and to launch kernels.
 
     Args:
-        path: a selector's JSON file, the folder that holds one as `selector.json`, or the name
-            of a pack that ships with mltune, such as `nvidia-h200/sgemm`.
+        selector: what `mltune.distil` returned, the JSON file that `mltune distil` wrote, the
+            folder that holds one as `selector.json`, or the name of a pack that ships with
+            mltune, such as `nvidia-h200/sgemm`.
 
     Raises:
-        mltune.errors.UsageError: when there is no readable selector at `path`.
+        mltune.errors.UsageError: when there is no readable selector.
     """
     from mltune.runtime import load as load_runtime
 
-    return load_runtime(Path(path))
+    return load_runtime(Path(selector) if isinstance(selector, str) else selector)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PLACES:
+        return getattr(importlib.import_module(_PLACES[name]), name)
+    if name in _PACKAGES:
+        return importlib.import_module(f"mltune.{name}")
+    raise AttributeError(f"module 'mltune' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PLACES, *_PACKAGES})

@@ -1,4 +1,4 @@
-"""Workers without a device: the real session on replayed measurements, forked, cheap to kill."""
+"""Workers without a device: the real loop on replayed measurements, forked, cheap to kill."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ from mltune.record.registry import begin_study
 from mltune.record.run_info import RunInfo, Timing
 from mltune.record.store import Store
 from mltune.runner.replay import ReplayRunner
-from mltune.search.library import OneValueLibrary
-from mltune.search.random import RandomSearcher
 from mltune.space.config import Config
 from mltune.space.load import parse_space
-from mltune.workflow.shared_session import SharedSession
+from mltune.tuning.shared_tuning import SharedTuning
+from mltune.workflow.setup import new_study
 from mltune.workflow.sharing import joined, own_seed
 from tests import devices
 
@@ -143,12 +142,14 @@ def take_part(
         Store(study.url, run=info.id, patience_seconds=PATIENCE_SECONDS) as store,
         joined(info, store, device) as board,
     ):
-        searcher = OneValueLibrary(RandomSearcher(space, own_seed()), len(info.sizes))
+        tuning_study = new_study(info, space, own_seed(), ignore)
         runner = PacedRunner(info, device, seconds)
-        session = SharedSession(
-            info, store, watch(board), runner, searcher, lambda _: None, lambda _: None
-        )
-        session.work(time_limit_seconds)
+        tuning = SharedTuning(info, store, watch(board), runner, tuning_study, ignore, ignore)
+        tuning.work(time_limit_seconds)
+
+
+def ignore(_: object) -> None:
+    """Do nothing with it."""
 
 
 def fork(work: Callable[[], object]) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from mltune.cli.streams import printable
 
 if TYPE_CHECKING:
-    from mltune.workflow.progress import Progress
+    from mltune.tuning.progress import Progress
 
 Cell = str | int | float | None
 

@@ -20,8 +20,8 @@ from mltune.cli.parser import number, positive, seconds, whole
 from mltune.errors import UsageError
 
 if TYPE_CHECKING:
-    from mltune.search.outlook import Outlook
-    from mltune.workflow.ending import Ending
+    from mltune.search.expected_gain import ExpectedGain
+    from mltune.tuning.stop_reason import StopReason
     from mltune.workflow.search import SearchResult
 
 EXAMPLE = "mltune search --budget 60 --problem sgemm_nn --sizes cpu --device auto"
@@ -105,7 +105,13 @@ def _declare_choice(parser: argparse.ArgumentParser) -> None:
     add(
         "--sampler",
         metavar="NAME",
-        help="guided, tpe, evolution, random or exhaustive (default: guided)",
+        help="guided, tpe, evolution, random or exhaustive, or module:Class of an Optuna sampler, "
+        "such as optuna.samplers:NSGAIISampler (default: guided)",
+    )
+    add(
+        "--sampler-args",
+        metavar="JSON",
+        help="arguments of a sampler named module:Class, as a JSON object (default: none)",
     )
     add("--seed", type=whole, metavar="N", help="of sampler and data (default: 0)")
     add(
@@ -183,6 +189,8 @@ def _declare_elsewhere(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Search, and print the best kernel of every size."""
+    if args.sampler is not None and ":" in args.sampler:
+        sys.path.insert(0, str(Path.cwd()))  # the user's own module may lie here
     if args.replay is not None:
         return _run_replay(args)
     from mltune.workflow.options import SearchOptions
@@ -197,6 +205,7 @@ def run(args: argparse.Namespace) -> int:
         cross_sizes=args.cross_sizes,
         space=args.space,
         sampler=args.sampler,
+        sampler_arguments=args.sampler_args,
         seed=args.seed,
         alpha=args.alpha,
         beta=args.beta,
@@ -237,6 +246,7 @@ def _run_replay(args: argparse.Namespace) -> int:
             priors=args.prior,
             patience=args.patience,
             note=bar.note,
+            arguments=args.sampler_args,
         )
     if args.json:
         print_json(result.to_json())
@@ -260,7 +270,7 @@ def _run_replay(args: argparse.Namespace) -> int:
             )
         ],
     )
-    _print_ending(result.ending, result.outlook)
+    _print_stop_reason(result.stop_reason, result.expected_gain)
     return 0
 
 
@@ -299,14 +309,14 @@ def _print_result(result: SearchResult) -> None:
         f"a config on a size, {duration_text(effort.kernel_seconds)} of kernels; by size: "
         "--json or mltune report"
     )
-    _print_ending(result.ending, result.outlook)
+    _print_stop_reason(result.stop_reason, result.expected_gain)
 
 
-def _print_ending(ending: Ending, outlook: Outlook | None) -> None:
+def _print_stop_reason(reason: StopReason, gain: ExpectedGain | None) -> None:
     expected = (
-        f"; expected of one more trial: {outlook.next_gain:.2%} less time, of {outlook.trials} "
-        f"more: {outlook.ahead_gain:.1%} or more"
-        if outlook
+        f"; expected of one more trial: {gain.next_gain:.2%} less time, of {gain.trials} "
+        f"more: {gain.ahead_gain:.1%} or more"
+        if gain
         else ""
     )
-    print(f"ended by: {ending.value}{expected}")
+    print(f"ended by: {reason.value}{expected}")

@@ -47,11 +47,19 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="begin no trial after this time, and leave the rest to others (default: none)",
     )
 
+    add(
+        "--wait",
+        type=seconds,
+        default=0.0,
+        metavar="SECONDS",
+        help="wait so long for the study to be there (default: 0)",
+    )
+
 
 def run(args: argparse.Namespace) -> int:
     """Work until nothing is left to do, and say what was done."""
     from mltune.problem import problem_type_name
-    from mltune.workflow.crew import STORAGE_VARIABLE
+    from mltune.workflow.local_workers import STORAGE_VARIABLE
     from mltune.workflow.options import ALL_DEVICES
     from mltune.workflow.worker import WorkerOptions, work, work_on_all
 
@@ -65,6 +73,7 @@ def run(args: argparse.Namespace) -> int:
         folder=args.run,
         builders=args.builders,
         time_limit_seconds=args.time_limit,
+        wait_seconds=args.wait,
         command=("mltune", *sys.argv[1:]),
     )
     with ProgressBar(args.quiet > 0) as bar:

@@ -1,8 +1,11 @@
 """From measured times to a selector: a portfolio that covers the sizes, and what chooses."""
 
+from mltune.callable_package import make_callable
 from mltune.distil.distil import Distilled, distil
 from mltune.distil.exact import LeftOut
 from mltune.distil.regret import RegretRow
 from mltune.distil.table import Size, TimeTable
 
 __all__ = ["Distilled", "LeftOut", "RegretRow", "Size", "TimeTable", "distil"]
+
+make_callable(__name__)

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from mltune.errors import NoCorrectConfigError, UsageError
 from mltune.problem import problem_type_name
-from mltune.record.measurement import Measurement, Status
+from mltune.record.measurement import Measurement, Phase, Status
 from mltune.selector import PortfolioKernel
 
-FINAL = "final"
 """The phase of the cross-benchmark: leaders measured again, side by side, on every size."""
 
 UNSAFE = (Status.WRONG_RESULT, Status.CRASHED)
@@ -171,7 +170,9 @@ class TimeTable:
         newest = {row.kernel: row.source_hash for row in rows}
         rows = [row for row in rows if row.source_hash == newest[row.kernel]]
         unsafe = {row.kernel for row in rows if row.status in UNSAFE}
-        finalists = {row.kernel for row in rows if row.phase == FINAL and row.median is not None}
+        finalists = {
+            row.kernel for row in rows if row.phase == Phase.FINAL and row.median is not None
+        }
         cells: dict[tuple[Size, str], list[Measurement]] = defaultdict(list)
         for row in rows:
             if row.kernel not in unsafe and (not finalists or row.kernel in finalists):
@@ -219,7 +220,7 @@ def _tabulated(
 
 
 def _is_final(rows: list[Measurement]) -> bool:
-    return any(row.phase == FINAL for row in rows)
+    return any(row.phase == Phase.FINAL for row in rows)
 
 
 def _kernel(row: Measurement) -> PortfolioKernel:
@@ -230,6 +231,6 @@ def _kernel(row: Measurement) -> PortfolioKernel:
 
 def _reported(rows: list[Measurement]) -> float | None:
     """A cell's seconds: of its final rows if there are any, so a leader that failed has none."""
-    final = [row for row in rows if row.phase == FINAL]
+    final = [row for row in rows if row.phase == Phase.FINAL]
     medians = [row.median for row in final or rows if row.median is not None]
     return statistics.median(medians) if medians else None

@@ -1,5 +1,6 @@
 """Writes a selector with its kernels as a library in another language."""
 
+from mltune.callable_package import make_callable
 from mltune.export.c.c_writer import CWriter
 from mltune.export.json_writer import JsonWriter
 from mltune.export.python.python_writer import PythonWriter
@@ -11,3 +12,5 @@ WRITERS: dict[str, Writer] = {writer.name: writer for writer in _ALL}
 """The export languages by name."""
 
 __all__ = ["WRITERS", "Writer"]
+
+make_callable(__name__)

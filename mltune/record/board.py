@@ -33,12 +33,24 @@ class Finished:
     Attributes:
         values: what the search makes small, with the number of the size, for each that was
             metered; None of a trial that an older mltune finished: its measurements tell.
+        began: seconds since 1970 by the database's clock; None of an older mltune. So `ended`.
     """
 
     number: int
     config: Config
     values: tuple[tuple[int, float], ...] | None
     status: Status
+    began: float | None = None
+    ended: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A trial that some process has begun; `began` is by the database's clock."""
+
+    number: int
+    config: Config
+    began: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +74,12 @@ class News:
 
     Attributes:
         finished: trials, in the order of finishing.
-        begun: configs of trials that were begun and are not finished.
+        begun: trials that were begun and are not finished.
     """
 
     counts: Counts
     finished: tuple[Finished, ...]
-    begun: tuple[Config, ...]
+    begun: tuple[Begun, ...]
 
 
 class LeaseLostError(MltuneError):
@@ -117,6 +129,7 @@ class Board:
                     number=number,
                     config_id=config.id,
                     config=json.dumps(config.to_json()),
+                    began=lease.database_now(connection),
                 )
             )
             lease.begin(connection, self._resource(number), self._owner, self._seconds)
@@ -210,7 +223,12 @@ class Board:
             connection.execute(
                 update(TRIALS)
                 .where(TRIALS.c.run == self._run, TRIALS.c.number == number)
-                .values(finished=position, size_values=kept, status=status.value)
+                .values(
+                    finished=position,
+                    size_values=kept,
+                    status=status.value,
+                    ended=lease.database_now(connection),
+                )
             )
 
         self._store.transact(step, at_once=self._store.is_server)
@@ -229,11 +247,18 @@ class Board:
         """
         mine = TRIALS.c.run == self._run
         done = (
-            select(TRIALS.c.number, TRIALS.c.config, TRIALS.c.size_values, TRIALS.c.status)
+            select(
+                TRIALS.c.number,
+                TRIALS.c.config,
+                TRIALS.c.size_values,
+                TRIALS.c.status,
+                TRIALS.c.began,
+                TRIALS.c.ended,
+            )
             .where(mine, TRIALS.c.finished >= finished)
             .order_by(TRIALS.c.finished)
         )
-        open_ones = select(TRIALS.c.config).where(
+        open_ones = select(TRIALS.c.number, TRIALS.c.config, TRIALS.c.began).where(
             mine, TRIALS.c.number >= begun, TRIALS.c.finished.is_(None)
         )
 
@@ -243,10 +268,13 @@ class Board:
             return News(
                 counts=counts,
                 finished=tuple(
-                    Finished(number, _config(config), _values(values), Status(status))
-                    for number, config, values, status in connection.execute(done)
+                    Finished(number, _config(config), _values(values), Status(status), *times)
+                    for number, config, values, status, *times in connection.execute(done)
                 ),
-                begun=tuple(_config(config) for (config,) in connection.execute(open_ones)),
+                begun=tuple(
+                    Begun(number, _config(config), began)
+                    for number, config, began in connection.execute(open_ones)
+                ),
             )
 
         return self._store.transact(step)
@@ -281,6 +309,10 @@ class Board:
     def take_device(self) -> str | None:
         """Take the device, or renew it; None when it is held now, else who has it."""
         return self._take(self._device)
+
+    def take_study(self) -> bool:
+        """Take the writing of the run's study for dashboards, or renew it; say if it is held."""
+        return self._take(f"study {self._run}") is None
 
     def take_leaders(self) -> bool:
         """Take the measuring of the leaders, which one process does; say whether it is held."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mltune.problem import Problem
-from mltune.record.measurement import Measurement, Status
+from mltune.record.measurement import Measurement, Phase, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Effort:
             measurements: of one run; those of its final rounds are passed over.
             problems: that were searched on.
         """
-        rows = [row for row in measurements if row.phase == "search"]
+        rows = [row for row in measurements if row.phase == Phase.SEARCH]
         failed = {row.trial: row.status.value for row in rows if row.status is not Status.OK}
         by_problem: dict[Problem, list[Measurement]] = {problem: [] for problem in problems}
         for row in rows:

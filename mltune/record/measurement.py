@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 
 from mltune.problem import Problem
 from mltune.space.config import Config
@@ -26,6 +26,16 @@ class Status(Enum):
     INVALID = "invalid"
 
 
+class Phase(StrEnum):
+    """For what a measurement was made."""
+
+    SEARCH = "search"
+    FINAL = "final"
+    """A round of the leaders' cross-benchmark, on which later stages rely."""
+    DISTURBED = "disturbed"
+    """Something else slowed it down: it is kept, and does not count."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
     """One config on one problem, on one device.
@@ -37,8 +47,7 @@ class Measurement:
         message: why it failed, first line first; empty if ok.
         timestamp: UTC, ISO 8601.
         trial: the number of the trial in its run; -1 outside a run.
-        phase: `search`, or `final` for the cross-benchmark of the leaders, or `disturbed` for a
-            round of it that something else slowed down.
+        phase: for what it was made.
         observed: what was seen beside the times, by name, sorted: `anchor_seconds` is the time
             of a known kernel just before or after, the larger; observers add theirs.
         id: the row's number in its run's database; 0 before it is stored.
@@ -66,7 +75,7 @@ class Measurement:
     timestamp: str = ""
     protocol: int = PROTOCOL_VERSION
     trial: int = -1
-    phase: str = "search"
+    phase: Phase = Phase.SEARCH
     observed: tuple[tuple[str, float], ...] = ()
     id: int = 0
 

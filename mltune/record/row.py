@@ -12,7 +12,7 @@ from typing import Any
 from mltune.errors import UsageError
 from mltune.problem import Problem
 from mltune.record.fields import Fields
-from mltune.record.measurement import Measurement, Status
+from mltune.record.measurement import Measurement, Phase, Status
 from mltune.space.config import Config
 
 Cell = int | float | str | None
@@ -73,7 +73,7 @@ def to_row(measurement: Measurement) -> dict[str, Cell]:
     """Flatten a measurement; its id is left out, as the database gives it."""
     problem = measurement.problem
     row: dict[str, Cell] = {
-        "phase": measurement.phase,
+        "phase": measurement.phase.value,
         "trial": measurement.trial,
         "status": measurement.status.value,
         "m": problem.m,
@@ -143,7 +143,7 @@ def from_row(row: Mapping[str, Any]) -> Measurement:
             timestamp=fields.text("timestamp"),
             protocol=fields.whole("protocol"),
             trial=fields.whole("trial"),
-            phase=fields.text("phase"),
+            phase=_phase(fields.text("phase")),
             observed=_observed(fields.text("observed")),
             id=fields.whole("id"),
         )
@@ -200,6 +200,14 @@ def _status(text: str) -> Status:
     except ValueError:
         known = ", ".join(status.value for status in Status)
         raise UsageError(f"unknown status '{text}' (known: {known})") from None
+
+
+def _phase(text: str) -> Phase:
+    try:
+        return Phase(text)
+    except ValueError:
+        known = ", ".join(Phase)
+        raise UsageError(f"unknown phase '{text}' (known: {known})") from None
 
 
 def _samples(text: str) -> tuple[float, ...]:

@@ -16,6 +16,9 @@ from mltune.problem.problem import Scalar, scalar_from_json, scalar_to_json
 from mltune.record.fields import Fields
 from mltune.record.host import Host
 
+TIME, ENERGY = "time", "energy"
+"""What a search may make small."""
+
 SCHEMA_VERSION = 1
 """Raised when `run.json` changes so that an older mltune would misread it."""
 
@@ -59,7 +62,8 @@ class Timing:
         )
 
 
-def _new_id() -> str:
+def new_run_id() -> str:
+    """Return an id that no other run has."""
     return uuid.uuid4().hex[:16]
 
 
@@ -80,6 +84,7 @@ class RunInfo:
         budget: how many trials were asked for.
         cross_sizes: further sizes of the leaders' cross-benchmark, not searched on.
         priors: paths of the records that the searcher learned from first.
+        sampler_arguments: those of a sampler of the user's own, as JSON; empty if it has none.
         observers: names of what else was looked at.
         objective: what the search made small: `time`, or `energy` of one launch.
         kernels: descriptions and sources of hand-written kernels as JSON; empty if it has none.
@@ -102,13 +107,14 @@ class RunInfo:
     timing: Timing
     host: Host = field(default_factory=Host.here)
     created: str = field(default_factory=_now)
-    id: str = field(default_factory=_new_id)
+    id: str = field(default_factory=new_run_id)
     storage: str = ""
     cross_sizes: tuple[Size, ...] = ()
     priors: tuple[str, ...] = ()
     observers: tuple[str, ...] = ()
     objective: str = "time"
     kernels: str = ""
+    sampler_arguments: str = ""
 
     def asked_of(self, device: DeviceInfo, command: tuple[str, ...]) -> Self:
         """The same question to another device, from this host: another run."""
@@ -118,7 +124,7 @@ class RunInfo:
             command=command,
             host=Host.here(),
             created=_now(),
-            id=_new_id(),
+            id=new_run_id(),
             mltune_version=__version__,
         )
 
@@ -180,6 +186,7 @@ class RunInfo:
             "observers": list(self.observers),
             "objective": self.objective,
             **({"kernels": self.kernels} if self.kernels else {}),
+            **({"sampler_arguments": self.sampler_arguments} if self.sampler_arguments else {}),
         }
 
     @classmethod
@@ -223,6 +230,9 @@ class RunInfo:
             observers=read.texts("observers") if "observers" in read else (),
             objective=read.text("objective") if "objective" in read else "time",
             kernels=read.text("kernels") if "kernels" in read else "",
+            sampler_arguments=read.text("sampler_arguments")
+            if "sampler_arguments" in read
+            else "",
         )
 
 

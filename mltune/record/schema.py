@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Column, Connection, Engine, Text, func, insert, inspect, select, update
+from sqlalchemy import (
+    Column,
+    Connection,
+    Double,
+    Engine,
+    Text,
+    func,
+    insert,
+    inspect,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.schema import CreateTable
 
@@ -16,7 +27,7 @@ from mltune.record.tables import LEASES, MEASUREMENTS, RUNS, SCHEMA, TRIALS
 if TYPE_CHECKING:
     from alembic.operations import Operations
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Raised when an older mltune would misread the tables, or write to them what it must not."""
 
 _CREATION = 0x6D6C74756E65  # "mltune": the lock of those who make the tables
@@ -104,8 +115,19 @@ def _tell_sizes_apart(operations: Operations) -> None:
         operations.drop_column(TRIALS.name, "value")
 
 
+def _note_times(operations: Operations) -> None:
+    """Keep when a trial began and ended."""
+    columns = inspect(operations.get_bind()).get_columns(TRIALS.name)
+    for name in {"began", "ended"} - {column["name"] for column in columns}:
+        operations.add_column(TRIALS.name, Column(name, Double))
+
+
 # Numbered in a table of mltune's own: in a shared database Optuna has that of Alembic.
-_STEPS: dict[int, Callable[[Operations], None]] = {2: _add_sharing, 3: _tell_sizes_apart}
+_STEPS: dict[int, Callable[[Operations], None]] = {
+    2: _add_sharing,
+    3: _tell_sizes_apart,
+    4: _note_times,
+}
 """What brings tables of the version before up to this one."""
 
 

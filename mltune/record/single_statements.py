@@ -29,11 +29,15 @@ def claim(
         .cte("counted")
     )
     content = select(
-        literal(run), counted.c.number, literal(config.id), literal(json.dumps(config.to_json()))
+        literal(run),
+        counted.c.number,
+        literal(config.id),
+        literal(json.dumps(config.to_json())),
+        database_now(connection),
     )
     begun = (
         insert(TRIALS)
-        .from_select(["run", "number", "config_id", "config"], content)
+        .from_select(["run", "number", "config_id", "config", "began"], content)
         .returning(TRIALS.c.number)
         .cte("begun")
     )
@@ -81,5 +85,6 @@ def finish(
             finished=select(counted.c.position).scalar_subquery(),
             size_values=values,
             status=status.value,
+            ended=database_now(connection),
         )
     )

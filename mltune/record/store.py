@@ -18,7 +18,7 @@ from mltune.record.database import (
     read_url,
     transact,
 )
-from mltune.record.measurement import Measurement
+from mltune.record.measurement import Measurement, Phase
 from mltune.record.row import from_row, to_row
 from mltune.record.tables import MEASUREMENTS
 
@@ -148,7 +148,7 @@ class Store:
         """Whether the database is PostgreSQL's, and not a file of this host."""
         return self._url.get_backend_name() == "postgresql"
 
-    def measurements(self, phase: str | None = None) -> list[Measurement]:
+    def measurements(self, phase: Phase | None = None) -> list[Measurement]:
         """Return all measurements, or those of one phase, in the order they were added.
 
         Raises:
@@ -157,7 +157,7 @@ class Store:
         self._check_whole()
         return _of_phase([self._read(row) for row in self.rows()], phase)
 
-    def salvage(self, phase: str | None = None) -> tuple[list[Measurement], list[str]]:
+    def salvage(self, phase: Phase | None = None) -> tuple[list[Measurement], list[str]]:
         """Return the measurements that can be read, and one line for each row that cannot."""
         readable: list[Measurement] = []
         damaged: list[str] = []
@@ -170,7 +170,7 @@ class Store:
 
     def trial(self, number: int) -> list[Measurement]:
         """Return what the search measured of one trial, in the order it was added."""
-        query = self._mine(self._everything(), "search").where(MEASUREMENTS.c.trial == number)
+        query = self._mine(self._everything(), Phase.SEARCH).where(MEASUREMENTS.c.trial == number)
         return [self._read(row) for row in self._execute(query.order_by(MEASUREMENTS.c.id))]
 
     def get(self, number: int) -> Measurement:
@@ -191,7 +191,7 @@ class Store:
             raise UsageError(f"{self._where}: no measurement {number} ({known})")
         return self._read(found[0])
 
-    def count(self, phase: str | None = None) -> int:
+    def count(self, phase: Phase | None = None) -> int:
         """How many measurements there are, or how many of one phase."""
         query = self._mine(select(func.count().label("count")).select_from(MEASUREMENTS), phase)
         return int(self._execute(query)[0]["count"])
@@ -233,7 +233,7 @@ class Store:
     def _everything(self) -> Select[Any]:
         return select(*(c for c in MEASUREMENTS.c if c.name not in self._lacking))
 
-    def _mine(self, query: Select[Any], phase: str | None = None) -> Select[Any]:
+    def _mine(self, query: Select[Any], phase: Phase | None = None) -> Select[Any]:
         if self._run:
             query = query.where(MEASUREMENTS.c.run == self._run)
         return query if phase is None else query.where(MEASUREMENTS.c.phase == phase)
@@ -267,6 +267,6 @@ class Store:
             raise UsageError(f"{place}: {error}") from error
 
 
-def _of_phase(measurements: list[Measurement], phase: str | None) -> list[Measurement]:
+def _of_phase(measurements: list[Measurement], phase: Phase | None) -> list[Measurement]:
     # The database is not asked for them: it would pass over a row whose phase is damaged.
     return [each for each in measurements if phase in (None, each.phase)]

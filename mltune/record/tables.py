@@ -97,6 +97,9 @@ TRIALS = Table(
     # pairs of a size's number and the value there; none of a trial of an older mltune.
     Column("size_values", Text),
     Column("status", Text),
+    # By the database's clock; none of a trial of an older mltune.
+    Column("began", Double),
+    Column("ended", Double),
     UniqueConstraint("run", "config_id"),
     UniqueConstraint("run", "finished"),
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mltune.problem import problem_type_name
 from mltune.record.effort import Effort
-from mltune.record.measurement import Measurement, Status
+from mltune.record.measurement import Measurement, Phase, Status
 from mltune.report.bars import bars
 from mltune.report.calibration import model_section
 from mltune.report.choice import choice_section
@@ -195,7 +195,7 @@ def _parameters(content: Content) -> Markup:
 
 
 def _repetitions(content: Content) -> tuple[Markup, ...]:
-    found = experiments(row for row in content.measurements if row.phase == "search")
+    found = experiments(row for row in content.measurements if row.phase == Phase.SEARCH)
     if all(len(one.repetitions) < 2 for one in found):
         return ()  # no sweep
     caption = (

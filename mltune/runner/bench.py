@@ -302,6 +302,7 @@ class Bench:
         if (kept := self._built.get(key)) is not None:
             compiled.is_cached = True
             return kept
+        self._arena.watch()
         workspace = self._workspace(probe_problem(kernel), seed)
         cpu_before = time.process_time()
         program = self._device.build(kernel)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mltune.device_info import DeviceInfo
 from mltune.problem import Problem
-from mltune.record import Measurement, Status
+from mltune.record import Measurement, Phase, Status
 from mltune.space.config import Config
 
 
@@ -50,7 +50,7 @@ class ReplayRunner:
         """Return what was recorded, as a new measurement; what was not is invalid."""
         row = self._recorded.get((problem, config))
         if row is not None:
-            return replace(row, id=0, trial=-1, phase="search")
+            return replace(row, id=0, trial=-1, phase=Phase.SEARCH)
         return Measurement(
             problem=problem,
             config=config,

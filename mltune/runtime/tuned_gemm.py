@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 
+from mltune.device import choose
 from mltune.errors import MltuneError, UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.held_back import holds_back
@@ -28,6 +31,9 @@ from mltune.runtime.launch import (
 from mltune.selector import Choice, Selector
 from mltune.selector.json import read_selector
 from mltune.selector.pack import find_selector
+
+Operand = Any
+"""A numpy or a pyopencl array."""
 
 _log = logging.getLogger(__name__)
 
@@ -66,6 +72,40 @@ class TunedGemm:
     def select(self, m: int, n: int, k: int, batch: int = 1) -> Choice:
         """Return the kernel for a size, and why; every whole number is answered."""
         return self._selector.choose(m, n, k, batch)
+
+    def __call__(self, a: Operand, b: Operand) -> Operand:
+        """Return a @ b, in an array of the kind that a is.
+
+        Arrays of the host are copied to the device that `auto` means, and the result back: that
+        takes longer than a product of a few hundred a side. Keep arrays on the device with
+        `pyopencl.array` where the product is one step of several.
+
+        Args:
+            a: m x k, a numpy or a pyopencl array; `gemm` says more.
+            b: k x n, of the same kind.
+
+        Raises:
+            UsageError: when types, shapes or memory orders do not fit.
+            NoDeviceError: when the arrays are the host's, and there is no device.
+            MltuneError: when the driver does not build or start the kernel.
+        """
+        if isinstance(a, cl_array.Array) and isinstance(b, cl_array.Array):
+            if a.queue is None:
+                raise UsageError(f"{self!r}: a has no queue; say a.with_queue(queue)")
+            return self.gemm(a.queue, a, b)[0]
+        if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
+            kinds = f"{type(a).__name__} and {type(b).__name__}"
+            raise UsageError(
+                f"{self!r}: a and b must both be numpy or pyopencl arrays, got {kinds}"
+            )
+        queue = _host_queue()
+        orders = memory_orders(self._selector.contraction)
+        there = [
+            _to_device(queue, each, order) for each, order in zip((a, b), orders, strict=False)
+        ]
+        c, event = self.gemm(queue, *there)
+        event.wait()
+        return _to_host(c, orders[2])
 
     def gemm(
         self,
@@ -137,26 +177,57 @@ class TunedGemm:
         self._launcher.release()
 
 
-def load(path: Path) -> TunedGemm:
-    """Load a selector's JSON file, the folder that holds it, or a pack by its name.
+@cache
+def _host_queue() -> cl.CommandQueue:
+    """The queue for arrays of the host, on the device that `auto` means."""
+    chosen = choose("auto")
+    device = cl.get_platforms()[chosen.platform].get_devices()[chosen.device]
+    return cl.CommandQueue(cl.Context([device]))
+
+
+def _to_device(queue: cl.CommandQueue, array: Operand, order: str) -> Operand:
+    """Copy matrices to the device, with neighbours in memory as numpy's letter says."""
+    if order == "C":
+        return cl_array.to_device(queue, np.ascontiguousarray(array))
+    return _swapped(cl_array.to_device(queue, np.ascontiguousarray(_swapped(array))))
+
+
+def _to_host(array: cl_array.Array, order: str) -> Operand:
+    """Copy matrices back; pyopencl reads those that are contiguous row by row."""
+    return array.get() if order == "C" else _swapped(_swapped(array).get())
+
+
+def _swapped(array: Operand) -> Operand:
+    """The same matrices, each transposed, without a copy."""
+    return array.transpose((*range(array.ndim - 2), array.ndim - 1, array.ndim - 2))
+
+
+def load(selector: Path | Selector) -> TunedGemm:
+    """Load a selector: one in memory, its JSON file, the folder that holds it, or a pack's name.
 
     Raises:
         UsageError: when there is no readable selector, or its kernels cannot be written again.
     """
-    file = find_selector(path)
-    selector = read_selector(file)
+    if isinstance(selector, Selector):
+        return _bound(selector, "selector")
+    file = find_selector(selector)
+    return _bound(read_selector(file), str(file))
+
+
+def _bound(selector: Selector, where: str) -> TunedGemm:
+    """Write a selector's kernels again, and bind them to it."""
     kernels = []
     for entry in selector.portfolio:
         if entry.family not in FAMILIES:
             known = ", ".join(FAMILIES)
-            raise UsageError(f"{file}: unknown kernel family '{entry.family}' (known: {known})")
+            raise UsageError(f"{where}: unknown kernel family '{entry.family}' (known: {known})")
         kernel = FAMILIES[entry.family].generate(selector.contraction, entry.config)
         if kernel.name != entry.name:
-            raise UsageError(f"{file}: config of {entry.name} gives kernel {kernel.name}")
+            raise UsageError(f"{where}: config of {entry.name} gives kernel {kernel.name}")
         if kernel.source_hash != entry.source_hash:
             _log.warning(
                 "%s: this version of mltune writes %s differently from the one that measured it",
-                file,
+                where,
                 entry.name,
             )
         kernels.append(kernel)

@@ -3,31 +3,31 @@
 Gaussian processes predict, for every config that may still be tried, its value on every size and
 how sure that is; the config from which the library gains most comes next: the sum over the sizes
 of the expected improvement on the best config for that size. There are two of them, which are
-shown the values in two ways and have an equal say. Values are best given as logs of times, so
+shown the values in two ways and have an equal say. Values are times, whose logs are modelled, so
 that a gain is a ratio.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
 
-from mltune.record.measurement import Status
+from mltune.errors import UsageError
 from mltune.search.candidates import CandidateSource
 from mltune.search.encoding import Encoding, Matrix, Matrix32
 from mltune.search.expectation import View
+from mltune.search.expected_gain import ExpectedGain
 from mltune.search.forecast import Forecast
 from mltune.search.incumbents import Incumbents
 from mltune.search.knowledge import Knowledge
-from mltune.search.library import check_answers
 from mltune.search.one_thread import one_thread
-from mltune.search.outlook import Outlook
 from mltune.search.padded_work import PaddedWork
-from mltune.search.searcher import check_answer
+from mltune.search.sampler import SIZES, ConfigSampler
 from mltune.search.surrogate import Surrogate
-from mltune.search.unseen import UnseenConfigs
 from mltune.space.config import Config
 from mltune.space.config_space import ConfigSpace
 
@@ -42,31 +42,39 @@ _TIMED_GAIN = 0.999999
 """A config is timed on the sizes that hold this share of what is expected of it."""
 
 
-class GuidedLibrary:
-    """Proposes the config from which the library is expected to gain most; a `LibrarySearcher`.
+class GuidedSampler(ConfigSampler):
+    """Proposes the config from which the library is expected to gain most.
 
     Without knowledge it starts with random configs: ten, or more until two have worked. They are
-    timed on all sizes, later ones where they may win.
+    timed on all sizes, later ones where they may win: a trial's attribute `sizes` lists these.
+
+    A trial's time on size i is its intermediate value at step i. In a study of one size the
+    trial's value counts, and a pruned trial is taken for one that failed.
 
     Args:
+        space: what is searched.
         seed: decides every proposal, given the answers.
         counts: how often each size is called; see `Incumbents`.
         knowledge: what other records say about the space, if there are any.
-        work: of the sizes, for values that are logs of times. It is used where sizes are counted
-            and no knowledge says more: where nobody counts, half of the shares are equal, and
-            small sizes draw what it makes visible.
+        work: of the sizes. It is used where sizes are counted and no knowledge says more: where
+            nobody counts, half of the shares are equal, and small sizes draw what it makes
+            visible.
+        log: whether the values are positive, such as times or speeds, so that their ratios
+            count; else their differences.
     """
 
     def __init__(
         self,
         space: ConfigSpace,
-        seed: int,
-        counts: Sequence[int],
+        seed: int = 0,
+        counts: Sequence[int] = (1,),
         knowledge: Knowledge | None = None,
         work: PaddedWork | None = None,
+        *,
+        log: bool = True,
     ) -> None:
-        self._space = space
-        self._unseen = UnseenConfigs(space, seed)
+        super().__init__(space, seed)
+        self._log = log
         self._incumbents = Incumbents(counts)
         self._answers: dict[Config, Matrix] = {}
         self._asked: dict[Config, tuple[int, ...]] = {}
@@ -90,60 +98,80 @@ class GuidedLibrary:
                 for view in views
             )
 
-    def ask(self) -> Config | None:
-        """Return the next config."""
-        forecast = self._forecast()
-        config = (forecast and self._most_promising(forecast)) or self._unseen.draw()
-        if config is not None:
-            self._unseen.see(config)
-            self._proposed.add(config)
-            self._asked[config] = self._worthwhile(config, forecast)
-        return config
-
-    def avoid(self, config: Config) -> None:
-        """Take a config for one that was asked for here: the model believes its expectation."""
-        if config in self._unseen:
-            self._unseen.see(config)
-            self._asked[config] = tuple(range(self._incumbents.count))
-
-    def sizes(self, config: Config) -> tuple[int, ...]:
+    def worthwhile(self, study: Study, config: Config) -> tuple[int, ...]:
         """Return the sizes that hold most of what is expected of a config."""
-        if config in self._asked:
-            return self._asked[config]
+        self._read(study)
         return self._worthwhile(config, self._forecast())
 
-    def tell(self, config: Config, values: Mapping[int, float], status: Status) -> None:
-        """Learn from an answer."""
-        check_answers(values, status)
-        if config in self._answers:
-            return
-        row = np.full(self._incumbents.count, math.nan)
-        if status is Status.OK:
-            row[list(values)] = list(values.values())
-            self._incumbents.add(values)
-        if config not in self._space:
-            self._to_beat = np.fmin(self._to_beat, row)
-            return
-        self._unseen.see(config)
-        self._asked.pop(config, None)
-        self._elsewhere += bool(self._proposed) and config not in self._proposed
-        self._worked += status is Status.OK
-        self._answers[config] = (
-            row if status is Status.OK else np.full(self._incumbents.count, math.inf)
-        )
-
-    def outlook(self, trials: int) -> Outlook | None:
+    def expected_gain(self, study: Study, trials: int) -> ExpectedGain | None:
         """Return what the model expects of so many trials; None while it has begun."""
+        self._read(study)
         forecast = self._forecast()
         if forecast is None or not self._worked:
             return None
         gains = self._library_gains(forecast)
         first = [number for number in np.argsort(-gains)[:trials].tolist() if gains[number] >= 0]
         if not first:
-            return Outlook(0.0, trials, 0.0)
+            return ExpectedGain(0.0, trials, 0.0)
         alone, together = float(gains[first[0]]), forecast.together(first)
         # No more is drawn of the others than chance has it.
-        return Outlook(alone, trials, max(alone, float(self._incumbents.shares @ together)))
+        return ExpectedGain(alone, trials, max(alone, float(self._incumbents.shares @ together)))
+
+    def _propose(self, study: Study, trial: FrozenTrial) -> Config | None:
+        forecast = self._forecast()
+        config = (forecast and self._most_promising(forecast)) or self._unvisited.draw()
+        if config is not None:
+            self._proposed.add(config)
+            sizes = self._asked[config] = self._worthwhile(config, forecast)
+            if self._incumbents.count > 1:
+                study._storage.set_trial_user_attr(trial._trial_id, SIZES, list(sizes))
+                # Who asked, and the pruner, are shown what is here, and not what is stored.
+                trial.user_attrs[SIZES] = list(sizes)
+        return config
+
+    def _avoid(self, config: Config) -> None:
+        self._asked[config] = tuple(range(self._incumbents.count))
+
+    def _learn(self, config: Config, trial: FrozenTrial) -> None:
+        if config in self._answers:
+            return
+        found = self._found(trial)
+        if found is None:
+            return
+        row = np.full(self._incumbents.count, math.nan)
+        row[list(found)] = list(found.values())
+        self._incumbents.add(found)
+        if config not in self._space:
+            self._to_beat = np.fmin(self._to_beat, row)
+            return
+        self._asked.pop(config, None)
+        self._elsewhere += bool(self._proposed) and config not in self._proposed
+        self._worked += bool(found)
+        self._answers[config] = row if found else np.full(self._incumbents.count, math.inf)
+
+    def _found(self, trial: FrozenTrial) -> dict[int, float] | None:
+        """What a trial says of each size: nothing if it failed; None if it tells nothing."""
+        if trial.state == TrialState.FAIL:
+            return {}
+        values = trial.intermediate_values
+        if self._incumbents.count == 1:
+            if trial.state == TrialState.PRUNED:
+                return {} if values else None
+            values = {0: trial.values[0]}
+        known = {
+            size: self._scaled(values[size]) for size in values if size < self._incumbents.count
+        }
+        return known or None
+
+    def _scaled(self, value: float) -> float:
+        """A value as it is modelled: small ones are good."""
+        if not math.isfinite(value):
+            raise UsageError(f"guided: values must be finite, got {value}")
+        if not self._log:
+            return self._sign * value
+        if value <= 0:
+            raise UsageError(f"guided: values must be positive, got {value} (or give log=False)")
+        return self._sign * math.log(value)
 
     def _most_promising(self, forecast: Forecast) -> Config | None:
         gains = self._library_gains(forecast)
@@ -181,32 +209,3 @@ class GuidedLibrary:
                 for one in self._surrogates
             ]
             return Forecast.of(self._surrogates[0].candidates, beliefs)
-
-
-class GuidedSearcher:
-    """A guided search for one size, or by one value for all; a `Searcher`.
-
-    Args:
-        seed: decides every proposal, given the answers.
-        knowledge: what other records say about the space, if there are any.
-    """
-
-    def __init__(self, space: ConfigSpace, seed: int, knowledge: Knowledge | None = None) -> None:
-        self._library = GuidedLibrary(space, seed, (1,), knowledge)
-
-    def ask(self) -> Config | None:
-        """Return the next config."""
-        return self._library.ask()
-
-    def avoid(self, config: Config) -> None:
-        """Take a config for one that was asked for here."""
-        self._library.avoid(config)
-
-    def tell(self, config: Config, value: float | None, status: Status) -> None:
-        """Learn from an answer."""
-        check_answer(value, status)
-        self._library.tell(config, {} if value is None else {0: value}, status)
-
-    def outlook(self, trials: int) -> Outlook | None:
-        """Return what the model expects of so many trials; None while it has begun."""
-        return self._library.outlook(trials)

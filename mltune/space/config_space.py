@@ -22,6 +22,11 @@ class ConfigSpace(Protocol):
         ...
 
     @property
+    def family(self) -> str:
+        """The kernel family that its configs are for."""
+        ...
+
+    @property
     def parameters(self) -> tuple[Parameter, ...]:
         """What varies."""
         ...

@@ -27,6 +27,7 @@ class RecordedSpace:
 
     def __init__(self, name: str, configs: Iterable[Config]) -> None:
         self.name = name
+        self.family = "recorded"
         self._configs = tuple(dict.fromkeys(configs))
         if not self._configs:
             raise UsageError(f"space '{name}': needs at least one config")

@@ -23,8 +23,8 @@ from mltune.problem import Contraction, Problem, parse_problem_type, problem_of_
 from mltune.problem.gemm import problem_type_name
 from mltune.problem.sizes import parse_sizes
 from mltune.runtime import TunedGemm, load
+from mltune.tuning.progress import Show, Steps
 from mltune.workflow.options import DEFAULT_PROBLEM
-from mltune.workflow.progress import Phase, Show
 
 _MOST_SECONDS = 10.0
 _MOST_DEFAULT_SIZES = 40
@@ -120,7 +120,7 @@ def bench(options: BenchOptions, show: Show) -> BenchResult:
             reasons = "; ".join(f"{name}: {why}" for name, why in absent)
             raise UsageError(f"bench: nobody to compare ({reasons or 'name a selector'})")
         results = []
-        step = Phase("bench", show)
+        step = Steps("bench", show)
         for done, problem in enumerate(problems, start=1):
             results.append(
                 compare(

@@ -10,10 +10,10 @@ from typing import Any
 
 from mltune.errors import UsageError
 from mltune.problem import problem_type_name
+from mltune.record import Phase
 from mltune.record.run import Run
 from mltune.record.run_info import RunInfo
 from mltune.report.experiments import Experiment, experiments
-from mltune.workflow.finale import SIDELINED
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,5 +116,7 @@ def compare(folders: Sequence[Path]) -> CompareResult:
 
 def _read(folder: Path) -> ComparedRun:
     with Run.open(folder) as run:
-        rows = [row for row in run.store.measurements() if row.phase != SIDELINED and row.kernel]
+        rows = [
+            row for row in run.store.measurements() if row.phase != Phase.DISTURBED and row.kernel
+        ]
         return ComparedRun(folder, run.info, experiments(rows))

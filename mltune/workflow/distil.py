@@ -19,11 +19,11 @@ from mltune.selector import Selector, depth, leaves
 from mltune.selector.json import write_selector
 from mltune.selector.pack import SELECTOR_NAME
 from mltune.space import Config
+from mltune.tuning.progress import Show, Steps
 from mltune.workflow.advice import advice
 from mltune.workflow.card import CARD_NAME, card
 from mltune.workflow.export import next_command
 from mltune.workflow.memory import remembered
-from mltune.workflow.progress import Phase, Show
 from mltune.workflow.recorded import Recorded, calls, read_runs
 from mltune.workflow.untimed import untimed
 
@@ -33,13 +33,13 @@ class DistilOptions:
     """The options of `mltune distil`."""
 
     runs: tuple[Path, ...]
-    output: Path | None
-    method: str
-    tolerance: float
-    max_kernels: int
-    max_depth: int
-    held_out: float
-    seed: int
+    output: Path | None = None
+    method: str = "auto"
+    tolerance: float = 0.02
+    max_kernels: int = 16
+    max_depth: int = 8
+    held_out: float = 0.25
+    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +157,7 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
         seed=options.seed,
         compute_units=recorded.device.compute_units,
         conditions=recorded.conditions,
-        on_step=Phase("judge", show),
+        on_step=Steps("judge", show),
     )
     write_selector(distilled.selector, path)
     if path != output:

@@ -31,7 +31,7 @@ from mltune.space.load import parse_space
 from mltune.space.t1 import SECTION as T1_SECTION
 from mltune.space.t1 import from_t1, to_t1
 from mltune.space.yaml_document import parse_document
-from mltune.workflow.finale import choose
+from mltune.tuning.final_selection import choose
 from mltune.workflow.recordings import read_any
 from mltune.workflow.shell import command
 

@@ -40,7 +40,7 @@ class ExportResult:
 
 
 def export_selector(
-    selector: Path,
+    selector: Path | Selector,
     language: str,
     folder: Path,
     *,
@@ -51,7 +51,7 @@ def export_selector(
     """Write a selector as a library.
 
     Args:
-        selector: what `mltune distil` wrote.
+        selector: what `mltune distil` wrote, or what was read from there.
         language: a name of `WRITERS`.
         folder: of the library.
         layout: of the files: `compact`, or `full` as AutoGEMM's (C only).
@@ -66,7 +66,7 @@ def export_selector(
     if language not in WRITERS:
         raise UsageError(f"export: unknown language '{language}' (known: {', '.join(WRITERS)})")
     writer = _writer(language, layout, precompile, user_kernels)
-    loaded = read_selector(find_selector(selector))
+    loaded = selector if isinstance(selector, Selector) else read_selector(find_selector(selector))
     kernels, warnings = kernels_of(loaded)
     if folder.is_file():
         raise UsageError(f"{folder}: is a file; the library needs a folder")

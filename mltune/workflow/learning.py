@@ -18,7 +18,7 @@ from mltune.record import Measurement
 from mltune.report import Model
 from mltune.space import Config
 from mltune.space.config import Value
-from mltune.workflow.progress import Phase, Show
+from mltune.tuning.progress import Show, Steps
 
 Array = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ def learn(measurements: Sequence[Measurement], device: DeviceInfo, show: Show) -
         rows = tuple(row for row in right if label_of[row.problem] in unseen)
         return _Judged(fit(known, device, folds=1), rows)
 
-    step = Phase("learn", show)
+    step = Steps("learn", show)
     judged: list[_Judged] = []
     try:
         if not parts:  # nothing can be held out of one size
@@ -142,7 +142,7 @@ def _importance(judged: Sequence[_Judged], show: Show) -> tuple[tuple[str, float
     for name in varied:
         given = [configs[place][name] for place in order]
         variants.append([_but(*each, name) for each in zip(configs, given, strict=True)])
-    step = Phase("weigh parameters", show)
+    step = Steps("weigh parameters", show)
     wrong: list[Array] = []
     begin = 0
     for done, one in enumerate(sampled, start=1):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,27 +25,30 @@ from mltune.problem import (
 from mltune.problem.sizes import parse_sizes
 from mltune.reading import read_text
 from mltune.record.database import read_url
-from mltune.record.run_info import RunInfo, Timing
+from mltune.record.run_info import ENERGY, TIME, RunInfo, Timing, new_run_id
 from mltune.resources import data_folder
 from mltune.runner.capacity import refuse_too_large
 from mltune.runner.live import DEFAULT_SAMPLES
 from mltune.runner.observe import OBSERVERS
 from mltune.runner.timing import WARMUPS
-from mltune.search import SEARCHERS
+from mltune.search.names import SAMPLERS, check_sampler, is_own
 
 DEFAULT_BUDGET = 500
 DEFAULT_PROBLEM = "sgemm_nn"
 DEFAULT_SAMPLER = "guided"
 RUNS = Path("runs")
 WARM, COLD = "warm", "cold"
-TIME, ENERGY = "time", "energy"
 ALL_DEVICES = "all"
 NO_PATIENCE = "--patience: a search with --storage ends by its budget or --time-limit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchOptions:
-    """The options of `mltune search`; None stands for an option that was not given."""
+    """The options of `mltune search`; None stands for an option that was not given.
+
+    Attributes:
+        run_id: of a new run.
+    """
 
     budget: int | None = None
     device: str | None = None
@@ -53,6 +57,7 @@ class SearchOptions:
     cross_sizes: str | None = None
     space: str | None = None
     sampler: str | None = None
+    sampler_arguments: str | None = None
     seed: int | None = None
     alpha: float | None = None
     beta: float | None = None
@@ -72,6 +77,7 @@ class SearchOptions:
     patience: int | None = None
     kernels: tuple[Path, ...] = ()
     command: tuple[str, ...] = ()
+    run_id: str = field(default_factory=new_run_id)
 
 
 def check_options(options: SearchOptions) -> None:
@@ -80,10 +86,10 @@ def check_options(options: SearchOptions) -> None:
     Raises:
         UsageError: with the first mistake.
     """
-    if options.sampler is not None and options.sampler not in SEARCHERS:
-        raise UsageError(
-            f"sampler: unknown '{options.sampler}' (known: {', '.join(sorted(SEARCHERS))})"
-        )
+    if options.sampler is not None:
+        check_sampler(options.sampler)
+    if options.sampler_arguments is not None:
+        check_sampler_arguments(options.sampler, options.sampler_arguments)
     if options.priors and options.sampler not in (None, "guided"):
         raise UsageError(
             f"--prior: only the sampler 'guided' learns from records, got '{options.sampler}'"
@@ -121,6 +127,23 @@ def check_options(options: SearchOptions) -> None:
         raise UsageError(f"seed: must be at least 0, got {options.seed}")
 
 
+def check_sampler_arguments(sampler: str | None, text: str) -> dict[str, Any]:
+    """Read `--sampler-args`.
+
+    Raises:
+        UsageError: when it is no JSON object, or the sampler takes none.
+    """
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"--sampler-args: is not JSON ({error})") from error
+    if not isinstance(found, dict):
+        raise UsageError(f'--sampler-args: must be a JSON object such as {{"n": 1}}, got {text}')
+    if sampler is None or not is_own(sampler):
+        raise UsageError("--sampler-args: needs --sampler module:Class, whose arguments they are")
+    return found
+
+
 def default_space(device: DeviceInfo) -> Path:
     """The space that a search takes where none is given."""
     name = "packed-cpu" if device.kind == "cpu" else "tiled-gpu"
@@ -153,6 +176,7 @@ def new_run_info(
         contraction = parse_problem_type(options.problem or DEFAULT_PROBLEM)
     generated_space = is_written and options.space is None
     info = RunInfo(
+        id=options.run_id,
         mltune_version=__version__,
         command=without_password(options.command, options.storage),
         contraction=contraction,
@@ -167,6 +191,7 @@ def new_run_info(
         seed=_given(options.seed, 0),
         budget=_given(options.budget, DEFAULT_BUDGET),
         sampler=options.sampler or DEFAULT_SAMPLER,
+        sampler_arguments=options.sampler_arguments or "",
         timing=Timing(
             warmups=WARMUPS,
             samples=_given(options.samples, DEFAULT_SAMPLES),
@@ -199,14 +224,21 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
     Raises:
         UsageError: with the first contradiction.
     """
-    if info.sampler not in SEARCHERS:
+    if info.sampler not in SAMPLERS and not is_own(info.sampler):
         raise UsageError(
-            f"{folder}: was begun with 'mltune {info.sampler}', which goes on with it (--resume)"
+            f"{folder}: was begun with 'mltune {info.sampler}', which resumes it (--resume)"
+        )
+    if is_own(info.sampler) and options.sampler is None:
+        # A run folder may come from a stranger: what it names is not imported.
+        raise UsageError(
+            f"{folder}: was begun with --sampler {info.sampler}; give that again, as code that a "
+            "file names is not run"
         )
     priors = tuple(str(path.absolute()) for path in options.priors) or None
     asked: list[tuple[str, Any, Any]] = [
         ("--prior", priors, info.priors),
         ("--sampler", options.sampler, info.sampler),
+        ("--sampler-args", options.sampler_arguments, info.sampler_arguments),
         ("--seed", options.seed, info.seed),
         ("--alpha", options.alpha, info.alpha),
         ("--beta", options.beta, info.beta),

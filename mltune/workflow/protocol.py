@@ -25,9 +25,9 @@ from mltune.record.run import INFO_NAME, Run, read_info
 from mltune.record.run_info import RunInfo, Timing
 from mltune.runner.live import DEFAULT_SAMPLES, WorkerRunner
 from mltune.runner.timing import WARMUPS
-from mltune.workflow.equipment import of_model
+from mltune.tuning.progress import Show
+from mltune.tuning.trial import best_by_problem
 from mltune.workflow.options import RUNS
-from mltune.workflow.progress import Show
 from mltune.workflow.protocol_bench import ProtocolBench, TimeIsUpError
 from mltune.workflow.protocol_job import FAMILY, ProtocolJob
 from mltune.workflow.protocol_result import (
@@ -36,7 +36,7 @@ from mltune.workflow.protocol_result import (
     ProtocolResult,
     RunResult,
 )
-from mltune.workflow.trials import best_by_problem
+from mltune.workflow.setup import of_model
 
 PROTOCOL_NAME = "protocol.yaml"
 """The protocol's file, as it was, in the folder of the runs."""

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 
 from mltune.problem import Problem, Size
 from mltune.protocol import STEP_NAMES
 from mltune.protocol.steps import FINAL_STEP
-from mltune.record import Measurement, Status
+from mltune.record import Measurement, Phase, Status
 from mltune.record.run import Run
+from mltune.record.run_info import TIME
 from mltune.runner import Runner
 from mltune.space.config import Config
-from mltune.workflow.finale import FINAL
-from mltune.workflow.progress import Progress, Show
-from mltune.workflow.trials import Trial
+from mltune.tuning.progress import Pace, Progress, Show
+from mltune.tuning.queue import Job, ListQueue
+from mltune.tuning.recorder import AtOnce
+from mltune.tuning.session import MeasurementSession
+from mltune.tuning.stop_reason import StopReason
+from mltune.tuning.trial import Trial
+from mltune.tuning.tuner import Tuner
 
-SEARCH = "search"
 _BLOCK = 100
 """Kernels that the worker keeps built while it goes from size to size."""
 
@@ -57,13 +60,13 @@ class ProtocolBench:
         self._total = total
         self._end = end
         self._show = show
-        self._rows: dict[tuple[str, Config, Problem], Measurement] = {}
+        self._rows: dict[tuple[Phase, Config, Problem], Measurement] = {}
         self._trials: dict[Config, int] = {}
-        self._fastest: dict[Problem, float] = {}
-        for row in run.store.measurements():
+        before = run.store.measurements()
+        self._session = MeasurementSession(runner, TIME, before, retries=0)
+        for row in before:
             self._note(row)
-        self._held = len(self._rows)
-        self._started = time.monotonic()
+        self._pace = Pace(len(self._rows))
 
     @property
     def trials(self) -> int:
@@ -90,19 +93,8 @@ class ProtocolBench:
         Raises:
             TimeIsUpError: when the time is over before the end.
         """
-        problems = [self._problem_of(size) for size in sizes]
-        lacking = [
-            config
-            for config in configs
-            if any((SEARCH, config, problem) not in self._rows for problem in problems)
-        ]
-        for config in self._prepared(lacking, problems[0]):
-            for problem in problems:
-                row = self._rows.get((SEARCH, config, problem)) or self._measure(
-                    SEARCH, config, problem, step
-                )
-                if row.status is not Status.OK:
-                    break
+        problems = tuple(self._problem_of(size) for size in sizes)
+        self._measure([self._job(config, problems, Phase.SEARCH) for config in configs], step)
         return [self._value(config, problems) for config in configs]
 
     def finish(self, kernels: Sequence[Config], sizes: Sequence[Size]) -> tuple[Config, ...]:
@@ -113,69 +105,64 @@ class ProtocolBench:
         Raises:
             TimeIsUpError: when the time is over before the end.
         """
-        problems = [self._problem_of(size) for size in sizes]
         right: list[Config] = []
         for first in range(0, len(kernels), _BLOCK):
             block = list(kernels[first : first + _BLOCK])
-            for number, problem in enumerate(problems):
-                configs = self._prepared(block, problem) if number == 0 else iter(block)
-                rows = [
-                    self._rows.get((FINAL, config, problem))
-                    or self._measure(FINAL, config, problem, FINAL_STEP)
-                    for config in configs
-                ]
+            for problem in map(self._problem_of, sizes):
+                self._measure(
+                    [self._job(config, (problem,), Phase.FINAL) for config in block], FINAL_STEP
+                )
+                rows = [self._rows[Phase.FINAL, config, problem] for config in block]
                 block = [row.config for row in rows if row.status is Status.OK]
             right += block
         return tuple(right)
 
     def _value(self, config: Config, problems: Sequence[Problem]) -> float | None:
         """What the searches minimise, too."""
-        rows = [self._rows.get((SEARCH, config, problem)) for problem in problems]
+        rows = [self._rows.get((Phase.SEARCH, config, problem)) for problem in problems]
         return Trial(0, config, tuple(row for row in rows if row is not None)).value
 
-    def _prepared(self, configs: Sequence[Config], problem: Problem) -> Iterator[Config]:
-        """The same configs, while those that come next are built."""
-        asked = 0
-        for place, config in enumerate(configs):
-            while asked < len(configs) and asked <= place + self._runner.ahead:
-                self._runner.prepare(problem, configs[asked])
-                asked += 1
-            yield config
+    def _job(self, config: Config, problems: tuple[Problem, ...], phase: Phase) -> Job:
+        number = self._trials.setdefault(config, len(self._trials))
+        known = (self._rows.get((phase, config, problem)) for problem in problems)
+        trial = Trial(number, config, tuple(row for row in known if row is not None))
+        return Job(trial=trial, problems=problems, phase=phase)
 
-    def _measure(self, phase: str, config: Config, problem: Problem, step: int) -> Measurement:
-        if time.monotonic() > self._end:
+    def _measure(self, jobs: Sequence[Job], step: int) -> None:
+        """Measure what jobs lack.
+
+        Raises:
+            TimeIsUpError: when the time is over before the end.
+        """
+        lacking = [job for job in jobs if job.trial.missing(job.problems)]
+        queue = ListQueue(lacking, self._runner)
+        pace = self._pace
+
+        def show(_: Progress) -> None:
+            self._show(pace.progress(*self._state(step)))
+
+        def keep(row: Measurement) -> Measurement:
+            self._note(row := self._run.store.add(row))
+            return row
+
+        problems = {problem for job in lacking for problem in job.problems}
+        tuner = Tuner(queue, None, self._session, AtOnce(keep), tuple(problems), show)
+        if tuner.run(self._end - time.monotonic()) is StopReason.TIME_LIMIT:
             raise TimeIsUpError
-        row = self._runner.run(problem, config, to_beat=self._fastest.get(problem))
-        trial = self._trials.get(config, len(self._trials))
-        row = self._run.store.add(replace(row, trial=trial, phase=phase))
-        self._note(row)
-        self._show(self._progress(step))
-        return row
 
     def _note(self, row: Measurement) -> None:
         self._rows[row.phase, row.config, row.problem] = row
         self._trials.setdefault(row.config, len(self._trials))
-        if (median := row.median) is not None:
-            known = self._fastest.get(row.problem, median)
-            self._fastest[row.problem] = min(known, median)
 
-    def _progress(self, step: int) -> Progress:
-        done = len(self._rows)
-        elapsed = time.monotonic() - self._started
-        new = done - self._held
-        left = max(0, self._total - done)
-        failures = Counter(
-            row.status.value for row in self._rows.values() if row.status is not Status.OK
-        )
-        return Progress(
-            phase=f"{step} {STEP_NAMES[step - 1]}",
-            done=done,
-            total=max(self._total, done),
-            best_gflops=max(
-                (problem.flops / seconds / 1e9 for problem, seconds in self._fastest.items()),
-                default=None,
-            ),
-            per_minute=60 * new / elapsed if new else None,
-            seconds_left=elapsed / new * left if new and left else None,
-            failures=tuple(failures.most_common()),
+    def _state(self, step: int) -> tuple[str, int, int, float | None, Counter[str]]:
+        """What the progress says: step, measurements done and expected, best speed, failures."""
+        failed = (row.status.value for row in self._rows.values() if row.status is not Status.OK)
+        problems = {problem for _, _, problem in self._rows}
+        best = self._session.best_gflops(problems)
+        return (
+            f"{step} {STEP_NAMES[step - 1]}",
+            len(self._rows),
+            self._total,
+            best,
+            Counter(failed),
         )

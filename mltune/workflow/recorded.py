@@ -11,11 +11,10 @@ from mltune.distil.table import Size
 from mltune.errors import UsageError
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.problem import Contraction, problem_type_name
-from mltune.record import Measurement
+from mltune.record import Measurement, Phase
 from mltune.record.run import Run
 from mltune.record.run_info import RunInfo
-from mltune.workflow.finale import SIDELINED
-from mltune.workflow.progress import Phase, Show, nobody_looks
+from mltune.tuning.progress import Show, Steps, ignore_progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ def calls(infos: Iterable[RunInfo]) -> dict[Size, int]:
     return counts
 
 
-def read_runs(folders: Sequence[Path], show: Show = nobody_looks) -> Recorded:
+def read_runs(folders: Sequence[Path], show: Show = ignore_progress) -> Recorded:
     """Read runs that belong together, and show how many are read.
 
     Raises:
@@ -82,12 +81,12 @@ def read_runs(folders: Sequence[Path], show: Show = nobody_looks) -> Recorded:
     """
     infos: list[RunInfo] = []
     measurements: list[Measurement] = []
-    step = Phase("read", show)
+    step = Steps("read", show)
     for done, folder in enumerate(folders):
         step(done, len(folders))
         with Run.open(folder) as run:
             # What something else slowed down is kept, and taught to nobody.
-            rows = [m for m in run.store.measurements() if m.phase != SIDELINED]
+            rows = [m for m in run.store.measurements() if m.phase != Phase.DISTURBED]
             if not rows:
                 raise UsageError(f"{folder}: holds no measurements (mltune search --resume)")
             found = [m for m in rows if m.family != HANDWRITTEN]

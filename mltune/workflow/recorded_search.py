@@ -9,17 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mltune.errors import NoCorrectConfigError, UsageError
-from mltune.problem import Problem
-from mltune.record import Status
+from mltune.errors import NoCorrectConfigError
+from mltune.record import Measurement, Status
 from mltune.record.recording import Point, Recording
-from mltune.search import SEARCHERS, Searcher
-from mltune.search.incumbents import Incumbents
-from mltune.search.library import LibrarySearcher, OneValueLibrary
-from mltune.search.outlook import Outlook
-from mltune.space.config_space import ConfigSpace
+from mltune.record.run_info import TIME
+from mltune.runner.recording import RecordingRunner
+from mltune.search.expected_gain import ExpectedGain
 from mltune.space.recorded import RecordedSpace
-from mltune.workflow.ending import LITTLE, Ending, Patience, outlook_of, outlook_to_json
+from mltune.tuning.proposal_queue import ProposalQueue
+from mltune.tuning.recorder import AtOnce
+from mltune.tuning.session import MeasurementSession
+from mltune.tuning.stop_reason import AHEAD, StopReason, gain_to_json
+from mltune.tuning.study import TuningStudy
+from mltune.tuning.tuner import Tuner
+from mltune.workflow.options import check_sampler_arguments
 from mltune.workflow.recordings import read_any
 
 DEFAULT_SAMPLER = "guided"
@@ -33,8 +36,8 @@ class RecordedSearchResult:
     Attributes:
         evaluated: the points in the order they were asked for.
         seconds: wall time of the search.
-        ending: what ended it.
-        outlook: what further evaluations are expected to bring; None where nobody can tell.
+        stop_reason: what ended it.
+        expected_gain: what further evaluations are expected to bring; None where nobody can tell.
     """
 
     recording: Recording
@@ -42,8 +45,8 @@ class RecordedSearchResult:
     seed: int
     evaluated: tuple[Point, ...]
     seconds: float
-    ending: Ending
-    outlook: Outlook | None
+    stop_reason: StopReason
+    expected_gain: ExpectedGain | None
 
     @property
     def best(self) -> Point:
@@ -78,8 +81,8 @@ class RecordedSearchResult:
             "trials": len(self.evaluated),
             "failed": self.failed,
             "seconds": round(self.seconds, 3),
-            "ending": self.ending.value,
-            "outlook": outlook_to_json(self.outlook),
+            "stop_reason": self.stop_reason.value,
+            "expected_gain": gain_to_json(self.expected_gain),
             "best": [
                 {
                     "sizes": None,
@@ -103,6 +106,7 @@ def search_recorded(
     priors: Sequence[Path],
     note: Callable[[str], None],
     patience: int | None = None,
+    arguments: str | None = None,
 ) -> RecordedSearchResult:
     """Search among the points of a file or a run.
 
@@ -114,103 +118,51 @@ def search_recorded(
         priors: other recordings to learn from first.
         note: is told single lines, such as what is wrong with a file.
         patience: evaluations without a gain after which it ends if none is expected.
+        arguments: of a sampler of the user's own, as JSON.
 
     Raises:
         UsageError: when an option or a file is wrong.
         NoCorrectConfigError: when every point that was asked for had failed.
     """
+    import optuna
+
+    from mltune.search.make import make_sampler
+
     name = sampler or DEFAULT_SAMPLER
+    given = {} if arguments is None else check_sampler_arguments(name, arguments)
     recording = _read(path, note)
-    points = {point.config: point for point in recording.points}
-    space = RecordedSpace(str(path), points)
     started = time.monotonic()
-    searcher = new_searcher(name, space, seed or 0, [_read(prior, note) for prior in priors])
-    evaluated: list[Point] = []
-    endurance, incumbents = Patience(patience), Incumbents([1])
-    ending = Ending.BUDGET
-    for _ in range(DEFAULT_BUDGET if budget is None else budget):
-        if endurance.is_lost(searcher):
-            ending = Ending.PATIENCE
-            break
-        config = searcher.ask()
-        if config is None:
-            ending = Ending.SPACE
-            break
-        point = points[config]
-        value = None if point.seconds is None else math.log(point.seconds)
-        searcher.tell(config, value, point.status)
-        endurance.hear(incumbents.add({} if value is None else {0: value}) >= LITTLE)
-        evaluated.append(point)
-    if all(point.seconds is None for point in evaluated):
-        raise NoCorrectConfigError(f"{path}: none of {len(evaluated)} configs had worked")
+    space = RecordedSpace(str(path), [point.config for point in recording.points])
+    known = [_read(prior, note) for prior in priors]
+    made = make_sampler(name, space, seed or 0, priors=known, arguments=given)
+    study = TuningStudy(
+        optuna.create_study(sampler=made), 1, (space.family,), lambda config: space.family
+    )
+    runner = RecordingRunner(recording)
+    problems = (runner.problem,)
+    evaluated: list[Measurement] = []
+
+    def keep(row: Measurement) -> Measurement:
+        evaluated.append(row)
+        return row
+
+    queue = ProposalQueue(
+        study, runner, problems, DEFAULT_BUDGET if budget is None else budget, patience=patience
+    )
+    session = MeasurementSession(runner, TIME, races=False, retries=0)
+    reason = Tuner(queue, study, session, AtOnce(keep), problems).run()
+    points = tuple(runner.points[row.config] for row in evaluated)
+    if all(point.seconds is None for point in points):
+        raise NoCorrectConfigError(f"{path}: none of {len(points)} configs had worked")
     return RecordedSearchResult(
         recording=recording,
         sampler=name,
         seed=seed or 0,
-        evaluated=tuple(evaluated),
+        evaluated=points,
         seconds=time.monotonic() - started,
-        ending=ending,
-        outlook=outlook_of(searcher),
+        stop_reason=reason,
+        expected_gain=study.expected_gain(AHEAD),
     )
-
-
-def new_searcher(
-    name: str, space: ConfigSpace, seed: int, priors: Sequence[Recording]
-) -> Searcher:
-    """Make a searcher, with what other records say if there are any.
-
-    Raises:
-        UsageError: when there is none of that name, it cannot use other records, or they share
-            nothing with the space.
-    """
-    _check_searcher(name, seed, priors)
-    if not priors:
-        return SEARCHERS[name](space, seed)
-    from mltune.search.guided import GuidedSearcher
-    from mltune.search.knowledge import Knowledge
-
-    return GuidedSearcher(space, seed, Knowledge(space, priors, seed))
-
-
-def new_library(
-    name: str,
-    space: ConfigSpace,
-    seed: int,
-    priors: Sequence[Recording],
-    counts: Sequence[int],
-    problems: Sequence[Problem],
-) -> LibrarySearcher:
-    """Make a searcher for sizes that are called so often, as `new_searcher` does for one value.
-
-    Args:
-        name: of the sampler.
-        space: what is searched.
-        seed: decides the proposals.
-        priors: what `guided` begins with.
-        counts: how often each size is called.
-        problems: one of each size.
-
-    Raises:
-        UsageError: as `new_searcher` does.
-    """
-    if name != DEFAULT_SAMPLER:
-        return OneValueLibrary(new_searcher(name, space, seed, priors), len(counts))
-    _check_searcher(name, seed, priors)
-    from mltune.search.guided import GuidedLibrary
-    from mltune.search.knowledge import Knowledge
-    from mltune.search.padded_work import PaddedWork
-
-    known = Knowledge(space, priors, seed) if priors else None
-    return GuidedLibrary(space, seed, counts, known, PaddedWork(space, problems))
-
-
-def _check_searcher(name: str, seed: int, priors: Sequence[Recording]) -> None:
-    if name not in SEARCHERS:
-        raise UsageError(f"sampler: unknown '{name}' (known: {', '.join(sorted(SEARCHERS))})")
-    if seed < 0:
-        raise UsageError(f"seed: must be at least 0, got {seed}")
-    if priors and name != DEFAULT_SAMPLER:
-        raise UsageError(f"--prior: only the sampler 'guided' learns from records, got '{name}'")
 
 
 def _read(path: Path, note: Callable[[str], None]) -> Recording:

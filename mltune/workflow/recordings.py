@@ -8,11 +8,11 @@ from pathlib import Path
 from mltune.errors import UsageError
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.problem import problem_type_name
-from mltune.record import Status
+from mltune.record import Phase, Status
 from mltune.record.foreign import read_recording
 from mltune.record.recording import Point, Recording
 from mltune.record.run import Run
-from mltune.workflow.trials import group_trials, values_over_all_sizes
+from mltune.tuning.trial import group_trials, values_over_all_sizes
 
 
 def read_any(path: Path) -> Recording:
@@ -28,7 +28,7 @@ def read_any(path: Path) -> Recording:
         return read_recording(path)
     with Run.open(path) as run:
         info = run.info
-        readable, damaged = run.store.salvage("search")
+        readable, damaged = run.store.salvage(Phase.SEARCH)
     if info.family != HANDWRITTEN:
         # Beside generated kernels these have parameters of their own.
         readable = [row for row in readable if row.family != HANDWRITTEN]

@@ -18,18 +18,17 @@ from mltune.distil.portfolio import cover
 from mltune.errors import MltuneError, UsageError
 from mltune.files import file_error, write_atomically
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
-from mltune.record import Measurement, Status
+from mltune.record import Measurement, Phase, Status
 from mltune.record.digest import digest
 from mltune.record.run import Run
 from mltune.record.run_info import RunInfo
 from mltune.report import Content, Selection, TrialPoint, render
-from mltune.workflow.finale import SIDELINED
+from mltune.tuning.progress import Show, Steps, ignore_progress
+from mltune.tuning.trial import Trial, best_by_problem, group_trials, values_over_all_sizes
 from mltune.workflow.learning import learn
 from mltune.workflow.memory import remembered
-from mltune.workflow.progress import Phase, Show, nobody_looks
 from mltune.workflow.recorded import calls
 from mltune.workflow.shell import command
-from mltune.workflow.trials import Trial, best_by_problem, group_trials, values_over_all_sizes
 
 REPORT_NAME = "report.html"
 
@@ -49,7 +48,7 @@ class ReportResult:
         return {"report": str(self.path), "bytes": self.bytes}
 
 
-def report(folder: Path, output: Path | None, show: Show = nobody_looks) -> ReportResult:
+def report(folder: Path, output: Path | None, show: Show = ignore_progress) -> ReportResult:
     """Write the report of a run; nothing is measured, and the run is not changed.
 
     Args:
@@ -60,7 +59,7 @@ def report(folder: Path, output: Path | None, show: Show = nobody_looks) -> Repo
     Raises:
         UsageError: when the run cannot be read, or the report cannot be written there.
     """
-    Phase("read", show)(0, 1)
+    Steps("read", show)(0, 1)
     state = digest(folder)
     path = output or folder / REPORT_NAME
     hint = "; give a file elsewhere with -o" if output is None else ""
@@ -103,8 +102,8 @@ def _content(
     show: Show,
 ) -> Content:
     # What something else slowed down is shown in the table, and taught to nobody.
-    sound = tuple(row for row in measurements if row.phase != SIDELINED)
-    searched = [row for row in measurements if row.phase == "search"]
+    sound = tuple(row for row in measurements if row.phase != Phase.DISTURBED)
+    searched = [row for row in measurements if row.phase == Phase.SEARCH]
     trials = group_trials(searched or sound)  # a protocol may have nothing but its last step
     found = best_by_problem(sound)
     best = tuple(found[problem] for problem in info.cross_problems if problem in found)
@@ -155,7 +154,7 @@ def _selection(info: RunInfo, measurements: Sequence[Measurement], show: Show) -
         table,
         info.contraction,
         compute_units=info.device.compute_units,
-        on_step=Phase("judge", show),
+        on_step=Steps("judge", show),
     )
     return Selection(
         selector=distilled.selector,

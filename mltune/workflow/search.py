@@ -5,65 +5,39 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL
 
-from mltune.device import DeviceEntry
-from mltune.errors import (
-    DeviceGoneError,
-    MltuneError,
-    NoCorrectConfigError,
-    UsageError,
-)
-from mltune.kernel.families import FAMILIES
+from mltune.errors import DeviceGoneError, MltuneError, NoCorrectConfigError
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
-from mltune.kernel.handwritten.read import read_files, to_text
 from mltune.problem import problem_type_name
-from mltune.record import Measurement
-from mltune.record.database import file_url
+from mltune.record import Measurement, Phase
+from mltune.record.database import read_url
 from mltune.record.effort import Effort
 from mltune.record.host import Host
-from mltune.record.run import DATABASE_NAME, INFO_NAME, Run
+from mltune.record.run import read_info
 from mltune.record.run_info import RunInfo
-from mltune.runner.live import WorkerRunner
-from mltune.search.library import LibrarySearcher
-from mltune.search.outlook import Outlook
-from mltune.space.load import load_space
-from mltune.space.space import Space
-from mltune.workflow.crew import Crew, all_devices, share_of_builders
-from mltune.workflow.ending import Ending, outlook_of, outlook_to_json
-from mltune.workflow.equipment import (
-    Note,
-    bound_space,
-    check_family,
-    library_of,
-    mirror,
-    of_model,
-    open_runner,
-)
-from mltune.workflow.families import family_named
-from mltune.workflow.finale import SIDELINED, Choice, choose
-from mltune.workflow.options import (
-    ALL_DEVICES,
-    COLD,
-    NO_PATIENCE,
-    SearchOptions,
-    check_options,
-    check_resumed,
-    default_folder,
-    default_space,
-    new_run_info,
-    newest_run,
-)
-from mltune.workflow.progress import Show
-from mltune.workflow.session import Session
-from mltune.workflow.shared_session import SharedSession
-from mltune.workflow.sharing import device_key, joined, study_name
+from mltune.search.expected_gain import ExpectedGain
+from mltune.tuning.final_selection import Choice, choose
+from mltune.tuning.progress import Show
+from mltune.tuning.shared_tuning import SharedTuning
+from mltune.tuning.stop_reason import AHEAD, StopReason, gain_to_json
+from mltune.tuning.trial import Trial, group_trials
+from mltune.workflow.local_workers import LocalWorkers, all_devices, share_of_builders
+from mltune.workflow.objective import Objective
+from mltune.workflow.options import ALL_DEVICES, SearchOptions, check_options, newest_run
+from mltune.workflow.setup import Note, new_study, open_writer
+from mltune.workflow.sharing import device_key, joined
 from mltune.workflow.shell import command
-from mltune.workflow.trials import Trial, group_trials
+from mltune.workflow.study import create_study
+
+_WAIT_SECONDS = 120
+"""How long workers of this host wait for the run to be there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,9 +51,9 @@ class SearchResult:
         stopped: why it ended before its end by itself; empty if it did not.
         disturbed: rounds of the leaders that were measured again, as something slowed them down.
         measured_while_building: the share of the builders' time in which the device measured.
-        ending: what ended the trials.
+        stop_reason: what ended the trials.
         effort: where the budget went.
-        outlook: what further trials are expected to bring; None where nobody can tell.
+        expected_gain: what further trials are expected to bring; None where nobody can tell.
     """
 
     run: Path
@@ -92,9 +66,9 @@ class SearchResult:
     stopped: str = ""
     disturbed: int = 0
     measured_while_building: float | None = None
-    ending: Ending
+    stop_reason: StopReason
     effort: Effort
-    outlook: Outlook | None = None
+    expected_gain: ExpectedGain | None = None
 
     @property
     def best(self) -> tuple[Measurement, ...]:
@@ -117,7 +91,7 @@ class SearchResult:
         if self.interrupted or self.stopped:
             reason = self.stopped or "interrupted"
             again = command("mltune", "search", "--resume", "--run", self.run)
-            return (f"{reason}; go on with: {again}",)
+            return (f"{reason}; resume with: {again}",)
         if self.info.family == HANDWRITTEN:
             return (f"next: {command('mltune', 'report', self.run)}",)
         train, distil = (command("mltune", verb, self.run) for verb in ("train", "distil"))
@@ -137,8 +111,8 @@ class SearchResult:
             "stopped": self.stopped,
             "disturbed": self.disturbed,
             "measured_while_building": self.measured_while_building,
-            "ending": self.ending.value,
-            "outlook": outlook_to_json(self.outlook),
+            "stop_reason": self.stop_reason.value,
+            "expected_gain": gain_to_json(self.expected_gain),
             "effort": self.effort.to_json(),
             "best": [
                 {
@@ -171,194 +145,123 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
         MltuneError: when something cannot be written.
     """
     started = time.monotonic()
-    check_options(options)
-    stopped, outlook = "", None
-    others: tuple[DeviceEntry, ...] = ()
-    if options.device == ALL_DEVICES:
-        options, others = _one_and_others(options)
-    run, runner, space = _resume(options) if options.resume else _begin(options)
-    with run:
-        try:
+    stopped, gain = "", None
+    with ExitStack() as stack:
+        workers = None
+        if options.device == ALL_DEVICES:
+            check_options(options)
+            options, workers = _one_and_others(options)
+            stack.enter_context(workers)
+        objective = stack.enter_context(Objective.of(options, note))
+        run, info = objective.run, objective.info
+        note(
+            f"run {run.folder}: {problem_type_name(info.contraction)} on "
+            f"{info.device.name}, {objective.space.size:,} configs, {len(info.sizes)} sizes"
+        )
+        if (host := Host.here()).is_busy:
             note(
-                f"run {run.folder}: {problem_type_name(run.info.contraction)} on "
-                f"{run.info.device.name}, {space.size:,} configs, {len(run.info.sizes)} sizes"
+                f"other work keeps the processor busy: a load of {host.load:.1f} on "
+                f"{host.cores} cores (see mltune devices --environment)"
             )
-            if (host := Host.here()).is_busy:
-                note(
-                    f"other work keeps the processor busy: a load of {host.load:.1f} on "
-                    f"{host.cores} cores (see mltune devices --environment)"
-                )
-            library = library_of(run.info, space, run.info.seed, note)
+        try:
             if run.url is None:
-                ending = _search_alone(run, runner, library, options, show)
+                reason, gain = _search_alone(objective, options, show)
             else:
-                ending = _search_together(
-                    run, run.url, runner, library, options, others, show, note
-                )
-            outlook = outlook_of(library)
+                reason, gain = _search_together(objective, run.url, options, workers, show, note)
         except KeyboardInterrupt:
-            ending = Ending.INTERRUPTED
+            reason = StopReason.INTERRUPTED
         except DeviceGoneError as error:
-            ending, stopped = Ending.DEVICE_LOST, str(error)
-        finally:
-            overlap = runner.measured_while_building
-            runner.close()
-        interrupted = ending is Ending.INTERRUPTED
-        if not interrupted:  # whoever interrupts wants the prompt back; resuming catches up
-            _mirror(run, space, show, note)
+            reason, stopped = StopReason.DEVICE_LOST, str(error)
+        overlap = objective.runner.measured_while_building
+        objective.runner.close()
+        interrupted = reason is StopReason.INTERRUPTED
         measurements = run.store.measurements()
-        trials = group_trials(m for m in measurements if m.phase == "search")
+        trials = group_trials(m for m in measurements if m.phase == Phase.SEARCH)
         chosen = choose(measurements)
         if not trials and options.time_limit_seconds is not None:
             raise MltuneError(
                 f"{run.folder}: no trial began within the time limit "
-                f"(go on with: {command('mltune', 'search', '--resume', '--run', run.folder)})"
+                f"(resume with: {command('mltune', 'search', '--resume', '--run', run.folder)})"
             )
         if not chosen and not interrupted and not stopped:
             raise _nothing_right(trials, run.folder)
         return SearchResult(
             run=run.folder,
-            info=run.info,
+            info=info,
             trials=len(trials),
             failed=sum(trial.failure is not None for trial in trials),
             seconds=time.monotonic() - started,
-            choices=tuple(chosen[p] for p in run.info.cross_problems if p in chosen),
+            choices=tuple(chosen[p] for p in info.cross_problems if p in chosen),
             interrupted=interrupted,
             stopped=stopped,
-            disturbed=sum(m.phase == SIDELINED for m in measurements),
+            disturbed=sum(m.phase == Phase.DISTURBED for m in measurements),
             measured_while_building=overlap,
-            ending=ending,
-            effort=Effort.of(measurements, run.info.problems),
-            outlook=outlook,
+            stop_reason=reason,
+            effort=Effort.of(measurements, info.problems),
+            expected_gain=gain,
         )
 
 
 def _search_alone(
-    run: Run, runner: WorkerRunner, library: LibrarySearcher, options: SearchOptions, show: Show
-) -> Ending:
-    budget = run.info.budget if options.budget is None else options.budget
-    session = Session(run, runner, library, budget, show, options.patience)
+    objective: Objective, options: SearchOptions, show: Show
+) -> tuple[StopReason, ExpectedGain | None]:
+    budget = objective.info.budget if options.budget is None else options.budget
+    study = create_study(objective)
+    tuning = study.tuning
     asks_for_more = options.budget is not None or options.time_limit_seconds is not None
-    if session.has_leaders_left and not asks_for_more:
-        ending = Ending.LEADERS
+    if tuning.has_leaders_left(budget) and not asks_for_more:
+        reason = StopReason.LEADERS
     else:
-        ending = session.search(time_limit_seconds=options.time_limit_seconds)
-    session.measure_leaders()
-    return ending
+        limit = options.time_limit_seconds
+        reason = tuning.search(budget, limit, patience=options.patience, show=show)
+    tuning.measure_leaders(show)
+    return reason, study.expected_gain(AHEAD)
 
 
 def _search_together(
-    run: Run,
+    objective: Objective,
     url: URL,
-    runner: WorkerRunner,
-    library: LibrarySearcher,
     options: SearchOptions,
-    others: Sequence[DeviceEntry],
+    workers: LocalWorkers | None,
     show: Show,
     note: Note,
-) -> Ending:
-    more = () if options.builders is None else ("--builders", str(options.builders))
-    storage = url.render_as_string(hide_password=False)
+) -> tuple[StopReason, ExpectedGain | None]:
+    run, runner, info = objective.run, objective.runner, objective.info
     key = device_key(runner.device, runner.device_number)
-    with joined(run.info, run.store, key) as board:
-        board.set_budget(run.info.budget if options.budget is None else options.budget)
-        session = SharedSession(run.info, run.store, board, runner, library, show, note)
-        ending = Ending.BUDGET
-        with Crew(others, storage, run.info.id, more) as crew:
-            session.work(options.time_limit_seconds)
-            if not session.counts.concluded and options.time_limit_seconds is not None:
-                ending = Ending.TIME_LIMIT
-                board.set_budget(0)  # what is begun is finished, here or elsewhere
-                session.work()
-            crew.wait()
-        used_up = session.counts.finished < session.counts.budget
-        return Ending.SPACE if used_up else ending
+    study = new_study(info, objective.space, info.seed, note)
+    with joined(info, run.store, key) as board:
+        board.set_budget(info.budget if options.budget is None else options.budget)
+        tuning = SharedTuning(
+            info, run.store, board, runner, study, show, note, partial(open_writer, info, url)
+        )
+        reason = StopReason.BUDGET
+        tuning.work(options.time_limit_seconds)
+        if not tuning.counts.concluded and options.time_limit_seconds is not None:
+            reason = StopReason.TIME_LIMIT
+            board.set_budget(0)  # what is begun is finished, here or elsewhere
+            tuning.work()
+        if workers is not None:
+            workers.wait()
+        used_up = tuning.counts.finished < tuning.counts.budget
+        reason = StopReason.SPACE if used_up else reason
+        return reason, study.expected_gain(AHEAD)
 
 
-def _mirror(run: Run, space: Space, show: Show, note: Note) -> None:
-    """Copy the trials into the run's database as an Optuna study, for `optuna-dashboard`."""
-    url = run.url or file_url(run.folder / DATABASE_NAME)
-    name = run.folder.name if run.url is None else study_name(run.info)
-    try:
-        mirror(run.store, space, url, name, show)
-    except KeyboardInterrupt:
-        note("not all trials are copied for optuna-dashboard; a resumed search copies the rest")
+def _one_and_others(options: SearchOptions) -> tuple[SearchOptions, LocalWorkers]:
+    """Let this process take the first of all devices, and start a worker for each other one.
 
-
-def _one_and_others(options: SearchOptions) -> tuple[SearchOptions, tuple[DeviceEntry, ...]]:
-    """Let this process take the first of all devices, and share out the builders."""
+    They start before there is a run, as loading libraries takes them as long as opening the
+    device takes this process.
+    """
     first, *others = all_devices()
     builders = options.builders
     if builders is None:
         builders = share_of_builders((first, *others))
-    return replace(options, device=first.number, builders=builders), tuple(others)
-
-
-def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, Space]:
-    if options.folder is not None and (options.folder / INFO_NAME).exists():
-        raise UsageError(
-            f"{options.folder}: holds a run already; go on with --resume, or give another --run"
-        )
-    # A mistake in the user's own file is told before a device is opened; which of the shipped
-    # spaces is the default depends on the device.
-    given = load_space(options.space) if options.space else None
-    kernels = read_files(options.kernels)
-    texts = to_text(kernels) if kernels else ""
-    where = options.space or "--kernels"
-    wanted = given.family if given else HANDWRITTEN if kernels else ""
-    family = family_named(wanted, where, texts) if wanted else None
-    runner = WorkerRunner(
-        "auto" if options.device is None else options.device,
-        family or FAMILIES["tiled"],
-        **_runner_options(options),
-        seed=options.seed or 0,
-    )
-    try:
-        if family is None:
-            family = FAMILIES[load_space(default_space(runner.device)).family]
-            runner.write_with(family)
-        info = new_run_info(options, runner.device, family.name, kernels)
-        space = bound_space(info)
-        check_family(family, info.contraction, space)
-        run = Run.create(options.folder or default_folder(info), info, options.storage or "")
-    except BaseException:
-        runner.close()
-        raise
-    return run, runner, space
-
-
-def _resume(options: SearchOptions) -> tuple[Run, WorkerRunner, Space]:
-    run = Run.resume(options.folder or newest_run(), options.storage or "")
-    try:
-        info = run.info
-        check_resumed(options, info, run.folder)
-        if run.url is not None and options.patience is not None:
-            raise UsageError(f"{run.folder}: {NO_PATIENCE}")
-        opened = open_runner(
-            info,
-            options.device or info.device.uuid or info.device.name,
-            str(run.folder),
-            builders=options.builders,
-            rest_seconds=options.rest_seconds or 0,
-        )
-        runner = of_model(opened, info.device, run.folder)
-    except BaseException:
-        run.close()
-        raise
-    return run, runner, bound_space(info)
-
-
-def _runner_options(options: SearchOptions) -> dict[str, Any]:
-    given = {
-        "build_timeout_seconds": options.build_timeout_seconds,
-        "run_timeout_seconds": options.run_timeout_seconds,
-        "samples": options.samples,
-        "rest_seconds": options.rest_seconds,
-        "cold": None if options.cache is None else options.cache == COLD,
-        "observers": options.observers,
-    }
-    # None is an answer for the builders: as many as suit the machine.
-    return {"builders": options.builders} | {k: v for k, v in given.items() if v is not None}
+    run = read_info(options.folder or newest_run()).id if options.resume else options.run_id
+    more = ("--builders", str(builders), "--wait", str(_WAIT_SECONDS))
+    storage = read_url(options.storage or "").render_as_string(hide_password=False)
+    workers = LocalWorkers(others, storage, run, more)
+    return replace(options, device=first.number, builders=builders), workers
 
 
 def _nothing_right(trials: Sequence[Trial], folder: Path) -> NoCorrectConfigError:

@@ -9,13 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mltune.device_info import DeviceInfo
-from mltune.problem import problem_type_name
 from mltune.record.board import Board
 from mltune.record.lease import LEASE_SECONDS
 from mltune.record.process_name import process_name
 from mltune.record.run_info import RunInfo
 from mltune.record.store import Store
-from mltune.workflow.heartbeat import Heartbeat
+from mltune.tuning.heartbeat import Heartbeat
 
 _BEATS = 4  # in the time of a lease
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -53,11 +52,6 @@ def device_key(device: DeviceInfo, number: str) -> str:
 def own_seed() -> int:
     """A seed that no other process has, so that searchers begin with different configs."""
     return zlib.crc32(process_name().encode())
-
-
-def study_name(info: RunInfo) -> str:
-    """Under which name `optuna-dashboard` lists a run of a shared database."""
-    return f"{problem_type_name(info.contraction)} {info.device.slug} {info.id}"
 
 
 def _machine() -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,10 +13,10 @@ from mltune.files import write_atomically
 from mltune.kernel.handwritten import Description
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.kernel.handwritten.read import read_files, to_text
-from mltune.problem import Problem, problem_type_name
-from mltune.record import Measurement, Status
+from mltune.problem import problem_type_name
+from mltune.record import Measurement, Phase
 from mltune.record.run import Run
-from mltune.record.run_info import RunInfo
+from mltune.record.run_info import TIME, RunInfo
 from mltune.report.bars import standalone
 from mltune.report.experiments import Experiment, experiments
 from mltune.runner.live import WorkerRunner
@@ -25,10 +24,15 @@ from mltune.runner.observe import ENERGY
 from mltune.space.config import Config
 from mltune.space.load import parse_space
 from mltune.space.names import outside_names
-from mltune.workflow.equipment import of_model
+from mltune.tuning.progress import Show
+from mltune.tuning.queue import Job, ListQueue
+from mltune.tuning.recorder import AtOnce
+from mltune.tuning.session import MeasurementSession
+from mltune.tuning.trial import Trial
+from mltune.tuning.tuner import Tuner
 from mltune.workflow.families import family_named
 from mltune.workflow.options import COLD, SearchOptions, default_folder, new_run_info, newest_run
-from mltune.workflow.progress import Progress, Show
+from mltune.workflow.setup import of_model
 
 SWEEP = "sweep"
 """Stands in the place of the sampler in a run's description."""
@@ -133,8 +137,8 @@ def _json(one: Experiment) -> dict[str, Any]:
 def sweep(options: SweepOptions, show: Show) -> SweepResult:
     """Measure every kernel with every local size on every size, all of it several times over.
 
-    One repetition of everything is finished before the next begins, so that whatever changes
-    with time meets all kernels alike. A failure is an answer and ends nothing.
+    One repetition of everything is finished before the next begins: interleaved, so that drift
+    affects all kernels equally. A failure is an answer and ends nothing.
 
     Raises:
         UsageError: when an option, a file or the folder is wrong.
@@ -152,7 +156,7 @@ def sweep(options: SweepOptions, show: Show) -> SweepResult:
             stopped, code = "interrupted", 130
         except DeviceGoneError as error:
             stopped, code = str(error), 4
-        found = experiments(run.store.measurements("search"))
+        found = experiments(run.store.measurements(Phase.SEARCH))
         result = SweepResult(
             run=run.folder,
             info=run.info,
@@ -170,44 +174,31 @@ def sweep(options: SweepOptions, show: Show) -> SweepResult:
 
 
 def _measure(run: Run, runner: WorkerRunner, show: Show) -> None:
-    before = run.store.measurements("search")
-    done = {(row.trial, row.problem) for row in before}
-    failures = Counter(row.status.value for row in before if row.status is not Status.OK)
-    steps = list(_steps(run.info))
-    started = time.monotonic()
-    finished = len(done)
-    best: float | None = max((row.gflops or 0.0 for row in before), default=None)
-    for trial, config, problem in steps:
-        if (trial, problem) in done:
-            continue
-        row: Measurement = runner.run(problem, config)
-        run.store.add(replace(row, trial=trial, phase="search"))
-        finished += 1
-        if row.gflops is None:
-            failures[row.status.value] += 1
-        else:
-            best = max(best or 0.0, row.gflops)
-        rate = (finished - len(done)) / (time.monotonic() - started)
-        show(
-            Progress(
-                phase=SWEEP,
-                done=finished,
-                total=len(steps),
-                best_gflops=best,
-                per_minute=60 * rate,
-                seconds_left=(len(steps) - finished) / rate,
-                failures=tuple(failures.most_common()),
-            )
+    before = run.store.measurements(Phase.SEARCH)
+    problems = run.info.problems
+    known: dict[int, list[Measurement]] = {}
+    for row in before:
+        known.setdefault(row.trial, []).append(row)
+    jobs = [
+        Job(
+            trial=Trial(number, config, tuple(known.get(number, ()))),
+            problems=problems,
+            ends_at_failure=False,
         )
+        for number, config in enumerate(_trials(run.info))
+        if len(known.get(number, ())) < len(problems)
+    ]
+    queue = ListQueue(jobs, runner, done=run.info.budget - len(jobs))
+    # Every repetition counts: none is cut short as it is slow, or made again.
+    session = MeasurementSession(runner, TIME, before, races=False, retries=0)
+    Tuner(queue, None, session, AtOnce(run.store.add), problems, show, SWEEP).run()
 
 
-def _steps(info: RunInfo) -> Iterator[tuple[int, Config, Problem]]:
-    """All measurements of a sweep; a trial is one repetition of a config."""
+def _trials(info: RunInfo) -> Iterator[Config]:
+    """The configs of a sweep's trials; a trial is one repetition of a config on all sizes."""
     names = outside_names(info.device, info.contraction.precision)
     configs = tuple(parse_space(info.space_text, info.space).bind(names))
-    for trial in range(info.budget):
-        for problem in info.problems:
-            yield trial, configs[trial % len(configs)], problem
+    return (configs[trial % len(configs)] for trial in range(info.budget))
 
 
 def _begin(options: SweepOptions) -> tuple[Run, WorkerRunner]:

@@ -10,8 +10,8 @@ from typing import Any
 from mltune.cost_model import BoostedModel, OtherDevice, Scores, fit, save
 from mltune.errors import UsageError
 from mltune.files import make_folder
+from mltune.tuning.progress import Show, Steps, ignore_progress
 from mltune.workflow.candidates import Candidates
-from mltune.workflow.progress import Phase, Show, nobody_looks
 from mltune.workflow.recorded import Recorded, read_runs
 
 
@@ -48,7 +48,7 @@ def train(
     seed: int,
     others: Sequence[Path] = (),
     *,
-    show: Show = nobody_looks,
+    show: Show = ignore_progress,
 ) -> TrainResult:
     """Fit the cost model to runs and save it with its candidates.
 
@@ -70,9 +70,9 @@ def train(
     folder = output or recorded.model_folder
     make_folder(folder)  # what follows may take minutes
     measurements, device = recorded.measurements, recorded.device
-    model = alone = fit(measurements, device, seed=seed, on_step=Phase("train", show))
+    model = alone = fit(measurements, device, seed=seed, on_step=Steps("train", show))
     if more:
-        step = Phase("train with others", show)
+        step = Steps("train with others", show)
         helped = fit(measurements, device, others=more, seed=seed, on_step=step)
         if not (alone.scores and helped.scores) or helped.scores.rmse_log < alone.scores.rmse_log:
             model = helped

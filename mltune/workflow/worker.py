@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL
 
 from mltune.device_info import DeviceInfo
-from mltune.errors import DeviceGoneError
+from mltune.errors import DeviceGoneError, UsageError
 from mltune.problem import problem_type_name
 from mltune.record.board import Counts
 from mltune.record.database import PATIENCE_SECONDS, read_url
@@ -19,20 +21,22 @@ from mltune.record.run import describe_shared
 from mltune.record.run_info import RunInfo
 from mltune.record.store import Store
 from mltune.runner.capacity import refuse_too_large
-from mltune.workflow.crew import Crew, all_devices, share_of_builders
-from mltune.workflow.equipment import (
+from mltune.tuning.progress import Show
+from mltune.tuning.shared_tuning import SharedTuning
+from mltune.workflow.families import family_named
+from mltune.workflow.local_workers import LocalWorkers, all_devices, share_of_builders
+from mltune.workflow.options import without_password
+from mltune.workflow.setup import (
     Note,
     bound_space,
     check_family,
-    library_of,
-    mirror,
+    new_study,
     open_runner,
+    open_writer,
 )
-from mltune.workflow.families import family_named
-from mltune.workflow.options import without_password
-from mltune.workflow.progress import Show
-from mltune.workflow.shared_session import SharedSession
-from mltune.workflow.sharing import device_key, joined, own_seed, study_name
+from mltune.workflow.sharing import device_key, joined, own_seed
+
+_LOOK_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +49,7 @@ class WorkerOptions:
     folder: Path | None = None
     builders: int | None = None
     time_limit_seconds: float | None = None
+    wait_seconds: float = 0.0
     command: tuple[str, ...] = ()
 
 
@@ -107,8 +112,8 @@ def work_on_all(options: WorkerOptions, note: Note) -> list[dict[str, Any]]:
     more = ["--builders", str(builders)]
     if options.time_limit_seconds is not None:
         more += ["--time-limit", str(options.time_limit_seconds)]
-    with Crew(devices, options.storage, study, more) as crew:
-        return crew.wait()
+    with LocalWorkers(devices, options.storage, study, more) as workers:
+        return workers.wait()
 
 
 def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
@@ -128,8 +133,7 @@ def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
     """
     started = time.monotonic()
     url = read_url(options.storage)
-    with Store(url, create=False) as store:
-        asked = read_study(store, options.study)
+    asked = _await_study(url, options.study, options.wait_seconds)
     interrupted, stopped = False, ""
     with open_runner(asked, options.device, "worker", builders=options.builders) as runner:
         command = without_password(options.command, options.storage)
@@ -137,7 +141,7 @@ def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
         if options.folder is not None:
             describe_shared(options.folder, info, url)
         space = bound_space(info)
-        library = library_of(info, space, own_seed(), note)
+        study = new_study(info, space, own_seed(), note)
         note(
             f"study {asked.id}: {problem_type_name(info.contraction)} on "
             f"{runner.device.name}, {space.size:,} configs, {len(info.sizes)} sizes"
@@ -147,11 +151,11 @@ def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
             Store(url, run=info.id, patience_seconds=PATIENCE_SECONDS) as store,
             joined(info, store, key) as board,
         ):
-            session = SharedSession(info, store, board, runner, library, show, note)
+            tuning = SharedTuning(
+                info, store, board, runner, study, show, note, partial(open_writer, info, url)
+            )
             try:
-                # The run of the search itself is copied by the search.
-                if session.work(options.time_limit_seconds) and info.id != asked.id:
-                    mirror(store, space, url, study_name(info), show)
+                tuning.work(options.time_limit_seconds)
             except KeyboardInterrupt:
                 interrupted = True
             except DeviceGoneError as error:
@@ -159,12 +163,26 @@ def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
     return WorkerResult(
         study=asked.id,
         info=info,
-        trials=session.measured,
-        counts=session.counts,
+        trials=tuning.measured,
+        counts=tuning.counts,
         seconds=time.monotonic() - started,
         interrupted=interrupted,
         stopped=stopped,
     )
+
+
+def _await_study(url: URL, study: str | None, seconds: float) -> RunInfo:
+    """Read what a study asks for, once it is there; load what a search needs meanwhile."""
+    importlib.import_module("mltune.search.guided")
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            with Store(url, create=False) as store:
+                return read_study(store, study)
+        except UsageError:
+            if time.monotonic() >= end:
+                raise
+        time.sleep(_LOOK_SECONDS)
 
 
 def _run_of(device: DeviceInfo, asked: RunInfo, url: URL, command: tuple[str, ...]) -> RunInfo:

@@ -21,8 +21,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from mltune.record import Phase
 from mltune.record.run import Run
-from mltune.workflow.crew import all_devices
+from mltune.workflow.local_workers import all_devices
 
 _CACHES = ("CUDA_CACHE_PATH", "POCL_CACHE_DIR", "XDG_CACHE_HOME")
 
@@ -65,7 +66,7 @@ def _search(device: str, options: argparse.Namespace, more: list[str]) -> dict[s
         )
         answer: dict[str, Any] = json.loads(done.stdout)
         with Run.open(run) as opened:
-            rows = opened.store.measurements("search")
+            rows = opened.store.measurements(Phase.SEARCH)
     times = sorted(datetime.fromisoformat(row.timestamp) for row in rows)
     seconds = (times[-1] - times[0]).total_seconds()
     speeds = [math.log(best["gflops"]) for best in answer["best"]]

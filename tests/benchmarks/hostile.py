@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import optuna
 
 from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel
@@ -33,12 +34,16 @@ from mltune.record.run import Run
 from mltune.record.run_info import RunInfo, Timing
 from mltune.resources import data_folder
 from mltune.runner import WorkerRunner
-from mltune.search.library import OneValueLibrary
+from mltune.search.sampler import ConfigSampler
 from mltune.space import Config
+from mltune.space.config import Value
 from mltune.space.load import load_space
 from mltune.space.names import outside_names
-from mltune.workflow.finale import Choice, choose
-from mltune.workflow.session import Session
+from mltune.space.parameter import Parameter
+from mltune.space.recorded import RecordedSpace
+from mltune.tuning.final_selection import Choice, choose
+from mltune.tuning.local_tuning import LocalTuning
+from mltune.tuning.study import TuningStudy
 
 _SOURCE = """
 %(top)s
@@ -74,34 +79,34 @@ _PRIVATE = (
 )
 
 FAULTS: dict[str, tuple[str, str, str, tuple[Status, ...]]] = {
-    "clock that stands still": ("", "", "", (Status.LAUNCH_ERROR,)),
-    "endless loop": ("", "while (1) { c[0] = beta; }", "", (Status.TIMEOUT,)),
-    "write far outside": ("", "c[1000000000000ul + i] = 0;", "", (Status.CRASHED,)),
-    "write just after C": (
+    "clock_that_stands_still": ("", "", "", (Status.LAUNCH_ERROR,)),
+    "endless_loop": ("", "while (1) { c[0] = beta; }", "", (Status.TIMEOUT,)),
+    "write_far_outside": ("", "c[1000000000000ul + i] = 0;", "", (Status.CRASHED,)),
+    "write_just_after_C": (
         "", "", "c[offset_c + ld_c * size_j + 5] = 1;", (Status.WRONG_RESULT,)),
-    "write just before C": (
+    "write_just_before_C": (
         "", "if (i == 0 && j == 0) c[-7] = 1;", "", (Status.WRONG_RESULT,)),
-    "write to an input": (
+    "write_to_an_input": (
         "", "if (i == 0 && j == 0) ((__global int *)a)[0] = 1;", "", (Status.WRONG_RESULT,)),
     "trap": (_TRAP, "if (i == 3) { TRAP; }", "", (Status.CRASHED,)),
-    "one element of the last tile": (
+    "one_element_of_the_last_tile": (
         "", "", "if (i == size_i - 1 && j == size_j - 1) sum *= 1.001f;", (Status.WRONG_RESULT,)),
-    "right on zeros only": ("", "", "sum = 2 * sum;", (Status.WRONG_RESULT,)),
-    "result is NaN": ("", "", "sum = NAN;", (Status.WRONG_RESULT,)),
+    "right_on_zeros_only": ("", "", "sum = 2 * sum;", (Status.WRONG_RESULT,)),
+    "result_is_NaN": ("", "", "sum = NAN;", (Status.WRONG_RESULT,)),
     "reads C though beta = 0": (
         "", "", "sum += 0 * c[offset_c + j * ld_c + i];", (Status.WRONG_RESULT,)),
-    "does not build": ("", "this is no C;", "", (Status.BUILD_ERROR,)),
-    "takes minutes to build": ("", _LONG, "", (Status.TIMEOUT,)),
-    "kills the compiler": (
+    "does_not_build": ("", "this is no C;", "", (Status.BUILD_ERROR,)),
+    "takes_minutes_to_build": ("", _LONG, "", (Status.TIMEOUT,)),
+    "kills_the_compiler": (
         "#pragma clang __debug crash", "", "", (Status.CRASHED, Status.BUILD_ERROR)),
-    "local memory over the limit": (
+    "local_memory_over_the_limit": (
         "", "__local float big[60000000]; big[i] = i; c[0] = big[i / 2];", "",
         (Status.LAUNCH_ERROR, Status.BUILD_ERROR)),
-    "private memory of 16 MB": (
+    "private_memory_of_16_MB": (
         "", _PRIVATE, "",
         (Status.CRASHED, Status.LAUNCH_ERROR, Status.BUILD_ERROR, Status.TIMEOUT)),
-    "work-group over the limit": ("", "", "", (Status.LAUNCH_ERROR,)),
-    "more buffers than there are": ("", "", "", (Status.LAUNCH_ERROR,)),
+    "work_group_over_the_limit": ("", "", "", (Status.LAUNCH_ERROR,)),
+    "more_buffers_than_there_are": ("", "", "", (Status.LAUNCH_ERROR,)),
 }  # fmt: skip
 """What to write above, before and after the sum, and the statuses that are right."""
 
@@ -118,11 +123,11 @@ class PlantedFamily:
         fault = config.word("fault")
         top, before, after, _ = FAULTS[fault]
         name = "hostile_" + "".join(c if c.isalnum() else "_" for c in fault)
-        if fault == "clock that stands still":
+        if fault == "clock_that_stands_still":
             name += "_zero_timer"
-        group = (128, 64, 1) if fault == "work-group over the limit" else (8, 4, 1)
+        group = (128, 64, 1) if fault == "work_group_over_the_limit" else (8, 4, 1)
         # The clock makes the source new, so that no cache of a driver helps it.
-        more = ", __global float *more" if fault == "more buffers than there are" else ""
+        more = ", __global float *more" if fault == "more_buffers_than_there_are" else ""
         values = {
             "name": name, "top": top, "before": before, "after": after, "more": more,
             "salt": time.time_ns(),
@@ -139,21 +144,27 @@ class PlantedFamily:
         )
 
 
-class ListSearcher:
-    """Proposes the configs of a list, in its order."""
+class NoSampler(ConfigSampler):
+    """Proposes nothing: all configs of a search are given."""
 
-    def __init__(self, configs: Sequence[Config]) -> None:
-        self._configs = list(configs)
+    def __init__(self) -> None:
+        # Of a single config no sampler is asked.
+        two = [Config.of({"nothing": number}) for number in (0, 1)]
+        super().__init__(RecordedSpace("nothing", two))
 
-    def ask(self) -> Config | None:
-        """Return the next one."""
-        return self._configs.pop(0) if self._configs else None
+    def _propose(self, study: optuna.Study, trial: optuna.trial.FrozenTrial) -> Config | None:
+        return None
 
-    def avoid(self, config: Config) -> None:
-        """Nothing is tried elsewhere."""
 
-    def tell(self, config: Config, value: float | None, status: Status) -> None:
-        """Learn nothing."""
+def study_of(configs: Sequence[Config], sizes: int) -> TuningStudy:
+    """A study of a list of configs, in its order; their parameters may differ."""
+    values: dict[str, dict[Value, None]] = {}
+    for config in configs:
+        for name, value in config.items():
+            values.setdefault(name, {})[value] = None
+    parameters = [Parameter(name, tuple(found)) for name, found in values.items()]
+    study = optuna.create_study(sampler=NoSampler())
+    return TuningStudy(study, sizes, ("planted",), lambda config: "planted", configs, parameters)
 
 
 class Killer(threading.Thread):
@@ -207,11 +218,11 @@ def search(
         timing=Timing(warmups=2, samples=7, build_timeout_seconds=1, run_timeout_seconds=1),
     )  # fmt: skip
     with Run.create(folder, info) as run:
-        searcher = OneValueLibrary(ListSearcher(configs), len(info.sizes))
-        session = Session(run, runner, searcher, len(configs), lambda _: None)
-        session.search()
+        study = study_of(configs, len(sizes))
+        tuning = LocalTuning(run, runner, study)
+        tuning.search(len(configs))
         if leaders:
-            session.measure_leaders()
+            tuning.measure_leaders()
         rows = run.store.measurements()
     return rows, list(choose(rows).values())
 

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from mltune.record import Measurement
 from mltune.record.run import INFO_NAME, Run
-from mltune.workflow.trials import group_trials
+from mltune.tuning.trial import group_trials
 
 _WORKER_SECONDS = 5.0
 

@@ -1,8 +1,8 @@
-"""Compare searchers on recorded runs of many sizes: what the library of the best configs takes.
+"""Compare samplers on recorded runs of many sizes: what the library of the best configs takes.
 
     python tests/benchmarks/library_replay.py RUN... --seeds 10 -o docs/library
 
-Each trial is a config, timed on the sizes that the searcher wants; the library uses, on each
+Each trial is a config, timed on the sizes that the sampler wants; the library uses, on each
 size, the best config that was timed there. Prints, after so many trials, mean over the seeds,
 two ratios to what the recorded configs would allow: the summed time of the library, and the
 geometric mean over the sizes of its times; and how many (config, size) pairs were timed. Only
@@ -16,28 +16,29 @@ import argparse
 import csv
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import optuna
 from numpy.typing import NDArray
 from search_replay import draw  # type: ignore[import-not-found]  # lies beside this file
 
-from mltune.record.measurement import Status
+from mltune.record import Phase
 from mltune.record.run import Run
-from mltune.search import SEARCHERS
-from mltune.search.guided import GuidedLibrary
-from mltune.search.library import LibrarySearcher, OneValueLibrary
+from mltune.search.guided import GuidedSampler
+from mltune.search.make import make_sampler
+from mltune.search.sampler import SIZES, ConfigSampler
 from mltune.space.config import Config
 from mltune.space.config_space import ConfigSpace
 from mltune.space.recorded import RecordedSpace
-from mltune.workflow.trials import group_trials
+from mltune.tuning.trial import group_trials
 
 MARKS = (25, 50, 100, 150, 200, 250)
 Table = NDArray[np.float64]
-Make = Callable[[ConfigSpace, int, tuple[int, ...]], LibrarySearcher]
+Make = Callable[[ConfigSpace, int, tuple[int, ...]], ConfigSampler]
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,40 @@ class Curves:
     timed: Table
 
 
+class Search:
+    """A study that a sampler drives.
+
+    A sampler that plans no sizes is told the geometric mean over all of them.
+    """
+
+    def __init__(self, sampler: ConfigSampler, count: int) -> None:
+        self._study = optuna.create_study(sampler=sampler)
+        self._distributions = sampler.distributions
+        self._count = count
+
+    def ask(self) -> tuple[optuna.Trial, Config, tuple[int, ...]]:
+        """Return a trial, its config, and the sizes that it is to be timed on."""
+        trial = self._study.ask(self._distributions)
+        sizes = trial.user_attrs.get(SIZES, range(self._count))
+        return trial, Config.of(trial.params), tuple(sizes)
+
+    def tell(self, trial: optuna.Trial, seconds: Mapping[int, float]) -> None:
+        """Say how long a trial took on its sizes."""
+        for size, value in seconds.items():
+            trial.report(value, size)
+        if len(seconds) < self._count:
+            self._study.tell(trial, state=optuna.trial.TrialState.PRUNED)
+        else:
+            self._study.tell(trial, math.exp(np.log([*seconds.values()]).mean()))
+
+
 def one_value(name: str) -> Make:
-    """Give a searcher the mean log over the sizes."""
-    return lambda space, seed, counts: OneValueLibrary(SEARCHERS[name](space, seed), len(counts))
+    """A sampler that knows of one value only."""
+    return lambda space, seed, counts: make_sampler(name, space, seed)
 
 
 SEARCHES: dict[str, Make] = {
-    "guided": lambda space, seed, counts: GuidedLibrary(space, seed, counts),
+    "guided": GuidedSampler,
     "guided by one mean": one_value("guided"),
     "tpe": one_value("tpe"),
     "evolution": one_value("evolution"),
@@ -67,7 +95,7 @@ def read(folder: Path) -> tuple[dict[Config, Table], tuple[int, ...]]:
     """Return the seconds of each config by size, and how often each size is called."""
     with Run.open(folder) as run:
         problems = run.info.problems
-        trials = group_trials(run.store.measurements("search"))
+        trials = group_trials(run.store.measurements(Phase.SEARCH))
         counts = tuple(size.count for size in run.info.sizes)
     table = {}
     for trial in trials:
@@ -78,7 +106,7 @@ def read(folder: Path) -> tuple[dict[Config, Table], tuple[int, ...]]:
     return table, counts
 
 
-def search(
+def replay(
     folder: Path, name: str, seed: int, budget: int, by_seconds: bool
 ) -> tuple[Curves, float]:
     """Search once; return the curves and the median seconds of a proposal."""
@@ -87,24 +115,23 @@ def search(
     if by_seconds:
         # Counts that differ by next to nothing: the summed time is the objective.
         counts = tuple(10**6 * count + (number == 0) for number, count in enumerate(counts))
-    searcher = SEARCHES[name](RecordedSpace(str(folder), table), seed, counts)
+    sampler = SEARCHES[name](RecordedSpace(str(folder), table), seed, counts)
+    search = Search(sampler, len(counts))
     optimum = np.min([*table.values()], axis=0)
     best = np.full(len(counts), np.inf)
     rows: list[tuple[float, float, float]] = []
     asking, timed = [], 0
-    for trial in range(min(budget, len(table))):
+    for number in range(min(budget, len(table))):
         started = time.perf_counter()
-        config = searcher.ask()
-        assert config is not None
-        sizes = searcher.sizes(config)
+        trial, config, sizes = search.ask()
         asking.append(time.perf_counter() - started)
         seconds = table[config]
-        searcher.tell(config, {size: math.log(seconds[size]) for size in sizes}, Status.OK)
+        search.tell(trial, {size: float(seconds[size]) for size in sizes})
         best[[*sizes]] = np.minimum(best, seconds)[[*sizes]]
         timed += len(sizes)
         summed = (weights @ optimum) / (weights @ best)
         relative = math.exp(np.log(optimum / best).mean())
-        rows.append((summed, relative, timed / (trial + 1) / len(counts)))
+        rows.append((summed, relative, timed / (number + 1) / len(counts)))
     columns = np.array(rows).T
     return Curves(*columns), float(np.median(asking))
 
@@ -112,7 +139,7 @@ def search(
 def task(folder: Path, name: str, args: argparse.Namespace) -> tuple[Curves, float]:
     """Search once a seed; return the mean curves."""
     found = [
-        search(folder, name, seed, args.budget, args.by_seconds) for seed in range(args.seeds)
+        replay(folder, name, seed, args.budget, args.by_seconds) for seed in range(args.seeds)
     ]
     parts = zip(*((one.summed, one.relative, one.timed) for one, _ in found), strict=True)
     summed, relative, timed = (np.mean(part, axis=0) for part in parts)

@@ -1,4 +1,4 @@
-"""Compare searchers on a real device, at equal trials; what they choose is measured again.
+"""Compare samplers on a real device, at equal trials; what they choose is measured again.
 
     python tests/benchmarks/live_search.py FOLDER --seeds 10 --budget 200
 
@@ -6,7 +6,7 @@ Every search is a run of `mltune search` below FOLDER. After the searches of a s
 that they chose are measured in turns by one process, so that whatever changes with time meets
 all of them alike. What is there already is not done again: the same command goes on where it was
 cut off, and more seeds add to it. Prints after every seed, for this and those before it, the
-summed time over the sizes of each searcher's choices, and how often the first searcher has the
+summed time over the sizes of each sampler's choices, and how often the first sampler has the
 least. Most of the time is building, which two builders do side by side while nothing is measured.
 """
 
@@ -28,8 +28,8 @@ from mltune.problem.sizes import parse_sizes
 from mltune.record.run import Run
 from mltune.record.run_info import RunInfo
 from mltune.space.config import Config
-from mltune.workflow.equipment import open_runner
-from mltune.workflow.finale import choose
+from mltune.tuning.final_selection import choose
+from mltune.workflow.setup import open_runner
 
 SIZES = (
     "32x32x32,64x64x64,128x128x128,256x256x256,192x192x64,256x16x256,16x256x256,"
@@ -52,7 +52,7 @@ def main() -> None:
         "--calls",
         type=int,
         default=1000,
-        help="of each size: a searcher that minds makes the summed time small; 1: nobody says",
+        help="of each size: a sampler that minds makes the summed time small; 1: nobody says",
     )
     parser.add_argument("--space", help="in place of the device's default space")
     parser.add_argument("--device", default="cpu")
@@ -135,7 +135,7 @@ def _chosen(folder: Path) -> dict[Problem, Config]:
 def _measure(
     info: RunInfo, choices: Choices, options: argparse.Namespace
 ) -> dict[str, dict[Problem, float]]:
-    """Return the seconds of each searcher's choice on each size."""
+    """Return the seconds of each sampler's choice on each size."""
     found: dict[str, dict[Problem, float]] = {name: {} for name in choices}
     problems = next(iter(choices.values()))
     with open_runner(info, options.device, "this run", builders=0) as runner:

@@ -1,12 +1,12 @@
-"""Compare searchers on a whole space of kernels, whose times a cost model makes up.
+"""Compare samplers on a whole space of kernels, whose times a cost model makes up.
 
     python tests/benchmarks/modelled_search.py RUN... --seeds 6 --budget 200
 
 No device measures hundreds of thousands of configs. So a cost model learns from runs of one
 device, and answers for every config of their space. A device's times have more to them than trees
 remember: each config is by chance faster or slower on each size, by `--noise` in logs. Prints,
-for each searcher after so many trials, geometric means over the seeds: the library's time summed
-over the sizes, and its geometric mean over the sizes; and in how many seeds the first searcher
+for each sampler after so many trials, geometric means over the seeds: the library's time summed
+over the sizes, and its geometric mean over the sizes; and in how many seeds the first sampler
 ends before the others.
 """
 
@@ -18,16 +18,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from library_replay import SEARCHES, Table  # type: ignore[import-not-found]  # lies beside this
+from library_replay import SEARCHES, Search, Table  # type: ignore[import-not-found]  # lies beside this
 
 from mltune.cost_model import BoostedModel, fit
 from mltune.problem import Problem
-from mltune.record.measurement import Status
-from mltune.search.library import LibrarySearcher
+from mltune.search.make import make_sampler
 from mltune.space.space import Space
-from mltune.workflow.equipment import bound_space
 from mltune.workflow.recorded import read_runs
-from mltune.workflow.recorded_search import new_library
+from mltune.workflow.setup import bound_space
 
 MARKS = (25, 50, 100, 150, 200)
 AS_MADE, WITHOUT_WORK = "guided", " without padded work"
@@ -46,29 +44,28 @@ def search(
 ) -> Table:
     """Return the best time of each size after each trial."""
     counts = (calls,) * len(problems)
-    searcher: LibrarySearcher = (
-        new_library(name, space, seed, (), counts, problems)
+    sampler = (
+        make_sampler(name, space, seed, counts=counts, problems=problems)
         if name == AS_MADE
         else SEARCHES[name.removesuffix(WITHOUT_WORK)](space, seed, counts)
     )
+    made = Search(sampler, len(problems))
     best = np.full(len(problems), np.inf)
     rows = []
     for _ in range(budget):
-        config = searcher.ask()
-        assert config is not None
-        sizes = searcher.sizes(config)
+        trial, config, sizes = made.ask()
         logs = model.predict_all([(problems[size], [config]) for size in sizes])
         # The same config is as lucky in every search.
         chance = np.random.default_rng(zlib.crc32(config.id.encode()))
         logs = logs + chance.normal(0, noise, len(problems))[[*sizes]]
-        searcher.tell(config, dict(zip(sizes, logs.tolist(), strict=True)), Status.OK)
+        made.tell(trial, dict(zip(sizes, np.exp(logs).tolist(), strict=True)))
         best[[*sizes]] = np.minimum(best[[*sizes]], np.exp(logs))
         rows.append(best.copy())
     return np.array(rows)
 
 
 def main() -> None:
-    """Search once a seed with each searcher, print a table."""
+    """Search once a seed with each sampler, print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("runs", nargs="+", type=Path, help="of one space, sizes and device")
     parser.add_argument("--searches", default="guided,guided by one mean,tpe,random")
@@ -85,7 +82,7 @@ def main() -> None:
     space = bound_space(info)
     model = fit(recorded.measurements, info.device)
     print(f"{space.size:,} configs, {model.rows:,} measurements; the model: {model.scores}\n")
-    print("| searcher |" + "".join(f" {mark} |" for mark in marks) + " first is ahead |")
+    print("| sampler |" + "".join(f" {mark} |" for mark in marks) + " first is ahead |")
     print("|---" * (2 + len(marks)) + "|")
     first: dict[str, Table] = {}
     for name in options.searches.split(","):

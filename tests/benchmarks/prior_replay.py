@@ -17,15 +17,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import optuna
 from numpy.typing import NDArray
 
 from mltune.record.foreign import read_recording
 from mltune.record.measurement import Status
 from mltune.record.recording import Recording
+from mltune.search.make import make_sampler
+from mltune.space.config import Config
 from mltune.space.recorded import RecordedSpace
-from mltune.workflow.recorded_search import new_searcher
 
 VARIANTS = ("cold", "2,000 of one", "all of all", "shuffled")
+optuna.logging.set_verbosity(optuna.logging.WARNING)
 MARKS = (5, 10, 25, 50, 100, 200, 500)
 POINTS = 2000
 Curve = NDArray[np.float64]
@@ -65,15 +68,19 @@ def priors(others: list[Recording], variant: str, seed: int) -> Iterator[list[Re
 def curve(recording: Recording, known: list[Recording], seed: int, budget: int) -> Curve:
     """Return optimum / best found after each evaluation."""
     points = {point.config: point for point in recording.points}
-    searcher = new_searcher("guided", RecordedSpace(recording.where, points), seed, known)
+    space = RecordedSpace(recording.where, points)
+    sampler = make_sampler("guided", space, seed, priors=known)
+    study = optuna.create_study(sampler=sampler)
     times = []
     for _ in range(budget):
-        config = searcher.ask()
-        assert config is not None
-        point = points[config]
-        worked = point.status is Status.OK and point.seconds
-        searcher.tell(config, math.log(point.seconds) if worked else None, point.status)  # type: ignore[arg-type]
-        times.append(point.seconds if worked else math.inf)
+        trial = study.ask(sampler.distributions)
+        point = points[Config.of(trial.params)]
+        if point.status is Status.OK and point.seconds:
+            study.tell(trial, point.seconds)
+            times.append(point.seconds)
+        else:
+            study.tell(trial, state=optuna.trial.TrialState.FAIL)
+            times.append(math.inf)
     assert recording.optimum_seconds is not None
     found: Curve = recording.optimum_seconds / np.minimum.accumulate(np.array(times, float))
     return found

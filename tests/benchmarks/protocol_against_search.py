@@ -27,7 +27,7 @@ from mltune.problem import Contraction, Problem, problem_of_size, random_sizes
 from mltune.runner.live import WorkerRunner
 from mltune.selector import Selector
 from mltune.space.config import Config
-from mltune.workflow.finale import choose
+from mltune.tuning.final_selection import choose
 from mltune.workflow.recorded import Recorded, read_runs
 
 ROUNDS = 3

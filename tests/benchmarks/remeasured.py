@@ -28,9 +28,9 @@ from mltune.distil.fit import PARTS, Settings, folds
 from mltune.distil.methods import METHODS
 from mltune.distil.vectors import whole_vectors
 from mltune.problem import problem_of_size
+from mltune.record import Phase
 from mltune.record.csv_table import write_table
 from mltune.record.run import INFO_NAME, TABLE_NAME, Run, write_info
-from mltune.workflow.finale import FINAL
 from mltune.workflow.recorded import Recorded, read_runs
 
 Array = NDArray[np.float64]
@@ -69,11 +69,11 @@ def _strip(source: Path, folder: Path, count: int, seed: int) -> None:
     folder.mkdir(parents=True)
     with Run.open(source) as run:
         info, rows = run.info, run.store.measurements()
-    met = {row.problem.size for row in rows if row.phase == FINAL}
+    met = {row.problem.size for row in rows if row.phase == Phase.FINAL}
     of = {size: problem_of_size(info.contraction, size.extents) for size in info.cross_sizes}
     sizes = [size for size, problem in of.items() if problem.size in met]
     drawn = np.random.default_rng(seed).choice(len(sizes), min(count, len(sizes)), replace=False)
-    write_table((row for row in rows if row.phase != FINAL), folder / TABLE_NAME)
+    write_table((row for row in rows if row.phase != Phase.FINAL), folder / TABLE_NAME)
     cross = tuple(sizes[number] for number in sorted(drawn))
     write_info(replace(info, cross_sizes=cross, storage=""), folder / INFO_NAME)
 

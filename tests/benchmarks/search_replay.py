@@ -1,4 +1,4 @@
-"""Compare searchers on recorded spaces, beside Kernel Tuner's if it is installed.
+"""Compare samplers on recorded spaces, beside Kernel Tuner's if it is installed.
 
     python tests/benchmarks/search_replay.py FILE... --seeds 25 --budget 500 \
         --kernel-tuner /path/to/python-with-kernel_tuner -o docs/search
@@ -21,14 +21,18 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 import numpy as np
+import optuna
 from numpy.typing import NDArray
 
 from mltune.record.measurement import Status
 from mltune.record.recording import Recording
-from mltune.search import SEARCHERS
+from mltune.search.make import make_sampler
+from mltune.search.names import SAMPLERS
+from mltune.space.config import Config
 from mltune.space.recorded import RecordedSpace
 from mltune.workflow.recordings import read_any
 
+optuna.logging.set_verbosity(optuna.logging.WARNING)
 MARKS = (10, 25, 50, 100, 200, 500)
 STRATEGIES = ("adaptive_tabu_greywolf", "hybrid_vndx", "genetic_algorithm")
 WORKER = Path(__file__).with_name("kernel_tuner_replay.py")
@@ -51,24 +55,24 @@ def curve(recording: Recording, seconds: list[float | None], budget: int) -> Cur
 
 
 def our_curves(recording: Recording, sampler: str, seeds: int, budget: int) -> list[Curve]:
-    """Search with one of mltune's searchers, once a seed."""
+    """Search with one of mltune's samplers, once a seed."""
     points = {point.config: point for point in recording.points}
     space = RecordedSpace(recording.where, points)
     curves = []
     asking: list[float] = []
     for seed in range(seeds):
-        searcher = SEARCHERS[sampler](space, seed)
+        made = make_sampler(sampler, space, seed)
+        study = optuna.create_study(sampler=made)
         seconds: list[float | None] = []
         for _ in range(min(budget, space.size)):
             started = time.perf_counter()
-            config = searcher.ask()
+            trial = study.ask(made.distributions)
             asking.append(time.perf_counter() - started)
-            assert config is not None
-            point = points[config]
-            value = (
-                math.log(point.seconds) if point.status is Status.OK and point.seconds else None
-            )
-            searcher.tell(config, value, point.status)
+            point = points[Config.of(trial.params)]
+            if point.status is Status.OK and point.seconds:
+                study.tell(trial, point.seconds)
+            else:
+                study.tell(trial, state=optuna.trial.TrialState.FAIL)
             seconds.append(point.seconds)
         curves.append(curve(recording, seconds, budget))
     print(f"# {sampler}: median {1e3 * float(np.median(asking)):.1f} ms a proposal", flush=True)
@@ -116,9 +120,9 @@ def peer_curves(
 
 
 def task(file: Path, name: str, args: argparse.Namespace) -> Curve:
-    """Return the mean curve of one searcher on one space."""
+    """Return the mean curve of one sampler on one space."""
     recording = read_any(file)
-    if name in SEARCHERS:
+    if name in SAMPLERS:
         curves = our_curves(recording, name, args.seeds, args.budget)
     else:
         curves = peer_curves(args.kernel_tuner, recording, name, args.seeds, args.budget)
@@ -210,7 +214,7 @@ def main() -> None:
     if args.out:
         with args.out.with_suffix(".csv").open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)
-            writer.writerow(("searcher", "space", *marks))
+            writer.writerow(("sampler", "space", *marks))
             for name, spaces in results.items():
                 for space, mean in spaces.items():
                     writer.writerow((name, space, *(f"{mean[mark - 1]:.4f}" for mark in marks)))

@@ -3,10 +3,10 @@
     python -m tests.benchmarks.shared_pace --workers 1,4 --budget 280 --pause 0.15 --build 1
 
 Forks simulated workers for each line: the whole session on an SQLite file, with the guided
-searcher in a space of the family tiled, as a GPU would use it. A measurement sleeps and so does a
+sampler in a space of the family tiled, as a GPU would use it. A measurement sleeps and so does a
 build; how fast a config is says a formula. Columns after the rate are seconds of one worker, on
 the average, between its first measurement and its last: the main thread waits for a proposal,
-for a build, for the database, or measures. What the searcher computes takes processors, of which
+for a build, for the database, or measures. What the sampler computes takes processors, of which
 there should be two for each worker.
 """
 
@@ -29,18 +29,18 @@ from typing import Any
 
 from mltune.device_info import DeviceInfo
 from mltune.problem import Precision, Problem, Size, gemm
-from mltune.record import Measurement, Status
+from mltune.record import Measurement, Phase, Status
 from mltune.record.board import Board
 from mltune.record.registry import begin_study
 from mltune.record.run_info import RunInfo, Timing
 from mltune.record.store import Store
 from mltune.space.config import Config
 from mltune.space.space import Space
-from mltune.workflow.equipment import bound_space, library_of
-from mltune.workflow.shared_session import SharedSession
+from mltune.tuning.background import BackgroundSampler
+from mltune.tuning.recorder import WriteBehind
+from mltune.tuning.shared_tuning import SharedTuning
+from mltune.workflow.setup import bound_space, new_study
 from mltune.workflow.sharing import joined
-from mltune.workflow.thinker import Thinker
-from mltune.workflow.write_behind import WriteBehind
 from tests import devices, simulated
 
 _SPACES = Path(__file__).parents[2] / "spaces"
@@ -159,7 +159,7 @@ def _search(workers: int, options: argparse.Namespace) -> tuple[float, float, di
 
         def work(number: int) -> None:
             clock = Clock()
-            library = library_of(info, space, options.seed + number, print)
+            study = new_study(info, space, options.seed + number, print)
             with (
                 Store(url, run=info.id) as store,
                 joined(info, store, f"simulated {number}") as board,
@@ -167,9 +167,8 @@ def _search(workers: int, options: argparse.Namespace) -> tuple[float, float, di
                 _time(board, clock)
                 runner = SleepingRunner(space, options, clock)
                 used = time.process_time()
-                SharedSession(
-                    info, store, board, runner, library, lambda _: None, lambda _: None
-                ).work()
+                ignore = simulated.ignore
+                SharedTuning(info, store, board, runner, study, ignore, ignore).work()
                 clock.seconds["CPU"] = time.process_time() - used
                 runner.close()
             (folder / f"{number}.json").write_text(json.dumps(clock.seconds))
@@ -182,19 +181,20 @@ def _search(workers: int, options: argparse.Namespace) -> tuple[float, float, di
             for step, seconds in json.loads(path.read_text()).items():
                 spent[step] += seconds
         with Store(url, run=info.id) as store:
-            rows = store.measurements("search")
+            rows = store.measurements(Phase.SEARCH)
     times = [float(row.timestamp) for row in rows]
     best = min(math.log(1e13 * row.seconds[0] / row.problem.flops) for row in rows)
     return max(times) - min(times), best, spent
 
 
 def _time(board: Board, clock: Clock) -> None:
-    """Have the calls timed that the session makes in its main thread, in a process of its own."""
+    """Have the calls timed that the loop makes in its main thread, in a process of its own."""
     for name in ("claim", "finish", "news", "take_up"):
         setattr(board, name, clock.around("database", getattr(board, name)))
     for name in ("add", "flush"):
         setattr(WriteBehind, name, clock.around("database", getattr(WriteBehind, name)))
-    Thinker.ask = clock.around("ask", Thinker.ask)  # type: ignore[method-assign]
+    ask = clock.around("ask", BackgroundSampler.ask)
+    BackgroundSampler.ask = ask  # type: ignore[method-assign]
 
 
 def _speeds(space: Space) -> Callable[[Config], float]:

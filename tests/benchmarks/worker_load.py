@@ -4,7 +4,7 @@
 
 Starts a PostgreSQL of its own (Debian's `postgresql`; with --flush it flushes every commit to the
 disk, as one in use does), and forks that many simulated workers for each line: the whole session
-with leases, claims and answers to a searcher, on replayed measurements that take --pause seconds.
+with leases, claims and answers to a sampler, on replayed measurements that take --pause seconds.
 Latency is that of one call of the board: of a claim (one a trial), of an added measurement (one a
 size) and of a finished trial. What processors are used for a trial hardly depends on other work on
 the machine, rate and latency do.

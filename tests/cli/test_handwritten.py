@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mltune.cli import main
+from mltune.record import Phase
 from mltune.record.run import Run
 from mltune.resources import data_folder
 
@@ -37,7 +38,7 @@ def beside(shared: Path, quick_space: Path, device_spec: str) -> Path:
 
 def test_handwritten_and_generated_kernels_compete(mltune: Command, beside: Path) -> None:
     with Run.open(beside) as run:
-        families = [row.family for row in run.store.measurements("search")]
+        families = [row.family for row in run.store.measurements(Phase.SEARCH)]
     document = mltune("search", "--resume", "--run", beside, "--json", *QUICK).json
 
     assert (families.count("handwritten"), families.count("tiled")) == (4, 4)

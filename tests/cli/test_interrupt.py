@@ -53,24 +53,6 @@ def test_an_interrupt_before_the_search_begins_is_one_line(
     assert not (tmp_path / "run" / INFO_NAME).exists()
 
 
-def test_an_interrupt_while_trials_are_copied_for_the_dashboard_keeps_the_answer(
-    mltune: Command,
-    quick_search: tuple[str, ...],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("mltune.workflow.search.mirror", interrupt)
-
-    done = mltune(*quick_search, "--budget", "2", "--run", tmp_path / "run")
-
-    assert done.code == 0
-    assert "kernel ms" in done.out
-    assert "not all trials are copied" in done.err
-
-
 def _wait_for_rows(folder: Path, rows: int) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:

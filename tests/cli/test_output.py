@@ -13,7 +13,7 @@ from mltune.cli.output import (
     short_names,
     state_text,
 )
-from mltune.workflow.progress import Progress
+from mltune.tuning.progress import Progress
 
 
 @pytest.mark.parametrize(

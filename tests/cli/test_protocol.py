@@ -112,7 +112,7 @@ def test_its_runs_are_what_later_stages_read(
     searched = mltune("search", "--resume", "--run", run)
     assert (searched.code, searched.err) == (
         2,
-        f"mltune: {run}: was begun with 'mltune protocol', which goes on with it (--resume)\n",
+        f"mltune: {run}: was begun with 'mltune protocol', which resumes it (--resume)\n",
     )
 
 

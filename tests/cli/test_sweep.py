@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mltune.cli import main
+from mltune.record import Phase
 from mltune.record.run import Run
 from mltune.resources import data_folder
 
@@ -61,7 +62,7 @@ def test_each_row_is_replayed_by_one_command(mltune: Command, swept: Path) -> No
 
 def test_one_repetition_of_all_is_finished_before_the_next(swept: Path) -> None:
     with Run.open(swept) as run:
-        rows = run.store.measurements("search")
+        rows = run.store.measurements(Phase.SEARCH)
     first = [(row.config, row.problem) for row in rows[:8]]
 
     assert len(rows) == 16

@@ -15,6 +15,7 @@ from mltune import __version__
 from mltune.cli.main import VERBS
 from mltune.distil.methods import METHODS
 from mltune.problem import parse_problem_type
+from mltune.record import Phase
 from mltune.record.run import Run
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def test_progress_goes_to_stderr_and_a_used_up_space_ends_the_search(
     done = mltune(*quick_search, *few, "--json")
 
     assert done.code == 0
-    assert (done.json["trials"], done.json["ending"]) == (12, "space used up")
+    assert (done.json["trials"], done.json["stop_reason"]) == (12, "space used up")
     assert [size["timed"] for size in done.json["effort"]["sizes"]] == [12]
     assert f"run {run}: sgemm_nn on " in done.err
     assert "12 configs" in done.err
@@ -127,8 +128,8 @@ def test_cross_sizes_are_measured_at_the_end_by_the_leaders_only(
         [8, 8, 8], [16, 8, 8], [24, 8, 8], [8, 24, 8],
     ]  # fmt: skip
     with Run.open(tmp_path / "run") as run:
-        assert len({row.problem for row in run.store.measurements("search")}) == 2
-        assert len({row.problem for row in run.store.measurements("final")}) == 4
+        assert len({row.problem for row in run.store.measurements(Phase.SEARCH)}) == 2
+        assert len({row.problem for row in run.store.measurements(Phase.FINAL)}) == 4
 
 
 def test_an_earlier_run_is_a_prior_and_a_resumed_search_still_knows_it(
@@ -168,7 +169,7 @@ def test_a_larger_budget_makes_a_finished_run_longer(
 
     assert (first.json["trials"], more.json["trials"]) == (2, 4)
     with Run.open(tmp_path / "run") as run:
-        searched = [row.config for row in run.store.measurements("search")]
+        searched = [row.config for row in run.store.measurements(Phase.SEARCH)]
     assert len(set(searched)) == len(searched) == 4
 
 

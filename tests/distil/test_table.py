@@ -7,7 +7,7 @@ import pytest
 from mltune.distil import Size, TimeTable
 from mltune.errors import NoCorrectConfigError, UsageError
 from mltune.problem import Precision, gemm, gemm_problem
-from mltune.record.measurement import Measurement, Status
+from mltune.record.measurement import Measurement, Phase, Status
 from mltune.selector import PortfolioKernel
 from mltune.space.config import Config
 
@@ -56,7 +56,7 @@ def test_final_times_beat_search_times_and_drop_those_who_were_no_leaders() -> N
         row("lucky", 16, 1),
         row("leader", 16, 2),
         row("leader", 32, 5),
-        row("leader", 16, 3, phase="final"),
+        row("leader", 16, 3, phase=Phase.FINAL),
     ]
     table = TimeTable.from_measurements(rows)
 
@@ -92,9 +92,9 @@ def test_a_sparse_table_keeps_what_few_met_but_no_search_times_beside_final_ones
 def test_a_leader_that_failed_in_the_final_round_has_no_time_there() -> None:
     rows = [
         row("a", 16, 1),
-        row("a", 16, status=Status.TIMEOUT, phase="final"),
-        row("a", 32, 1, phase="final"),
-        row("b", 16, 2, phase="final"),
+        row("a", 16, status=Status.TIMEOUT, phase=Phase.FINAL),
+        row("a", 32, 1, phase=Phase.FINAL),
+        row("b", 16, 2, phase=Phase.FINAL),
     ]
     table = TimeTable.from_measurements(rows)
 

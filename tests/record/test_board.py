@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from mltune.errors import UsageError
-from mltune.record import Measurement, Status
+from mltune.record import Measurement, Phase, Status
 from mltune.record.board import Board, LeaseLostError
 from mltune.record.registry import begin_study, enter, read_study, study_of
 from mltune.record.run_info import RunInfo
@@ -74,11 +74,13 @@ def test_all_are_told_how_a_trial_did(board: NewBoard) -> None:
 
     assert other.claim(config(2)) == 2
 
-    assert one.news(0, 0).begun == (config(2),)
+    (begun,) = one.news(0, 0).begun
+    assert (begun.number, begun.config) == (2, config(2))
     assert one.news(0, 3).begun == ()
     first, second = other.news(0, 0).finished
     assert (first.number, first.config) == (1, config(1))
     assert first.values == ((0, -4.25), (2, -3.5))
+    assert None not in (begun.began, first.began, first.ended)
     assert (second.number, second.values, second.status) == (0, (), Status.TIMEOUT)
     assert other.news(1, 0).finished == (second,)
     assert other.counts().finished == 2
@@ -136,8 +138,8 @@ def test_one_process_measures_the_leaders(board: NewBoard, make: Make) -> None:
     assert one.take_leaders()
     assert not other.take_leaders()
     with pytest.raises(LeaseLostError):
-        other.add_final(make(phase="final"))
-    assert one.add_final(make(phase="final")).id
+        other.add_final(make(phase=Phase.FINAL))
+    assert one.add_final(make(phase=Phase.FINAL)).id
     other.conclude()
     assert not other.counts().concluded
     one.conclude()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from mltune.problem import Precision, gemm, gemm_problem
-from mltune.record import Measurement, Status
+from mltune.record import Measurement, Phase, Status
 from mltune.record.effort import Effort
 
 SMALL, LARGE, UNSEEN = (gemm_problem(gemm(Precision.SINGLE), m, 8, 8) for m in (8, 16, 24))
@@ -18,7 +18,7 @@ def test_says_where_the_budget_went(make: Callable[..., Measurement]) -> None:
         make(trial=1, problem=SMALL, seconds=(1.0,), compile_seconds=4.0),
         make(trial=2, problem=SMALL, seconds=(1.5,), compile_seconds=1.0),
         make(trial=3, problem=SMALL, status=Status.TIMEOUT, compile_seconds=None),
-        make(trial=0, problem=LARGE, seconds=(4.0,), phase="final"),
+        make(trial=0, problem=LARGE, seconds=(4.0,), phase=Phase.FINAL),
     ]
 
     effort = Effort.of(rows, (SMALL, LARGE, UNSEEN))

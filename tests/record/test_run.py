@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mltune.errors import MltuneError, UsageError
-from mltune.record import Measurement
+from mltune.record import Measurement, Phase
 from mltune.record.run import Run, read_info
 from mltune.record.run_info import RunInfo
 from mltune.record.store import Store
@@ -30,7 +30,7 @@ def folder(tmp_path: Path, info: RunInfo, make: Make) -> Path:
     """A closed run of two measurements."""
     with Run.create(tmp_path / "run", info) as run:
         run.store.add(make())
-        run.store.add(make(phase="final"))
+        run.store.add(make(phase=Phase.FINAL))
     return tmp_path / "run"
 
 

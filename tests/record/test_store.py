@@ -16,7 +16,7 @@ from sqlalchemy import make_url
 from sqlalchemy.schema import CreateTable
 
 from mltune.errors import MltuneError, UsageError
-from mltune.record import Measurement, Status
+from mltune.record import Measurement, Phase, Status
 from mltune.record.database import file_url
 from mltune.record.schema import SCHEMA_VERSION
 from mltune.record.store import Store
@@ -78,11 +78,11 @@ def test_a_database_from_before_observers_is_read_and_added_to(tmp_path: Path, m
 def test_phases_are_told_apart(make: Make) -> None:
     with Store("sqlite://") as store:
         store.add(make())
-        final = store.add(make(phase="final"))
+        final = store.add(make(phase=Phase.FINAL))
 
-        assert store.measurements("final") == [final]
-        assert store.measurements("other") == []
-        assert (store.count(), store.count("final"), store.count("other")) == (2, 1, 0)
+        assert store.measurements(Phase.FINAL) == [final]
+        assert store.measurements(Phase.DISTURBED) == []
+        assert (store.count(), store.count(Phase.FINAL), store.count(Phase.DISTURBED)) == (2, 1, 0)
 
 
 def test_nan_and_infinity_are_kept(tmp_path: Path, make: Make) -> None:
@@ -204,10 +204,10 @@ def test_a_row_whose_phase_is_damaged_is_not_passed_over(tmp_path: Path, make: M
     sql(path, "UPDATE mltune_measurements SET phase = 'seerch' WHERE id = 2")
 
     with Store(url(path), read_only=True) as store:
-        message = refusal(UsageError, lambda: store.measurements("search"))
-        readable, damaged = store.salvage("search")
+        message = refusal(UsageError, lambda: store.measurements(Phase.SEARCH))
+        readable, damaged = store.salvage(Phase.SEARCH)
 
-    assert message.startswith(f"{path}: mltune_measurements row 2: its cells do not give its")
+    assert message.startswith(f"{path}: mltune_measurements row 2: unknown phase 'seerch'")
     assert [measurement.id for measurement in readable] == [1, 3]
     assert damaged == [message]
 

@@ -7,7 +7,7 @@ import pytest
 
 from mltune.errors import UsageError
 from mltune.record.csv_table import write_table
-from mltune.record.measurement import Measurement
+from mltune.record.measurement import Measurement, Phase
 from mltune.record.table_store import TableStore
 
 Make = Callable[..., Measurement]
@@ -16,19 +16,19 @@ Make = Callable[..., Measurement]
 @pytest.fixture
 def path(tmp_path: Path, make: Make) -> Path:
     path = tmp_path / "table.csv.gz"
-    write_table([make(id=9, trial=4), make(id=5), make(id=7, trial=4, phase="final")], path)
+    write_table([make(id=9, trial=4), make(id=5), make(id=7, trial=4, phase=Phase.FINAL)], path)
     return path
 
 
 def test_a_table_answers_as_a_database_does(path: Path, make: Make) -> None:
-    first, last, searched = make(id=5), make(id=7, trial=4, phase="final"), make(id=9, trial=4)
+    first, last, searched = make(id=5), make(id=7, trial=4, phase=Phase.FINAL), make(id=9, trial=4)
     with TableStore(path) as store:
         assert store.measurements() == [first, last, searched]
-        assert store.measurements("final") == [last]
-        assert store.salvage("search") == ([first, searched], [])
+        assert store.measurements(Phase.FINAL) == [last]
+        assert store.salvage(Phase.SEARCH) == ([first, searched], [])
         assert store.trial(4) == [searched]
         assert store.get(7) == last
-        assert (store.count(), store.count("final")) == (3, 1)
+        assert (store.count(), store.count(Phase.FINAL)) == (3, 1)
         assert store.where == str(path)
 
 

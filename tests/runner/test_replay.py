@@ -6,7 +6,7 @@ import pytest
 from mltune.device_info import DeviceInfo
 from mltune.problem import gemm, gemm_problem
 from mltune.problem.precision import Precision
-from mltune.record import Measurement, Status
+from mltune.record import Measurement, Phase, Status
 from mltune.runner import ReplayRunner
 from mltune.space.config import Config
 
@@ -29,7 +29,7 @@ def row(naive_config: Callable[..., Config]) -> Measurement:
         seconds=(1.0, 2.0, 3.0),
         id=12,
         trial=3,
-        phase="final",
+        phase=Phase.FINAL,
     )
 
 

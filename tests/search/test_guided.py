@@ -9,18 +9,21 @@ import numpy as np
 import pytest
 
 from mltune.errors import UsageError
-from mltune.record.measurement import Status
+from mltune.record import Status
 from mltune.record.recording import Point, Recording
-from mltune.search import SEARCHERS, Searcher, surrogate
+from mltune.search import surrogate
 from mltune.search.candidates import CandidateSource
 from mltune.search.encoding import Encoding
 from mltune.search.gaussian_process import fit
-from mltune.search.guided import GuidedSearcher
+from mltune.search.guided import GuidedSampler
 from mltune.search.knowledge import Knowledge
+from mltune.search.random import RandomSampler
+from mltune.search.sampler import ConfigSampler
 from mltune.space.config import Config
 from mltune.space.constraint import Constraint
 from mltune.space.parameter import Parameter
 from mltune.space.space import Space
+from tests.studies import Asked, Values
 
 SPACE = Space(
     name="bench",
@@ -37,7 +40,7 @@ SPACE = Space(
 
 
 def value(config: Config) -> float | None:
-    """A valley with one special x, in which some configs fail."""
+    """A valley with one special x, in which some configs fail: the log of a time."""
     x, y, z = config.int("x"), config.int("y"), config.int("z")
     if x * y > 100 and z == 3:
         return None
@@ -45,19 +48,21 @@ def value(config: Config) -> float | None:
     return slow + 0.1 * abs(x - 9) - (1.5 if x == 6 else 0)
 
 
-def tell(searcher: Searcher, config: Config) -> float | None:
-    answer = value(config)
-    searcher.tell(config, answer, Status.INVALID if answer is None else Status.OK)
-    return answer
+def answer(config: Config, sizes: tuple[int, ...] = (0,)) -> Values:
+    found = value(config)
+    return Status.INVALID if found is None else math.exp(found)
 
 
-def best_of(searcher: Searcher, count: int) -> float:
-    answers = []
-    for _ in range(count):
-        config = searcher.ask()
-        assert config is not None
-        answers.append(tell(searcher, config))
-    return min(answer for answer in answers if answer is not None)
+def best_of(sampler: ConfigSampler, count: int) -> float:
+    """The best value of so many trials."""
+    return best_step(Asked(sampler), count)
+
+
+def best_step(asked: Asked, count: int) -> float:
+    steps = asked.steps(answer, count)
+    assert len(steps) == count
+    found = [value(config) for config, _ in steps]
+    return min((one for one in found if one is not None), default=math.inf)
 
 
 def records(shuffled: bool = False) -> Recording:
@@ -80,39 +85,35 @@ def records(shuffled: bool = False) -> Recording:
 
 def test_finds_the_best_sooner_than_chance() -> None:
     optimum = min(answer for answer in map(value, SPACE) if answer is not None)
-    guided = [best_of(SEARCHERS["guided"](SPACE, seed), 60) for seed in range(3)]
-    random = [best_of(SEARCHERS["random"](SPACE, seed), 60) for seed in range(3)]
+    guided = [best_of(GuidedSampler(SPACE, seed), 60) for seed in range(3)]
+    random = [best_of(RandomSampler(SPACE, seed), 60) for seed in range(3)]
 
     assert guided == pytest.approx([optimum] * 3)
     assert sum(random) > sum(guided) + 0.5
 
 
 def test_a_resumed_search_goes_on_as_if_not_cut_off() -> None:
-    whole = GuidedSearcher(SPACE, 1)
-    proposals = []
-    for _ in range(40):
-        config = whole.ask()
-        assert config is not None
-        tell(whole, config)
-        proposals.append(config)
-    resumed = GuidedSearcher(SPACE, 1)
-    for config in proposals[:27]:
-        tell(resumed, config)
-    for config in proposals[27:]:
-        assert resumed.ask() == config
-        tell(resumed, config)
+    whole = Asked(GuidedSampler(SPACE, 1)).steps(answer, 40)
+    resumed = Asked(GuidedSampler(SPACE, 1))
+    for config, _ in whole[:27]:
+        resumed.learn(config, answer(config))
+
+    assert resumed.steps(answer, 13) == whole[27:]
 
 
 def test_a_prior_shows_where_to_begin() -> None:
     knowledge = Knowledge(SPACE, [records()], 0)
-    assert best_of(GuidedSearcher(SPACE, 0, knowledge), 8) < best_of(GuidedSearcher(SPACE, 0), 8)
+    knowing = GuidedSampler(SPACE, 0, knowledge=knowledge)
+
+    assert best_of(knowing, 8) < best_of(GuidedSampler(SPACE, 0), 8)
 
 
 def test_a_prior_that_misleads_is_soon_given_up() -> None:
     optimum = min(answer for answer in map(value, SPACE) if answer is not None)
     knowledge = Knowledge(SPACE, [records(shuffled=True)], 0)
+    misled = GuidedSampler(SPACE, 0, knowledge=knowledge)
 
-    assert best_of(GuidedSearcher(SPACE, 0, knowledge), 80) == pytest.approx(optimum, abs=0.2)
+    assert best_of(misled, 80) == pytest.approx(optimum, abs=0.2)
 
 
 def test_a_prior_must_share_parameters_and_have_times() -> None:
@@ -132,32 +133,25 @@ HUGE = Space(
 )
 
 
-def test_in_a_huge_space_three_of_four_proposals_are_made_from_the_best() -> None:
-    searcher = GuidedSearcher(HUGE, 0)
-    anywhere = set(CandidateSource(HUGE, Encoding(HUGE), 0).around(()).configs)
-    afar = []
-    for number in range(40):
-        config = searcher.ask()
-        assert config is not None
-        if config in anywhere and number >= 10:
-            afar.append(number)
-        searcher.tell(config, float(sum(config.int(name) for name in config)), Status.OK)
+def digits(config: Config, sizes: tuple[int, ...] = (0,)) -> float:
+    return math.exp(sum(config.int(name) for name in config))
 
-    assert all(number % 4 == 0 for number in afar)
+
+def test_in_a_huge_space_three_of_four_proposals_are_made_from_the_best() -> None:
+    steps = Asked(GuidedSampler(HUGE, 0)).steps(digits, 40)
+    anywhere = set(CandidateSource(HUGE, Encoding(HUGE), 0).around(()).configs)
+    afar = [number for number, (config, _) in enumerate(steps) if config in anywhere]
+
+    assert all(number % 4 == 0 for number in afar if number >= 10)
 
 
 def test_a_huge_space_is_searched_within_little_memory() -> None:
     tracemalloc.start()
-    searcher = GuidedSearcher(HUGE, 0)
-    seen = set()
-    for _ in range(14):  # ten at random, then the model chooses
-        config = searcher.ask()
-        assert config is not None
-        searcher.tell(config, float(sum(config.int(name) for name in config)), Status.OK)
-        seen.add(config)
+    # Ten at random, then the model chooses.
+    steps = Asked(GuidedSampler(HUGE, 0)).steps(digits, 14)
     assert tracemalloc.get_traced_memory()[1] < 3e8
     tracemalloc.stop()
-    assert len(seen) == 14
+    assert len({config for config, _ in steps}) == 14
 
 
 def test_answers_from_elsewhere_bring_no_more_fits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,14 +162,14 @@ def test_answers_from_elsewhere_bring_no_more_fits(monkeypatch: pytest.MonkeyPat
         return fit(*given, **named)
 
     monkeypatch.setattr(surrogate, "fit", counted)
-    alone, shared = GuidedSearcher(SPACE, 1), GuidedSearcher(SPACE, 1)
-    best_of(alone, 40)
+    alone, shared = Asked(GuidedSampler(SPACE, 1)), Asked(GuidedSampler(SPACE, 1))
+    best_step(alone, 40)
     count = len(fits)
     others = iter(SPACE)
     for _ in range(40):
-        best_of(shared, 1)
+        best_step(shared, 1)
         for config in islice(others, 3):
-            shared.avoid(config)
-            tell(shared, config)
+            shared.study.note_running(config)
+            shared.learn(config, answer(config))
 
     assert len(fits) - count <= count

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from mltune.problem import Precision, gemm, gemm_problem
-from mltune.record import Status
-from mltune.search.guided import GuidedLibrary
+from mltune.search.guided import GuidedSampler
 from mltune.search.padded_work import PaddedWork
 from mltune.space import Config
 from mltune.space.load import parse_space
 from mltune.space.recorded import RecordedSpace
+from tests.studies import Asked
 
 SPACE = parse_space(
     """
@@ -83,15 +83,14 @@ def test_guided_finds_the_right_tile_of_each_size_sooner_with_it() -> None:
         return found
 
     def lost(known: PaddedWork | None, seed: int) -> float:
-        searcher = GuidedLibrary(SPACE, seed, counts, None, known)
+        sampler = GuidedSampler(SPACE, seed, counts, work=known)
         best = np.full(len(SIZES), np.inf)
-        for _ in range(25):
-            one = searcher.ask()
-            assert one is not None
-            answers = {size: float(values(one)[size]) for size in searcher.sizes(one)}
-            searcher.tell(one, answers, Status.OK)
-            for size, value in answers.items():
-                best[size] = min(best[size], value)
+        steps = Asked(sampler, len(SIZES)).steps(
+            lambda one, sizes: {size: math.exp(values(one)[size]) for size in sizes}, 25
+        )
+        for one, sizes in steps:
+            for size in sizes:
+                best[size] = min(best[size], values(one)[size])
         return float((best - np.min([values(one) for one in SPACE], axis=0)).sum())
 
     seeds = range(4)

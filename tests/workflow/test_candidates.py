@@ -94,5 +94,5 @@ def test_a_wrong_file_is_one_line(
 def test_a_file_that_is_no_document_is_one_line(tmp_path: Path, text: bytes) -> None:
     (tmp_path / CANDIDATES_NAME).write_bytes(text)
 
-    with pytest.raises(UsageError, match=r"candidates\.json: is "):
+    with pytest.raises(UsageError, match=r"candidates\.json: (is|not JSON|line 1: not JSON)"):
         Candidates.read(tmp_path)

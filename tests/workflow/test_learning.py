@@ -8,8 +8,8 @@ from mltune.record import Measurement
 from mltune.record.run import Run
 from mltune.record.run_info import RunInfo
 from mltune.report import Model
+from mltune.tuning.progress import ignore_progress
 from mltune.workflow.learning import learn
-from mltune.workflow.progress import nobody_looks
 
 SHIPPED = Path(__file__).parents[2] / "runs" / "2026-11-21-sgemm-nn-nvidia-h200"
 
@@ -30,7 +30,7 @@ def test_each_size_is_predicted_once_whatever_the_number_of_cores(
     models = []
     for cores in ("1", "4"):
         monkeypatch.setenv("LOKY_MAX_CPU_COUNT", cores)
-        models.append(learn(rows, info.device, nobody_looks))
+        models.append(learn(rows, info.device, ignore_progress))
     model = models[0]
 
     assert models[0] == models[1]
@@ -49,7 +49,7 @@ def test_one_size_tells_importance_and_no_error(
     shipped: tuple[RunInfo, list[Measurement]],
 ) -> None:
     info, rows = shipped
-    model = learn([r for r in rows if r.problem == rows[0].problem], info.device, nobody_looks)
+    model = learn([r for r in rows if r.problem == rows[0].problem], info.device, ignore_progress)
 
     assert isinstance(model, Model)
     assert (model.calibration, model.bias, model.rmse_log) == ((), (), None)

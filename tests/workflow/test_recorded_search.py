@@ -83,11 +83,11 @@ def test_says_what_ended_it_and_what_more_would_bring(tmp_path: Path) -> None:
     patient = searched(path, budget=64)
     blind = searched(path, budget=64, patience=4, sampler="exhaustive")
 
-    assert impatient.to_json()["ending"] == "no gain expected"
+    assert impatient.to_json()["stop_reason"] == "no gain expected"
     assert impatient.history[-1] == pytest.approx(1e-3)
-    assert impatient.outlook is not None
-    assert 0 <= impatient.outlook.next_gain < 0.001
+    assert impatient.expected_gain is not None
+    assert 0 <= impatient.expected_gain.next_gain < 0.001
     assert len(impatient.evaluated) < len(patient.evaluated) == 64
-    assert patient.to_json()["ending"] == "budget"
-    assert (blind.outlook, blind.to_json()["outlook"]) == (None, None)
+    assert patient.to_json()["stop_reason"] == "budget"
+    assert (blind.expected_gain, blind.to_json()["expected_gain"]) == (None, None)
     assert blind.history[-1] == blind.history[-5]

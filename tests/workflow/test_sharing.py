@@ -7,7 +7,7 @@ import pytest
 from mltune.errors import UsageError
 from mltune.record.run_info import RunInfo
 from mltune.workflow.options import SearchOptions, check_options, without_password
-from mltune.workflow.sharing import device_key, own_seed, study_name
+from mltune.workflow.sharing import device_key, own_seed
 
 
 def test_a_gpu_is_known_by_its_uuid_wherever_it_is_listed(info: RunInfo) -> None:
@@ -22,8 +22,7 @@ def test_a_device_without_a_uuid_is_known_by_machine_platform_and_number(info: R
     assert device_key(info.device, "0:1") != device_key(info.device, "0:0")
 
 
-def test_runs_of_a_database_have_names_of_their_own(info: RunInfo) -> None:
-    assert study_name(info) == f"sgemm_nn pthread {info.id}"
+def test_a_process_keeps_its_seed() -> None:
     assert own_seed() == own_seed()
 
 

@@ -3,7 +3,7 @@ from collections.abc import Callable
 from mltune.distil import Size
 from mltune.record import Measurement, Status
 from mltune.workflow.untimed import untimed
-from tests.workflow.conftest import build_config, build_problem
+from tests.made_up import build_config, build_problem
 
 Make = Callable[..., Measurement]
 

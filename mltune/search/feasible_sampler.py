@@ -1,0 +1,110 @@
+"""Any Optuna sampler over the feasible configs of a space.
+
+A sampler knows no constraints, and may propose a config twice. Its proposal is a wish: where the
+wish may not be granted, the nearest unvisited config takes its place. The trial of the study then
+holds the config that was granted, so the sampler learns from what was really tried.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import optuna
+from optuna.samplers import BaseSampler
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from mltune.search.sampler import ConfigSampler
+from mltune.space.config import Config, Value
+from mltune.space.config_space import ConfigSpace
+from mltune.space.parameter import Parameter
+
+_NEAREST = 64
+
+
+class FeasibleSampler(ConfigSampler):
+    """Grants the wishes of a sampler where it can.
+
+    Args:
+        space: what is searched.
+        sampler: wishes; it reads the study by itself.
+        seed: decides the configs that nobody wished for.
+        numeric: whether the study holds parameters that are numbers as ranges. CMA-ES, QMC and
+            Gaussian processes of Optuna compute with numbers only.
+        starts_evenly: whether a sampler that has no joint wish yet gets a config drawn evenly
+            from the feasible ones; else it wishes for each parameter by itself.
+    """
+
+    def __init__(
+        self,
+        space: ConfigSpace,
+        sampler: BaseSampler,
+        seed: int = 0,
+        *,
+        numeric: bool = False,
+        starts_evenly: bool = False,
+    ) -> None:
+        super().__init__(space, seed, numeric=numeric)
+        self._sampler = sampler
+        self._starts_evenly = starts_evenly
+        self._open = {
+            name: choices for name, choices in self._distributions.items() if not choices.single()
+        }
+
+    def reseed_rng(self) -> None:
+        """Have the sampler take another seed, as Optuna does in a thread of its own."""
+        self._sampler.reseed_rng()
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        """Tell the sampler that a trial begins."""
+        self._sampler.before_trial(study, trial)
+
+    def after_trial(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        state: TrialState,
+        values: Sequence[float] | None,
+    ) -> None:
+        """Tell the sampler that a trial has ended."""
+        self._sampler.after_trial(study, trial, state, values)
+
+    def _propose(self, study: Study, trial: FrozenTrial) -> Config | None:
+        # Asking for further wishes, up to four times, found nothing better on recorded spaces.
+        wish = self._wish(study, trial)
+        if wish is None:
+            return self._unvisited.draw()
+        if wish in self._unvisited:
+            return wish
+        near = self._space.near(wish, _NEAREST)
+        return next((c for c in near if c in self._unvisited), None) or self._unvisited.draw()
+
+    def _wish(self, study: Study, trial: FrozenTrial) -> Config | None:
+        joint = self._sampler.infer_relative_search_space(study, trial)
+        asked = {name: choices for name, choices in self._open.items() if name in joint}
+        wished: dict[str, Any] = self._sampler.sample_relative(study, trial, asked)
+        if not wished and self._starts_evenly:
+            return None
+        for name, choices in self._open.items():
+            if name not in wished:
+                wished[name] = self._sampler.sample_independent(study, trial, name, choices)
+        return Config.of({p.name: _nearest(p, wished.get(p.name)) for p in self._space.parameters})
+
+
+def tpe(space: ConfigSpace, seed: int = 0) -> FeasibleSampler:
+    """Return Optuna's tree-structured Parzen estimator; the first ten configs are random ones."""
+    return FeasibleSampler(space, optuna.samplers.TPESampler(seed=seed), seed, starts_evenly=True)
+
+
+def _nearest(parameter: Parameter, wished: Value | float | None) -> Value:
+    """The value of a parameter that is nearest to a wish, by ratio where all are positive."""
+    if wished is None:  # a parameter with a single value
+        return parameter.values[0]
+    if isinstance(wished, str) or wished in parameter.values:
+        return wished if isinstance(wished, str) else int(wished)
+    numbers = [value for value in parameter.values if isinstance(value, int)]
+    if min(numbers) >= 1:
+        return min(numbers, key=lambda number: abs(math.log(number / wished)))
+    return min(numbers, key=lambda number: abs(number - wished))

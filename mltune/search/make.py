@@ -1,0 +1,88 @@
+"""Makes a sampler from its name, or from the name of somebody's own class."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from optuna.samplers import BaseSampler
+
+from mltune.errors import UsageError
+from mltune.problem import Problem
+from mltune.record.recording import Recording
+from mltune.search.feasible_sampler import FeasibleSampler
+from mltune.search.names import SAMPLERS, check_sampler
+from mltune.search.sampler import ConfigSampler
+from mltune.space.config_space import ConfigSpace
+
+_NUMERIC = frozenset({"CmaEsSampler", "GPSampler", "QMCSampler"})
+"""Optuna's samplers that compute with numbers, and leave categories to chance."""
+
+
+def make_sampler(
+    name: str,
+    space: ConfigSpace,
+    seed: int,
+    *,
+    priors: Sequence[Recording] = (),
+    counts: Sequence[int] = (1,),
+    problems: Sequence[Problem] = (),
+    arguments: Mapping[str, Any] | None = None,
+) -> ConfigSampler:
+    """Make a sampler.
+
+    Args:
+        name: one of `SAMPLERS`, or `module:Class` of an `optuna.samplers.BaseSampler`, which is
+            made feasible here unless it is a `ConfigSampler`. It gets `seed` if it takes one.
+        space: what is searched.
+        seed: decides the proposals.
+        priors: what `guided` begins with.
+        counts: how often each size is called.
+        problems: one of each size, in the same order; none where there are no sizes.
+        arguments: further ones of a class of somebody's own.
+
+    Raises:
+        UsageError: when there is none of that name, it cannot use other records, they share
+            nothing with the space, or the class refuses its arguments.
+    """
+    check_sampler(name)
+    if priors and name != "guided":
+        raise UsageError(f"--prior: only the sampler 'guided' learns from records, got '{name}'")
+    if name == "guided":
+        from mltune.search.guided import GuidedSampler
+        from mltune.search.knowledge import Knowledge
+        from mltune.search.padded_work import PaddedWork
+
+        known = Knowledge(space, priors, seed) if priors else None
+        work = PaddedWork(space, problems) if problems else None
+        return GuidedSampler(space, seed, counts, known, work)
+    if name in SAMPLERS:
+        sampler: ConfigSampler = _named(SAMPLERS[name])(space, seed)
+        return sampler
+    return _own(name, space, seed, dict(arguments or {}))
+
+
+def _own(name: str, space: ConfigSpace, seed: int, arguments: dict[str, Any]) -> ConfigSampler:
+    kind = _named(name)
+    if not (isinstance(kind, type) and issubclass(kind, BaseSampler)):
+        raise UsageError(f"sampler: {name} is no optuna.samplers.BaseSampler")
+    if "seed" in inspect.signature(kind).parameters:
+        arguments.setdefault("seed", seed)
+    try:
+        if issubclass(kind, ConfigSampler):
+            return kind(space, **arguments)
+        sampler = kind(**arguments)
+    except (TypeError, ValueError, ImportError) as error:
+        raise UsageError(f"sampler: {name}: {error}") from error
+    return FeasibleSampler(space, sampler, seed, numeric=kind.__name__ in _NUMERIC)
+
+
+def _named(name: str) -> Any:
+    """Import `module:attribute`."""
+    module, _, attribute = name.partition(":")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"sampler: {name}: {error}") from error

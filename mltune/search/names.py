@@ -1,0 +1,31 @@
+"""The samplers by name, and names of samplers of somebody's own; loads none of them."""
+
+from __future__ import annotations
+
+from mltune.errors import UsageError
+
+SAMPLERS: dict[str, str] = {
+    "evolution": "mltune.search.evolution:EvolutionSampler",
+    "exhaustive": "mltune.search.exhaustive:ExhaustiveSampler",
+    "guided": "mltune.search.guided:GuidedSampler",
+    "random": "mltune.search.random:RandomSampler",
+    "tpe": "mltune.search.feasible_sampler:tpe",
+}
+"""By name, `module:class` or `module:function`, which takes a space and a seed."""
+
+
+def check_sampler(name: str) -> None:
+    """Refuse a name that can be none.
+
+    Raises:
+        UsageError: when it is neither known nor `module:Class`.
+    """
+    if name not in SAMPLERS and not is_own(name):
+        known = ", ".join(sorted(SAMPLERS))
+        raise UsageError(f"sampler: unknown '{name}' (known: {known}, or module:Class)")
+
+
+def is_own(name: str) -> bool:
+    """Whether a sampler's name is that of a class outside of mltune."""
+    module, colon, attribute = name.partition(":")
+    return bool(colon) and all(part.isidentifier() for part in (*module.split("."), attribute))

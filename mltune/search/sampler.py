@@ -1,0 +1,172 @@
+"""A sampler over the configs of a space: every proposal is feasible, and comes once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler
+from optuna.study import Study, StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from mltune.errors import MltuneError, UsageError
+from mltune.search.distributions import FAMILY, distributions_of
+from mltune.search.expected_gain import ExpectedGain
+from mltune.search.unvisited import UnvisitedConfigs
+from mltune.space.config import Config
+from mltune.space.config_space import ConfigSpace
+from mltune.space.parameter import Parameter
+
+SIZES = "sizes"
+"""The trial's attribute that lists the sizes on which its config is worth timing."""
+
+
+class SpaceUsedUpError(MltuneError):
+    """Every config of the space has been proposed.
+
+    Args:
+        study: its name.
+        trial: the number of the one that asked, which runs still.
+    """
+
+    def __init__(self, study: str, trial: int) -> None:
+        super().__init__(f"study '{study}': every config has been tried")
+        self.trial = trial
+
+
+class ConfigSampler(BaseSampler, ABC):
+    """Proposes configs of one space, each at most once; learns from the trials of a study.
+
+    All that it knows of other trials it reads from the study when it is asked, in the order in
+    which they ended. So it goes on with a study that somebody else began or shares. A config that
+    a running trial has is not proposed again. What it proposes depends only on the space, the
+    seed, and those trials.
+
+    Args:
+        space: what is searched.
+        seed: decides the proposals.
+        numeric: whether the study holds parameters that are numbers as ranges, for samplers that
+            compute with them.
+    """
+
+    def __init__(self, space: ConfigSpace, seed: int = 0, *, numeric: bool = False) -> None:
+        if seed < 0:
+            raise UsageError(f"seed: must be at least 0, got {seed}")
+        self._space = space
+        self._unvisited = UnvisitedConfigs(space, seed)
+        self._numeric = numeric
+        self._distributions = distributions_of(space.parameters, numeric=numeric)
+        self._begun: set[int] = set()
+        """Numbers of the trials that are known to run, here or elsewhere, or to have ended."""
+        self._ended: set[int] = set()
+        self._sign = 1  # -1 where the study maximises
+        self._settled = 0
+        """All trials before this number have ended, and were learnt from."""
+
+    @property
+    def distributions(self) -> dict[str, BaseDistribution]:
+        """What `study.ask` takes as `fixed_distributions`: the parameters of the space."""
+        return dict(self._distributions)
+
+    def widen(self, parameters: Sequence[Parameter]) -> None:
+        """Let the study hold configs of other spaces, whose parameters may have the same names."""
+        known = distributions_of((*self._space.parameters, *parameters), numeric=self._numeric)
+        self._distributions = {name: known[name] for name in self._distributions}
+
+    def infer_relative_search_space(
+        self, study: Study, trial: FrozenTrial
+    ) -> dict[str, BaseDistribution]:
+        """Return the parameters of the space."""
+        return dict(self._distributions)
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """Return the next config.
+
+        Raises:
+            SpaceUsedUpError: when there is none left.
+        """
+        self._read(study, trial)
+        config = self._propose(study, trial)
+        if config is None:
+            raise SpaceUsedUpError(study.study_name, trial.number)
+        self._unvisited.visit(config)
+        self._begun.add(trial.number)
+        return dict(config)
+
+    def sample_independent(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        param_name: str,
+        param_distribution: BaseDistribution,
+    ) -> str:
+        """Return the kernel family of the space, and refuse what is no parameter of it.
+
+        Raises:
+            UsageError: for any other parameter.
+        """
+        if param_name == FAMILY:
+            return self._space.family
+        known = ", ".join(self._distributions)
+        raise UsageError(
+            f"study '{study.study_name}': unknown parameter '{param_name}' (known: {known})"
+        )
+
+    def worthwhile(self, study: Study, config: Config) -> tuple[int, ...] | None:
+        """The sizes on which a config of somebody else's choice is worth timing; None for all."""
+        return None
+
+    def expected_gain(self, study: Study, trials: int) -> ExpectedGain | None:
+        """What so many further trials are expected to bring; None where that is not known."""
+        return None
+
+    @abstractmethod
+    def _propose(self, study: Study, trial: FrozenTrial) -> Config | None:
+        """Return an unvisited config, or None when there is none left."""
+
+    def _learn(self, config: Config, trial: FrozenTrial) -> None:
+        """Learn from a trial that has ended; its config may be of another space."""
+
+    def _avoid(self, config: Config) -> None:
+        """Note that a config of the space is tried elsewhere."""
+
+    def _read(self, study: Study, asking: FrozenTrial | None = None) -> None:
+        """Learn from what has ended since the last time, and note what runs elsewhere."""
+        trials = study.get_trials(deepcopy=False)[self._settled :]
+        self._sign = -1 if study.direction == StudyDirection.MAXIMIZE else 1
+        news = [
+            trial
+            for trial in trials
+            if trial.state.is_finished() and trial.number not in self._ended
+        ]
+        for trial in sorted(news, key=_ended_at):
+            self._ended.add(trial.number)
+            self._begun.add(trial.number)
+            if (config := config_of(trial)) is not None:
+                self._unvisited.visit(config)
+                self._learn(config, trial)
+        for trial in trials:
+            is_other = asking is None or trial.number != asking.number
+            if trial.state == TrialState.RUNNING and is_other and trial.number not in self._begun:
+                config = config_of(trial)
+                if config is not None and config in self._unvisited:
+                    self._begun.add(trial.number)
+                    self._unvisited.visit(config)
+                    self._avoid(config)
+        while self._settled in self._ended:
+            self._settled += 1
+
+
+def config_of(trial: FrozenTrial) -> Config | None:
+    """The config that a trial tries; None before it has one."""
+    values = {name: value for name, value in trial.params.items() if name != FAMILY}
+    return Config.of(values) if values else None
+
+
+def _ended_at(trial: FrozenTrial) -> datetime:
+    return trial.datetime_complete or datetime.max

@@ -1,0 +1,59 @@
+"""Asks a study in the background, while trials are measured."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Self
+
+from mltune.tuning.study import Proposal, TuningStudy
+
+_SWITCH_SECONDS = 0.0005
+"""After how long the thread that computes a proposal gives way to the one that measures, which by
+Python's default would wait ten times as long, several times a measurement."""
+
+
+class BackgroundSampler:
+    """A study whose next proposal is computed while something else is done.
+
+    What the study is told meanwhile is known to the proposal after it.
+
+    Args:
+        study: is asked by nobody else from now on.
+        is_apart: whether the background may compute; not where the device is the processor,
+            whose times it would spoil. Then `begin` does nothing, and `ask` computes.
+    """
+
+    def __init__(self, study: TuningStudy, *, is_apart: bool) -> None:
+        self._study = study
+        self._is_apart = is_apart
+        self._thread: ThreadPoolExecutor | None = None
+        self._next: Future[Proposal | None] | None = None
+
+    def __enter__(self) -> Self:
+        self._switch_seconds = sys.getswitchinterval()
+        if self._is_apart:
+            self._thread = ThreadPoolExecutor(1)
+            sys.setswitchinterval(_SWITCH_SECONDS)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._thread is not None:
+            self._thread.shutdown()
+            self._thread = None
+            sys.setswitchinterval(self._switch_seconds)
+
+    @property
+    def is_late(self) -> bool:
+        """Whether `ask` would wait for a computation that could go on in the background."""
+        return self._thread is not None and (self._next is None or not self._next.done())
+
+    def begin(self) -> None:
+        """Begin to compute the next proposal, unless that has begun."""
+        if self._thread is not None and self._next is None:
+            self._next = self._thread.submit(self._study.ask)
+
+    def ask(self) -> Proposal | None:
+        """Return the next proposal; None when the space is used up."""
+        begun, self._next = self._next, None
+        return self._study.ask() if begun is None else begun.result()

@@ -1,0 +1,78 @@
+"""Times with the drift of the device taken out, by the anchor that each was measured beside.
+
+A measurement keeps the time of a known kernel, run just before and after it. Where that took
+clearly longer than it does on this run when nothing is in the way, so did the measurement: the
+clock was down, or somebody else was at work.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable
+
+from mltune.record import Measurement
+from mltune.runner.live import ANCHOR
+from mltune.runner.timing import RACING_SAMPLES, spread
+
+DISTURBED = 1.1
+"""An anchor that is slower than a quiet one by less than this is never called disturbed."""
+
+CLEARLY_DISTURBED = 1.5
+"""One that is slower by this much always is."""
+
+BLURRED = 0.1
+"""A measurement whose median is known no better than this after all samples is disturbed, too."""
+
+_NOISE = 5.0
+"""An anchor within so many times its own spread is quiet: on an H200 it takes 11 to 14 us."""
+
+_QUIET_SHARE = 4  # the first quarter is quiet; its very fastest may be lucky
+_LUCKY_SHARE = 20
+
+
+class DriftCorrection:
+    """Knows how fast the anchor is when nothing disturbs it, from all measurements so far."""
+
+    def __init__(self, measurements: Iterable[Measurement] = ()) -> None:
+        self._anchors: list[float] = []
+        for measurement in measurements:
+            self.note(measurement)
+
+    def note(self, measurement: Measurement) -> None:
+        """Learn from one more measurement."""
+        anchor = measurement.seen(ANCHOR)
+        if anchor is not None:
+            bisect.insort(self._anchors, anchor)
+
+    def slowdown(self, measurement: Measurement) -> float:
+        """How much slower than when undisturbed the device was; 1 while within the noise."""
+        anchor = measurement.seen(ANCHOR)
+        if anchor is None or not self._anchors:
+            return 1.0
+        quiet = self._anchors[len(self._anchors) // _QUIET_SHARE]
+        lucky = self._anchors[len(self._anchors) // _LUCKY_SHARE]
+        ratio = anchor / quiet
+        limit = max(DISTURBED, 1 + _NOISE * (quiet / lucky - 1))
+        return ratio if ratio > min(limit, CLEARLY_DISTURBED) else 1.0
+
+    def is_undisturbed(self, measurement: Measurement) -> bool:
+        """Whether neither the anchor nor the samples show that something was in the way.
+
+        The three samples of a race that was lost say too little about it.
+        """
+        return _is_sharp(measurement) and self.slowdown(measurement) == 1
+
+    def is_clearly_disturbed(self, measurement: Measurement) -> bool:
+        """Whether something was in the way, and by far not the device's own noise."""
+        slowdown = self.slowdown(measurement)
+        return not _is_sharp(measurement) or slowdown >= CLEARLY_DISTURBED
+
+    def seconds(self, measurement: Measurement) -> float | None:
+        """The median, had the device not been slowed down; None if it failed."""
+        median = measurement.median
+        return None if median is None else median / self.slowdown(measurement)
+
+
+def _is_sharp(measurement: Measurement) -> bool:
+    samples = measurement.seconds
+    return len(samples) <= RACING_SAMPLES or spread(samples) <= BLURRED

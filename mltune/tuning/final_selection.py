@@ -1,0 +1,96 @@
+"""Which config is the fastest for each size, from the leaders' interleaved measurements.
+
+The rounds of a config on a size are taken together, but for those that took clearly longer than
+its fastest one: what was in their way was not the config. Its time is the median of all their
+samples, with a 95 % confidence interval. A config cannot be told apart from the fastest one if
+their intervals meet. Of those that cannot, and whose medians are within 1 % of the fastest, the
+one is chosen that is fastest over all sizes, and of equals the one that was tried first.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from mltune.problem import Problem
+from mltune.record import Measurement, Phase
+from mltune.runner.timing import median_interval
+from mltune.space import Config
+from mltune.tuning.drift import BLURRED
+from mltune.tuning.trial import best_by_problem
+
+CLOSE = 0.01
+"""The phase of a round that something else slowed down: kept, and not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The answer for one size.
+
+    Attributes:
+        best: the chosen config's measurement, with the samples of all its rounds.
+        equals: the configs that cannot be told apart from the fastest, the chosen one first.
+    """
+
+    best: Measurement
+    equals: tuple[Measurement, ...]
+
+
+def choose(measurements: Iterable[Measurement]) -> dict[Problem, Choice]:
+    """Choose for every size that a config was right on.
+
+    A size without re-measured leaders, as when a run was cut short, gets its fastest
+    measurement of the search.
+    """
+    rows = list(measurements)
+    pooled = _pooled(row for row in rows if row.phase == Phase.FINAL)
+    overall = _overall(pooled)
+    chosen = {
+        problem: Choice(best, (best,))
+        for problem, best in best_by_problem(r for r in rows if r.phase == Phase.SEARCH).items()
+    }
+    for problem, candidates in pooled.items():
+        chosen[problem] = _choice(list(candidates.values()), overall)
+    return chosen
+
+
+def _choice(candidates: list[Measurement], overall: Mapping[Config, float]) -> Choice:
+    fastest = min(candidates, key=_median)
+    reach = median_interval(fastest.seconds)[1]
+    equals = [one for one in candidates if median_interval(one.seconds)[0] <= reach]
+    close = [one for one in equals if _median(one) <= (1 + CLOSE) * _median(fastest)]
+    best = min(close, key=lambda one: (overall[one.config], one.trial))
+    rest = sorted((one for one in equals if one is not best), key=_median)
+    return Choice(best, (best, *rest))
+
+
+def _pooled(rows: Iterable[Measurement]) -> dict[Problem, dict[Config, Measurement]]:
+    """Take the rounds of each config on each size together; one that failed disqualifies."""
+    cells: dict[tuple[Problem, Config], list[Measurement]] = defaultdict(list)
+    for row in rows:
+        cells[row.problem, row.config].append(row)
+    pooled: dict[Problem, dict[Config, Measurement]] = defaultdict(dict)
+    for (problem, config), rounds in cells.items():
+        if all(one.seconds for one in rounds):
+            limit = (1 + BLURRED) * min(map(_median, rounds))
+            alike = [one for one in rounds if _median(one) <= limit]
+            samples = tuple(second for one in alike for second in one.seconds)
+            pooled[problem][config] = replace(rounds[0], seconds=samples)
+    return pooled
+
+
+def _overall(pooled: Mapping[Problem, Mapping[Config, Measurement]]) -> dict[Config, float]:
+    """How far each config is from the fastest of each size: mean log, over the sizes it has."""
+    logs: dict[Config, list[float]] = defaultdict(list)
+    for candidates in pooled.values():
+        fastest = min(map(_median, candidates.values()))
+        for config, one in candidates.items():
+            logs[config].append(math.log(_median(one) / fastest))
+    return {config: math.fsum(values) / len(values) for config, values in logs.items()}
+
+
+def _median(measurement: Measurement) -> float:
+    return statistics.median(measurement.seconds)

@@ -1,0 +1,69 @@
+"""What a run holds already, as a study knows it: the start of a search, and of its study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from optuna.trial import FrozenTrial
+
+from mltune.problem import Problem
+from mltune.record import Measurement, Phase, Status
+from mltune.tuning.session import MeasurementSession
+from mltune.tuning.study import TuningStudy, attributes_of
+from mltune.tuning.trial import Trial, group_trials
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The trials of a run.
+
+    Attributes:
+        trials: that have ended, in the order of their ends.
+        cut_off: the one that was being measured when the run was left; None if there is none.
+        has_finals: whether leaders were measured.
+    """
+
+    trials: tuple[Trial, ...]
+    cut_off: Trial | None
+    has_finals: bool
+
+    @classmethod
+    def of(cls, measurements: Sequence[Measurement]) -> History:
+        """Sort the measurements of a run, given in the order in which they were made."""
+        searched = [row for row in measurements if row.phase == Phase.SEARCH]
+        order = {row.trial: place for place, row in enumerate(searched)}
+        trials = sorted(group_trials(searched), key=lambda trial: order[trial.number])
+        has_ended = bool(measurements) and measurements[-1].phase == Phase.FINAL
+        cut_off = trials.pop() if trials and not has_ended else None
+        finals = any(row.phase == Phase.FINAL for row in measurements)
+        return cls(tuple(trials), cut_off, finals)
+
+
+def learn_history(
+    study: TuningStudy,
+    trials: Iterable[Trial],
+    problems: Sequence[Problem],
+    session: MeasurementSession,
+) -> dict[int, FrozenTrial]:
+    """Let a study learn from trials that have ended; return them by their numbers."""
+    learnt: dict[int, FrozenTrial] = {}
+    for trial in trials:
+        values = {} if trial.failure else trial.values_by(problems, session.worth)
+        learnt[trial.number] = study.learn(frozen_of(study, trial, values))
+    return learnt
+
+
+def frozen_of(study: TuningStudy, trial: Trial, values: dict[int, float]) -> FrozenTrial:
+    """A measured trial as Optuna's, with the times at which it was measured."""
+    failure = trial.failure
+    status = failure.status if failure else Status.OK
+    frozen = study.frozen(trial.config, values, status, attributes_of(trial))
+    moments = [
+        datetime.fromisoformat(row.timestamp) for row in trial.measurements if row.timestamp
+    ]
+    if moments:
+        frozen.datetime_start = min(moments).astimezone().replace(tzinfo=None)
+        frozen.datetime_complete = max(moments).astimezone().replace(tzinfo=None)
+    return frozen

@@ -1,0 +1,167 @@
+"""A search by one process: trials up to the budget, then the leaders' cross-benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+
+from optuna.trial import FrozenTrial
+
+from mltune.record import Phase, Status
+from mltune.record.run import Run
+from mltune.runner import Runner
+from mltune.tuning.final_rounds import FinalRounds, contenders
+from mltune.tuning.history import History, learn_history
+from mltune.tuning.progress import Show, ignore_progress
+from mltune.tuning.proposal_queue import ProposalQueue
+from mltune.tuning.queue import Job
+from mltune.tuning.recorder import AtOnce, Recorder, WriteBehind
+from mltune.tuning.session import MeasurementSession
+from mltune.tuning.stop_reason import StopReason
+from mltune.tuning.study import TuningStudy
+from mltune.tuning.study_writer import StudyWriter
+from mltune.tuning.trial import Trial, group_trials
+from mltune.tuning.tuner import Tuner
+
+AfterTrial = Callable[[Job, Trial], None]
+
+
+class LocalTuning:
+    """Works on a run that no other process has.
+
+    Args:
+        run: is added to; what it holds already is not measured again.
+        runner: measures.
+        study: proposes; it learns from the trials that the run holds.
+        session: of the runner, which has seen what the run holds.
+        open_writer: opens the database in which the study is shown; None for nowhere.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        runner: Runner,
+        study: TuningStudy,
+        session: MeasurementSession | None = None,
+        open_writer: Callable[[], StudyWriter] | None = None,
+    ) -> None:
+        self._run = run
+        self._runner = runner
+        self._study = study
+        self._problems = run.info.problems
+        before = run.store.measurements()
+        self._session = session or MeasurementSession(runner, run.info.objective, before)
+        self._open_writer = open_writer
+        history = History.of(before)
+        self._has_finals = history.has_finals
+        self._cut_off = history.cut_off
+        self._trials = list(history.trials)
+        self._shown: dict[int, FrozenTrial] = learn_history(
+            study, self._trials, self._problems, self._session
+        )
+        self._tuner: Tuner | None = None
+
+    @property
+    def trials(self) -> int:
+        """How many trials the run holds, with one that was cut off."""
+        return len(self._trials) + (self._cut_off is not None)
+
+    def search(
+        self,
+        budget: int,
+        time_limit_seconds: float | None = None,
+        *,
+        patience: int | None = None,
+        show: Show = ignore_progress,
+        after_trial: AfterTrial = lambda job, trial: None,
+    ) -> StopReason:
+        """Finish the trial that was cut off, if any, then ask for more, and say what ended it.
+
+        Args:
+            budget: trials, with those that the run holds.
+            time_limit_seconds: no trial begins after that.
+            patience: trials without a gain after which it ends if none is expected.
+            show: is told about the progress.
+            after_trial: is called when a trial has ended.
+        """
+        cut_off, self._cut_off = self._cut_off, None
+        counts = [size.count for size in self._run.info.sizes]
+        queue = ProposalQueue(
+            self._study,
+            self._runner,
+            self._problems,
+            budget,
+            self._trials,
+            cut_off,
+            counts,
+            patience,
+        )
+        for trial in self._trials:
+            queue.hear(*self._outcome(trial))
+        with ExitStack() as stack:
+            writer = self._writer(stack)
+
+            def note_trial(job: Job, trial: Trial) -> None:
+                self._trials.append(trial)
+                if writer is not None and not self._is_apart:
+                    writer.write_if_due()
+                after_trial(job, trial)
+
+            self._tuner = Tuner(
+                queue, self._study, self._session, self._recorder(), self._problems, show
+            )
+            return self._tuner.run(time_limit_seconds, note_trial)
+
+    def stop(self) -> None:
+        """End the search after the trial that is measured now."""
+        if self._tuner is not None:
+            self._tuner.stop()
+
+    def measure_leaders(self, show: Show = ignore_progress) -> None:
+        """Measure the leaders again: the times that later stages rely on."""
+        with self._recorder() as recorder:
+            self._rounds(recorder).run(self._run.info.cross_problems, show)
+
+    def has_leaders_left(self, budget: int) -> bool:
+        """Whether an earlier session ended its trials early, and was cut off in the leaders."""
+        if self.trials >= budget or not self._has_finals:
+            return False
+        return bool(self._rounds(self._recorder()).unfinished(self._run.info.cross_problems))
+
+    @property
+    def _is_apart(self) -> bool:
+        """Whether this process may write while the device measures.
+
+        Not where the device is the processor, whose times it would spoil.
+        """
+        return self._runner.device.kind != "cpu"
+
+    def _recorder(self) -> Recorder:
+        store = self._run.store
+        return WriteBehind(store.add_all) if self._is_apart else AtOnce(store.add)
+
+    def _rounds(self, recorder: Recorder) -> FinalRounds:
+        rows = self._run.store.measurements()
+        trials = group_trials(row for row in rows if row.phase == Phase.SEARCH)
+        before = [row for row in rows if row.phase == Phase.FINAL]
+        return FinalRounds(self._session, contenders(trials, self._session), before, recorder.add)
+
+    def _outcome(self, trial: Trial) -> tuple[Mapping[int, float], Status]:
+        if trial.failure is not None:
+            return {}, trial.failure.status
+        return trial.values_by(self._problems, self._session.worth), Status.OK
+
+    def _writer(self, stack: ExitStack) -> StudyWriter | None:
+        """Begin to show the study in a database, with what the run holds already."""
+        if self._open_writer is None:
+            return None
+        writer = stack.enter_context(self._open_writer())
+        writer.rebuild(self._shown)
+
+        def listen(number: int, trial: FrozenTrial) -> None:
+            if trial.state.is_finished():
+                self._shown[number] = trial
+            writer.note(number, trial)
+
+        self._study.listen(listen)
+        return writer

@@ -1,0 +1,53 @@
+"""Measures a trial size by size: the only place that does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from mltune.problem import Problem
+from mltune.record import Measurement, Status
+from mltune.tuning.queue import Job
+from mltune.tuning.recorder import Recorder
+from mltune.tuning.session import MeasurementSession
+from mltune.tuning.trial import Trial
+
+
+def measure_trial(
+    job: Job, session: MeasurementSession, recorder: Recorder, steps: Mapping[Problem, int]
+) -> Trial:
+    """Measure what a trial lacks, and return it whole.
+
+    What it came to on a size is reported to the study, whose pruner says before each size but the
+    first whether it is worth timing.
+
+    Args:
+        job: the trial.
+        session: measures.
+        recorder: keeps every measurement.
+        steps: the number of each size in the study.
+
+    Raises:
+        LeaseLostError: when another process has the trial by now.
+        DeviceGoneError: when the device can no longer be used.
+    """
+    proposal, number = job.proposal, job.trial.number
+
+    def keep(row: Measurement) -> Measurement:
+        return recorder.add(replace(row, trial=number))
+
+    known = {row.problem: row for row in job.trial.measurements}
+    rows: list[Measurement] = []
+    for problem in job.problems:
+        if proposal is not None and rows and proposal.should_prune():
+            break
+        row = known.get(problem)
+        if row is None:
+            row = session.measure(problem, job.trial.config, job.phase, keep)
+        rows.append(row)
+        worth = session.worth(row)
+        if proposal is not None and worth is not None and problem in steps:
+            proposal.report(steps[problem], worth)
+        if row.status is not Status.OK and job.ends_at_failure:
+            break
+    return Trial(number, job.trial.config, tuple(rows))

@@ -1,0 +1,86 @@
+"""How far long work has come: what a progress bar needs to know."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """The state of long work after a step.
+
+    Attributes:
+        phase: what is being done, in one word.
+        done: steps finished of this phase, `total` of which there are.
+        best_gflops: speed of the best config of each size so far: geometric mean over the sizes.
+        per_minute: trials a minute, once there are some.
+        seconds_left: an estimate from the rate; None while unknown.
+        failures: counts by status word.
+    """
+
+    phase: str
+    done: int
+    total: int
+    best_gflops: float | None = None
+    per_minute: float | None = None
+    seconds_left: float | None = None
+    failures: tuple[tuple[str, int], ...] = ()
+
+
+Show = Callable[[Progress], None]
+"""Takes each state of the work."""
+
+
+def ignore_progress(progress: Progress) -> None:
+    """Do nothing with it."""
+
+
+class Pace:
+    """Says how far trials or measurements have come, from how many were done since the start.
+
+    Args:
+        done: how many were done before.
+    """
+
+    def __init__(self, done: int = 0) -> None:
+        self._done_before = done
+        self._started = time.monotonic()
+
+    def progress(
+        self,
+        phase: str,
+        done: int,
+        total: int,
+        best_gflops: float | None = None,
+        failures: Counter[str] | None = None,
+    ) -> Progress:
+        """Return the state after a step."""
+        elapsed = time.monotonic() - self._started
+        new = done - self._done_before
+        left = max(0, total - done)
+        return Progress(
+            phase=phase,
+            done=done,
+            total=max(total, done),
+            best_gflops=best_gflops,
+            per_minute=60 * new / elapsed if new and elapsed else None,
+            seconds_left=elapsed / new * left if new and left else None,
+            failures=tuple(failures.most_common()) if failures else (),
+        )
+
+
+class Steps:
+    """Counts the steps of a phase that take about equally long, and tells the time left."""
+
+    def __init__(self, name: str, show: Show) -> None:
+        self._name, self._show = name, show
+        self._began = time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        """Say that `done` of `total` steps are behind us."""
+        passed = time.monotonic() - self._began
+        left = passed / done * (total - done) if 0 < done < total else None
+        self._show(Progress(phase=self._name, done=done, total=total, seconds_left=left))

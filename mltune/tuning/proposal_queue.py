@@ -1,0 +1,171 @@
+"""The queue of a search by one process: the study proposes until the budget is used."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from typing import Self
+
+from mltune.problem import Problem
+from mltune.record import Status
+from mltune.runner import Runner
+from mltune.search.incumbents import Incumbents
+from mltune.tuning.background import BackgroundSampler
+from mltune.tuning.queue import Job
+from mltune.tuning.stop_reason import AHEAD, LITTLE, StopReason
+from mltune.tuning.study import Proposal, TuningStudy
+from mltune.tuning.trial import Trial
+
+
+class ProposalQueue:
+    """Hands out what the study proposes, and asks for as many more as can be built meanwhile.
+
+    Args:
+        study: is asked; it has learnt from the trials before.
+        runner: builds the kernels of the next trials meanwhile.
+        problems: one of each size, in the order of their numbers.
+        budget: trials, with those before.
+        before: trials of earlier sessions.
+        cut_off: the last of them, if it was cut off: it is measured to its end.
+        counts: how often each size is called.
+        patience: trials without a gain after which the search ends if none is expected.
+    """
+
+    def __init__(
+        self,
+        study: TuningStudy,
+        runner: Runner,
+        problems: Sequence[Problem],
+        budget: int,
+        before: Sequence[Trial] = (),
+        cut_off: Trial | None = None,
+        counts: Sequence[int] = (),
+        patience: int | None = None,
+    ) -> None:
+        self._study = study
+        self._runner = runner
+        self._problems = tuple(problems)
+        self._budget = budget
+        self._done = len(before)
+        self._cut_off = cut_off
+        self._sampler = BackgroundSampler(study, is_apart=runner.device.kind != "cpu")
+        self._ahead: list[tuple[int, Proposal]] = []
+        self._free = _unused({trial.number for trial in (*before, *filter(None, [cut_off]))})
+        self._patience = patience
+        self._idle = 0
+        self._incumbents = Incumbents(counts or (1,) * len(self._problems))
+        self.failures: Counter[str] = Counter()
+        self.stop_reason = StopReason.BUDGET
+        self.is_over = False
+
+    @property
+    def done(self) -> int:
+        """How many trials have ended."""
+        return self._done
+
+    @property
+    def total(self) -> int:
+        """The budget."""
+        return self._budget
+
+    def next(self) -> Job | None:
+        """Return the trial whose kernel is built first."""
+        if (trial := self._cut_off) is not None:
+            self._cut_off = None
+            return self._job(trial, self._study.take(trial.config))
+        job = None
+        if self._is_hopeless():
+            self.stop_reason = StopReason.PATIENCE
+        else:
+            self._fill()
+            job = self._pop()
+        self.is_over = job is None
+        return job
+
+    def hear(self, values: Mapping[int, float], status: Status) -> None:
+        """Count what a trial brought, of earlier sessions too; `values` as in `finish`."""
+        if status is not Status.OK:
+            self.failures[status.value] += 1
+        logs = {size: math.log(value) for size, value in values.items()}
+        self._idle = 0 if self._incumbents.add(logs) >= LITTLE else self._idle + 1
+
+    def finish(self, job: Job, trial: Trial, values: Mapping[int, float]) -> None:
+        """Count it."""
+        self._done += 1
+        failure = trial.failure
+        self.hear({} if failure else values, failure.status if failure else Status.OK)
+
+    def lose(self, job: Job, reason: str) -> None:
+        """Do nothing: no other process takes part."""
+
+    def __enter__(self) -> Self:
+        self._sampler.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._sampler.__exit__(*error)
+
+    def _job(self, trial: Trial, proposal: Proposal) -> Job:
+        self._study.begin(proposal, trial.number)
+        sizes = proposal.sizes
+        return Job(trial=trial, problems=in_order(self._problems, sizes), proposal=proposal)
+
+    @property
+    def _left(self) -> int:
+        """Trials that may still be asked for."""
+        return self._budget - self._done - len(self._ahead)
+
+    def _pop(self) -> Job | None:
+        """Take the trial whose kernel is built first, and have a later one proposed meanwhile."""
+        if not self._ahead:
+            return None
+        configs = tuple(proposal.config for _, proposal in self._ahead)
+        number, proposal = self._ahead.pop(self._runner.soonest(self._problems[0], configs))
+        if self._ahead and self._left > 0:
+            self._sampler.begin()
+        return self._job(Trial(number, proposal.config, ()), proposal)
+
+    def _fill(self) -> None:
+        """Have as many kernels built as the runner can build while one is measured."""
+        while (left := self._left) > 0 and len(self._ahead) < (room := self._room(left)):
+            # While there is enough to build and to measure, nothing waits for the sampler.
+            if 2 * len(self._ahead) >= room and self._sampler.is_late:
+                self._sampler.begin()
+                return
+            proposal = self._sampler.ask()
+            if proposal is None:
+                self.stop_reason = StopReason.SPACE
+                return
+            number = self._claim(proposal)
+            if number is not None:
+                self._runner.prepare(self._problems[0], proposal.config)
+                self._ahead.append((number, proposal))
+
+    def _room(self, left: int) -> int:
+        """How many may be held at a time."""
+        return 1 + self._runner.ahead
+
+    def _claim(self, proposal: Proposal) -> int | None:
+        """Return the number of a trial in the run; None where another process has it."""
+        return next(self._free)
+
+    def _is_hopeless(self) -> bool:
+        """Whether there was no gain for long, and the sampler expects none, if it can tell."""
+        if self._patience is None or self._idle < self._patience:
+            return False
+        expected = self._study.expected_gain(AHEAD)
+        return expected is None or expected.next_gain < LITTLE
+
+
+def in_order(problems: Sequence[Problem], sizes: tuple[int, ...] | None) -> tuple[Problem, ...]:
+    """The problems, those that are worth timing first; the pruner ends a trial after them."""
+    if sizes is None:
+        return tuple(problems)
+    first = dict.fromkeys(problems[size] for size in sizes)
+    return tuple(first | dict.fromkeys(problems))
+
+
+def _unused(numbers: set[int]) -> Iterator[int]:
+    return (number for number in count() if number not in numbers)

@@ -1,0 +1,126 @@
+"""Where measurements are kept: at once, or while the next ones are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Protocol, Self
+
+from mltune.record import Measurement
+from mltune.record.board import LeaseLostError
+
+
+class Recorder(Protocol):
+    """Keeps measurements; a context manager while it is used."""
+
+    def add(self, measurement: Measurement) -> Measurement:
+        """Keep a measurement, and return it as it is kept.
+
+        Raises:
+            LeaseLostError: when another process has what it belongs to by now.
+        """
+        ...
+
+    def flush(self) -> None:
+        """Wait until everything is kept.
+
+        Raises:
+            LeaseLostError: as `add`.
+        """
+        ...
+
+    def forget(self) -> None:
+        """Drop what could not be kept."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+
+class AtOnce:
+    """Keeps each measurement before the next one is made.
+
+    Args:
+        keep: takes one, and returns it as it is kept.
+    """
+
+    def __init__(self, keep: Callable[[Measurement], Measurement]) -> None:
+        self.add = keep
+
+    def flush(self) -> None:
+        """Do nothing: nothing waits."""
+
+    def forget(self) -> None:
+        """Do nothing, either."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+class WriteBehind:
+    """Writes in the order of what it is given; all that waits goes into one transaction.
+
+    So a database that is slow, or that many wait for, holds up nobody's device. What is not
+    written yet when the process is killed is lost, as is the measurement that it makes then.
+
+    Args:
+        commit: writes measurements of one trial, all or none.
+    """
+
+    def __init__(self, commit: Callable[[Sequence[Measurement]], object]) -> None:
+        self._commit = commit
+        self._thread: ThreadPoolExecutor | None = None
+        self._waiting: list[Measurement] = []
+        self._task: Future[None] | None = None
+
+    def __enter__(self) -> Self:
+        self._thread = ThreadPoolExecutor(1)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self.flush()
+        except LeaseLostError:
+            self.forget()
+        finally:
+            if self._thread is not None:
+                self._thread.shutdown()
+
+    def add(self, measurement: Measurement) -> Measurement:
+        """Have a measurement written, and return it as it is.
+
+        Raises:
+            LeaseLostError: when an earlier one could not be written for that.
+        """
+        if self._thread is None:
+            raise ValueError("writes only as a context manager")
+        self._waiting.append(measurement)
+        if self._task is None or self._task.done():
+            if self._task is not None:
+                self._task.result()
+            self._task = self._thread.submit(self._write)
+        return measurement
+
+    def flush(self) -> None:
+        """Wait until all is written.
+
+        Raises:
+            LeaseLostError: when something could not be written for that.
+        """
+        task, self._task = self._task, None
+        if task is not None:
+            task.result()
+        self._write()
+
+    def forget(self) -> None:
+        """Drop what could not be written."""
+        self._waiting.clear()
+        self._task = None
+
+    def _write(self) -> None:
+        while batch := self._waiting[:]:
+            self._commit(batch)
+            del self._waiting[: len(batch)]

@@ -1,0 +1,153 @@
+"""Measures on one device, and knows what it has seen there: speeds to beat, and the drift."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from mltune.problem import Problem
+from mltune.record import Measurement, Phase
+from mltune.record.run_info import ENERGY, TIME
+from mltune.runner import Runner
+from mltune.runner.observe import ENERGY as ENERGY_SEEN
+from mltune.space.config import Config
+from mltune.tuning.drift import DriftCorrection
+
+CONTENDS = 1.1
+"""A config this much slower than the fastest of a size is no contender."""
+
+_LATELY, _NOISY = 20, 0.1  # measurements, and the disturbed share of them that is noise
+
+
+class MeasurementSession:
+    """A runner with a memory.
+
+    Args:
+        runner: measures.
+        objective: `time`, or `energy`: what `worth` goes by.
+        before: measurements of the same device.
+        races: whether a config that is clearly slower than the best one gets fewer samples.
+        retries: how often what was disturbed is measured again.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        objective: str,
+        before: Iterable[Measurement] = (),
+        *,
+        races: bool = True,
+        retries: int = 2,
+    ) -> None:
+        self._runner = runner
+        self._objective = objective
+        self._races = races
+        self._retries = retries
+        rows = list(before)
+        self._drift = DriftCorrection(rows)
+        self._lately: deque[bool] = deque(maxlen=_LATELY)
+        self._fastest: dict[Problem, float] = {}
+        for row in rows:
+            self.note_speed(row)
+
+    def knowing(self, rows: Iterable[Measurement]) -> MeasurementSession:
+        """The same, had it seen just these measurements."""
+        return MeasurementSession(self._runner, self._objective, rows)
+
+    def expect(self, problem: Problem) -> None:
+        """Hear which problem comes next."""
+        self._runner.expect(problem)
+
+    def measure(
+        self,
+        problem: Problem,
+        config: Config,
+        phase: Phase,
+        keep: Callable[[Measurement], Measurement],
+    ) -> Measurement:
+        """Measure a config of a trial, and keep all that was measured.
+
+        What something disturbed is measured again if the config may be among the fastest. The
+        config races against the fastest one so far, but on a device that is often disturbed.
+        """
+        to_beat = self._fastest.get(problem) if self._races and not self._is_noisy else None
+        row = self._run(problem, config, to_beat=to_beat, checked=False)
+        self._lately.append(self._drift.is_clearly_disturbed(row))
+        for _ in range(self._retries):
+            if not self.is_doubtful(row):
+                break
+            keep(replace(row, phase=Phase.DISTURBED))
+            row = self._run(problem, config, to_beat=None, checked=True)
+        row = keep(replace(row, phase=phase))
+        self.note_speed(row)
+        return row
+
+    def measure_leader(self, problem: Problem, config: Config, *, checked: bool) -> Measurement:
+        """Measure a config in the leaders' rounds."""
+        row = self._run(problem, config, to_beat=self._fastest.get(problem), checked=checked)
+        self.note_speed(row)
+        return row
+
+    def library_gflops(self, problems: Iterable[Problem]) -> float | None:
+        """The geometric mean of the best speeds seen on some problems; None if there is none."""
+        logs = [
+            math.log(problem.flops / fastest / 1e9)
+            for problem in problems
+            if (fastest := self._fastest.get(problem)) is not None
+        ]
+        return math.exp(math.fsum(logs) / len(logs)) if logs else None
+
+    def best_gflops(self, problems: Iterable[Problem]) -> float | None:
+        """The best speed seen on any of some problems; None if there is none."""
+        speeds = [
+            problem.flops / fastest / 1e9
+            for problem in problems
+            if (fastest := self._fastest.get(problem)) is not None
+        ]
+        return max(speeds, default=None)
+
+    def note_speed(self, measurement: Measurement) -> None:
+        """Remember the fastest time of each problem."""
+        median = measurement.median
+        if median is not None:
+            known = self._fastest.get(measurement.problem, median)
+            self._fastest[measurement.problem] = min(known, median)
+
+    def note_values(self, problems: Sequence[Problem], values: Mapping[int, float]) -> None:
+        """Remember times that another process found on a device of the same model."""
+        if self._objective != TIME:
+            return
+        for size, seconds in values.items():
+            problem = problems[size]
+            self._fastest[problem] = min(seconds, self._fastest.get(problem, seconds))
+
+    def is_undisturbed(self, measurement: Measurement) -> bool:
+        """Whether nothing slowed the device down meanwhile."""
+        return self._drift.is_undisturbed(measurement)
+
+    def is_doubtful(self, measurement: Measurement) -> bool:
+        """Whether a disturbed config would be among the fastest, if its best sample is true."""
+        if not measurement.seconds or self.is_undisturbed(measurement):
+            return False
+        best = min(measurement.seconds) / self._drift.slowdown(measurement)
+        return best <= CONTENDS * self._fastest.get(measurement.problem, math.inf)
+
+    def worth(self, measurement: Measurement) -> float | None:
+        """What the search makes small, with the drift of the device taken out."""
+        if self._objective == ENERGY:
+            return measurement.seen(ENERGY_SEEN)
+        return self._drift.seconds(measurement)
+
+    @property
+    def _is_noisy(self) -> bool:
+        """Whether something is often in the way: three samples then decide no race."""
+        return self._lately.count(True) > _NOISY * len(self._lately)
+
+    def _run(
+        self, problem: Problem, config: Config, *, to_beat: float | None, checked: bool
+    ) -> Measurement:
+        row = self._runner.run(problem, config, to_beat=to_beat, checked=checked)
+        self._drift.note(row)
+        return row

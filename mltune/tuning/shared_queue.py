@@ -1,0 +1,227 @@
+"""The queue of a search that several processes share: a database says who has which trial.
+
+A process asks a sampler of its own, whose study is told what all of them have found. It measures
+only what it holds, and takes up what those left who have ended. The first worker to take the lease
+on the leaders measures them when all trials are finished.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from mltune.problem import Problem
+from mltune.record import Status
+from mltune.record.board import Board, Counts, Finished, News
+from mltune.record.store import Store
+from mltune.runner import Runner
+from mltune.tuning.proposal_queue import ProposalQueue
+from mltune.tuning.queue import Job
+from mltune.tuning.session import MeasurementSession
+from mltune.tuning.stop_reason import StopReason
+from mltune.tuning.study import Proposal, TuningStudy
+from mltune.tuning.trial import Trial
+
+_WAIT_SECONDS = 0.5
+_LOOK_SECONDS = 5.0
+"""How often a process that has work looks for trials that others left."""
+
+
+class Flushable(Protocol):
+    """A recorder that can be waited for."""
+
+    def flush(self) -> None:
+        """Wait until everything is written."""
+        ...
+
+
+class SharedQueue(ProposalQueue):
+    """Hands out trials that this process holds.
+
+    Args:
+        study: of this process; it has learnt nothing of the run yet.
+        runner: builds.
+        problems: one of each size.
+        board: where trials are claimed.
+        store: of the run.
+        session: knows how fast the device is, and what a measurement is worth.
+        recorder: keeps the measurements; a trial is finished when they are kept.
+        note: is told single lines.
+    """
+
+    def __init__(
+        self,
+        study: TuningStudy,
+        runner: Runner,
+        problems: Sequence[Problem],
+        board: Board,
+        store: Store,
+        session: MeasurementSession,
+        recorder: Flushable,
+        note: Callable[[str], None],
+    ) -> None:
+        super().__init__(study, runner, problems, 0)
+        self._board = board
+        self._store = store
+        self._session = session
+        self._recorder = recorder
+        self._note = note
+        self._counts = board.counts()
+        self._resumed: list[Trial] = []
+        self._used_up = False  # the space, as far as this process can see
+        self._has_device = self._waits = False
+        self._looked = -math.inf
+        self._heard = self._begun = 0
+        self._mine: set[int] = set()
+        self._after_news: Callable[[News], None] = lambda news: None
+        self.leads = False
+        """Whether this process holds the leaders, which it has to measure now."""
+        self.measured = 0
+        """How many trials this process finished."""
+
+    @property
+    def done(self) -> int:
+        """How many trials are finished, by whomever."""
+        return self._counts.finished
+
+    @property
+    def total(self) -> int:
+        """The budget of the run."""
+        return self._counts.budget
+
+    @property
+    def counts(self) -> Counts:
+        """How far the run has come, as far as this process has heard."""
+        return self._counts
+
+    def next(self) -> Job | None:
+        """Return a trial that this process holds, or wait a moment and return None."""
+        self._hear()
+        self.is_over = self._counts.concluded
+        self.stop_reason = StopReason.CONCLUDED
+        if self.is_over:
+            return None
+        if not self._has_device and not self._take_device():
+            time.sleep(_WAIT_SECONDS)
+            return None
+        if (job := self._next_held()) is not None:
+            return job
+        if self._is_searched and self._board.take_leaders():
+            self.leads = self.is_over = True
+            self.stop_reason = StopReason.SPACE if self._used_up else StopReason.BUDGET
+            return None
+        time.sleep(_WAIT_SECONDS)
+        return None
+
+    def finish(self, job: Job, trial: Trial, values: Mapping[int, float]) -> None:
+        """Mark a trial as whole when its measurements are kept, and tell the others."""
+        self._recorder.flush()
+        failure = trial.failure
+        status = failure.status if failure else Status.OK
+        logs = {} if failure else {size: math.log(value) for size, value in values.items()}
+        self._board.finish(trial.number, logs, status)
+        self._mine.add(trial.number)
+        self.measured += 1
+
+    def lose(self, job: Job, reason: str) -> None:
+        """Forget a trial that another process has by now, or whose device it has."""
+        self._board.drop(job.trial.number)
+        if job.proposal is not None:
+            self._study.drop(job.proposal)
+        self._note(reason)
+        self._has_device = False
+
+    def on_news(self, hear: Callable[[News], None]) -> None:
+        """Have somebody else told, too, what has happened on the run."""
+        self._after_news = hear
+
+    def lose_leaders(self, reason: str) -> None:
+        """Go on as before: another process has the leaders, or the device."""
+        self.leads = self.is_over = self._has_device = False
+        self._note(reason)
+
+    def conclude(self) -> None:
+        """Say that the leaders are measured."""
+        self._board.conclude()
+        self._counts = self._board.counts()
+
+    @property
+    def _left(self) -> int:
+        return self._counts.budget - self._counts.claimed
+
+    @property
+    def _is_searched(self) -> bool:
+        counts = self._counts
+        ends = counts.claimed >= counts.budget or self._used_up
+        return ends and counts.finished == counts.claimed
+
+    def _take_device(self) -> bool:
+        holder = self._board.take_device()
+        self._has_device = holder is None
+        if not self._has_device and not self._waits:
+            self._note(f"{self._runner.device.name} is in use by {holder}: waiting for it")
+        self._waits = not self._has_device
+        return self._has_device
+
+    def _hear(self) -> None:
+        """Tell the study what was found anywhere."""
+        news = self._board.news(self._heard, self._begun)
+        self._counts = news.counts
+        for finished in news.finished:
+            values = self._values(finished)
+            status = finished.status
+            if finished.number not in self._mine and (values or status is not Status.OK):
+                self._study.learn(self._study.frozen(finished.config, values, status))
+            self.hear(values, status)
+            self._session.note_values(self._problems, values)
+        for begun in news.begun:
+            self._study.note_running(begun.config)
+        self._after_news(news)
+        self._heard += len(news.finished)
+        self._begun = self._counts.claimed
+
+    def _values(self, finished: Finished) -> dict[int, float]:
+        """The values of a trial by size; none if it failed, or was not metered."""
+        if finished.values is not None:
+            return {size: math.exp(value) for size, value in finished.values}
+        rows = tuple(self._store.trial(finished.number))
+        trial = Trial(finished.number, finished.config, rows)
+        return {} if trial.failure else trial.values_by(self._problems, self._session.worth)
+
+    def _next_held(self) -> Job | None:
+        now = time.monotonic()
+        if not self._ahead and now - self._looked >= _LOOK_SECONDS:
+            self._looked = now
+            self._take_up()
+        self._fill()
+        self._used_up = self.stop_reason is StopReason.SPACE
+        if not self._ahead and not self._resumed:
+            self._take_up()
+        if self._resumed:
+            trial = self._resumed.pop()
+            return self._job(trial, self._study.take(trial.config))
+        return self._pop()
+
+    def _take_up(self) -> None:
+        """Take a trial that was left by a process that has ended."""
+        taken = self._board.take_up()
+        if taken is not None:
+            number, config = taken
+            self._resumed.append(Trial(number, config, tuple(self._store.trial(number))))
+
+    def _room(self, left: int) -> int:
+        """Towards the end fewer, so that no process has many left when others have none."""
+        return min(1 + self._runner.ahead, max(1, left // 4))
+
+    def _claim(self, proposal: Proposal) -> int | None:
+        number = self._board.claim(proposal.config)
+        if number is None:
+            self._study.drop(proposal)
+            self._counts = self._board.counts()
+            return None
+        self._counts = replace(self._counts, claimed=number + 1)
+        self._begun = max(self._begun, number + 1)
+        return number

@@ -1,0 +1,105 @@
+"""Shows a run that several processes share as one Optuna study: one of them writes it for all."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import Self
+
+from optuna.trial import FrozenTrial
+
+from mltune.errors import MltuneError
+from mltune.record.board import Begun, Board, Finished, News
+from mltune.tuning.study import TuningStudy
+from mltune.tuning.study_writer import StudyWriter
+
+_LOOK_SECONDS = 5.0
+"""How often a process looks whether the one that writes has left."""
+
+
+class SharedStudy:
+    """Writes the study while this process holds its lease.
+
+    Args:
+        study: of this process, which knows how a trial looks in Optuna.
+        board: of the run.
+        open_writer: opens the database.
+        note: is told in one line why the study cannot be written.
+    """
+
+    def __init__(
+        self,
+        study: TuningStudy,
+        board: Board,
+        open_writer: Callable[[], StudyWriter],
+        note: Callable[[str], None],
+    ) -> None:
+        self._study = study
+        self._board = board
+        self._open_writer = open_writer
+        self._note = note
+        self._writer: StudyWriter | None = None
+        self._looked = -math.inf
+
+    def hear(self, news: News) -> None:
+        """Write what has happened, or find out whether to begin with that."""
+        now = time.monotonic()
+        if now - self._looked >= _LOOK_SECONDS:
+            self._looked = now
+            self._look()
+        if self._writer is not None:
+            self._write(self._writer, news)
+
+    def close(self) -> None:
+        """Write what waits, and leave the rest to others."""
+        writer, self._writer = self._writer, None
+        self._study.listen(lambda number, trial: None)
+        if writer is not None:
+            writer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _look(self) -> None:
+        if not self._board.take_study():
+            self.close()
+        elif self._writer is None:
+            try:
+                self._writer = self._open_writer()
+                whole = self._board.news(0, 0)
+                ended = {one.number: self._ended(one) for one in whole.finished}
+                self._writer.rebuild(ended)
+                self._write(self._writer, News(whole.counts, (), whole.begun))
+                self._study.listen(self._writer.note)
+            except MltuneError as error:
+                self._note(f"{error}; the search goes on without a study for dashboards")
+                self._looked = math.inf
+                self.close()
+
+    def _write(self, writer: StudyWriter, news: News) -> None:
+        for begun in news.begun:
+            writer.note(begun.number, self._running(begun))
+        for finished in news.finished:
+            writer.note(finished.number, self._ended(finished))
+
+    def _running(self, begun: Begun) -> FrozenTrial:
+        trial = self._study.running(begun.config)
+        trial.datetime_start = _moment(begun.began)
+        return trial
+
+    def _ended(self, finished: Finished) -> FrozenTrial:
+        values = {size: math.exp(log) for size, log in finished.values or ()}
+        trial = self._study.frozen(finished.config, values, finished.status)
+        trial.datetime_start, trial.datetime_complete = map(
+            _moment, (finished.began, finished.ended)
+        )
+        return self._study.with_estimate(trial)
+
+
+def _moment(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds)

@@ -1,0 +1,119 @@
+"""One process's share of a run that several work on: trials, then perhaps the leaders."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+
+from mltune.record import Phase
+from mltune.record.board import Board, Counts, LeaseLostError
+from mltune.record.run_info import RunInfo
+from mltune.record.store import Store
+from mltune.runner import Runner
+from mltune.tuning.final_rounds import FinalRounds, contenders
+from mltune.tuning.progress import Show
+from mltune.tuning.recorder import AtOnce, Recorder, WriteBehind
+from mltune.tuning.session import MeasurementSession
+from mltune.tuning.shared_queue import SharedQueue
+from mltune.tuning.shared_study import SharedStudy
+from mltune.tuning.stop_reason import StopReason
+from mltune.tuning.study import TuningStudy
+from mltune.tuning.study_writer import StudyWriter
+from mltune.tuning.trial import group_trials
+from mltune.tuning.tuner import Tuner
+
+
+class SharedTuning:
+    """Works on a run until it is concluded.
+
+    Args:
+        info: what the run asks for.
+        store: where it is.
+        board: hands out its trials.
+        runner: measures.
+        study: of this process.
+        show: is told about the progress of the whole run.
+        note: is told single lines.
+        open_writer: opens the database in which the study is shown; None for nowhere.
+    """
+
+    def __init__(
+        self,
+        info: RunInfo,
+        store: Store,
+        board: Board,
+        runner: Runner,
+        study: TuningStudy,
+        show: Show,
+        note: Callable[[str], None],
+        open_writer: Callable[[], StudyWriter] | None = None,
+    ) -> None:
+        self._info = info
+        self._store = store
+        self._board = board
+        self._runner = runner
+        self._show = show
+        is_apart = runner.device.kind != "cpu"
+        recorder: Recorder = WriteBehind(board.add_all) if is_apart else AtOnce(board.add)
+        session = MeasurementSession(runner, info.objective)
+        self._queue = SharedQueue(
+            study, runner, info.problems, board, store, session, recorder, note
+        )
+        self._tuner = Tuner(self._queue, study, session, recorder, info.problems, show)
+        self._shared_study = SharedStudy(study, board, open_writer, note) if open_writer else None
+        if self._shared_study is not None:
+            self._queue.on_news(self._shared_study.hear)
+
+    def work(self, time_limit_seconds: float | None = None) -> StopReason:
+        """Measure until there is nothing left to do, and say why.
+
+        After the time limit no trial begins, and this process leaves.
+        """
+        with self._shared_study or nullcontext():
+            return self._work(time_limit_seconds)
+
+    def _work(self, time_limit_seconds: float | None) -> StopReason:
+        limit = math.inf if time_limit_seconds is None else time_limit_seconds
+        end = time.monotonic() + limit
+        while True:
+            reason = self._tuner.run(end - time.monotonic())
+            if not self._queue.leads:
+                return reason
+            try:
+                self._measure_leaders()
+            except LeaseLostError as error:
+                self._queue.lose_leaders(str(error))
+            else:
+                return reason
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process concluded the run."""
+        return self._queue.leads
+
+    @property
+    def counts(self) -> Counts:
+        """How far the run has come, as far as this process has heard."""
+        return self._queue.counts
+
+    @property
+    def measured(self) -> int:
+        """How many trials this process finished."""
+        return self._queue.measured
+
+    def _measure_leaders(self) -> None:
+        rows = self._store.measurements()
+        session = MeasurementSession(self._runner, self._info.objective, rows)
+        trials = group_trials(row for row in rows if row.phase == Phase.SEARCH)
+        before = [row for row in rows if row.phase == Phase.FINAL]
+        is_apart = self._runner.device.kind != "cpu"
+        recorder: Recorder = (
+            WriteBehind(self._board.add_finals) if is_apart else AtOnce(self._board.add_final)
+        )
+        with recorder:
+            rounds = FinalRounds(session, contenders(trials, session), before, recorder.add)
+            rounds.run(self._info.cross_problems, self._show)
+            recorder.flush()
+        self._queue.conclude()

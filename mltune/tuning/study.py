@@ -1,0 +1,297 @@
+"""The Optuna study that drives a search: proposals come from it, and all answers go to it."""
+
+from __future__ import annotations
+
+import copy
+import math
+import threading
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import optuna
+from optuna.distributions import BaseDistribution
+from optuna.trial import FrozenTrial, TrialState, create_trial
+
+from mltune.record import Status
+from mltune.search.distributions import FAMILY, distributions_of, family_distribution
+from mltune.search.expected_gain import ExpectedGain
+from mltune.search.sampler import SIZES, ConfigSampler, SpaceUsedUpError, config_of
+from mltune.space.config import Config
+from mltune.space.parameter import Parameter
+from mltune.tuning.mean import geometric_mean
+from mltune.tuning.trial import Trial
+
+STATUS, MESSAGE, KERNEL = "status", "message", "kernel"
+"""Attributes of a trial: how it ended, why it failed, and the kernel's name."""
+
+Listener = Callable[[int, FrozenTrial], None]
+"""Is told a run's trial by its number, whenever it has changed."""
+
+optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+
+class Proposal:
+    """A trial of the study that runs: a config, and what is known of it so far."""
+
+    def __init__(
+        self,
+        trial: optuna.Trial,
+        config: Config,
+        changed: Callable[[Proposal], None] = lambda proposal: None,
+    ) -> None:
+        self._trial = trial
+        self._changed = changed
+        self.config = config
+        self.number = trial.number
+        """In the study that drives, which counts the trials of this process."""
+
+    @property
+    def sizes(self) -> tuple[int, ...] | None:
+        """The sizes that are worth timing, first to last; None for all."""
+        sizes = self._trial.user_attrs.get(SIZES)
+        return None if sizes is None else tuple(sizes)
+
+    def report(self, size: int, value: float) -> None:
+        """Say what the config came to on a size: Optuna's intermediate value at that step."""
+        self._trial.report(value, size)
+        self._changed(self)
+
+    def describe(self, attributes: Mapping[str, Any]) -> None:
+        """Add attributes that a dashboard shows beside the trial."""
+        for name, value in attributes.items():
+            self._trial.set_user_attr(name, value)
+
+    def should_prune(self) -> bool:
+        """Whether the study's pruner sees no use in timing further sizes."""
+        return self._trial.should_prune()
+
+
+class TuningStudy:
+    """Asks a study for configs, and tells it how they did: the only place that does.
+
+    Numbers of trials are the study's own here; a run that several processes share numbers its
+    trials by itself, and `number` of a listener is the run's.
+
+    Args:
+        study: an Optuna study of one objective, whose sampler is a `ConfigSampler`.
+        sizes: how many sizes a config is timed on; a trial that was timed on fewer is pruned.
+        families: the kernel families of the run.
+        family_of: names the family of a config.
+        given: configs that take turns with the sampler's, such as hand-written kernels; the
+            sampler learns how they did.
+        others: parameters of those.
+    """
+
+    def __init__(
+        self,
+        study: optuna.Study,
+        sizes: int,
+        families: Sequence[str],
+        family_of: Callable[[Config], str],
+        given: Iterable[Config] = (),
+        others: Sequence[Parameter] = (),
+    ) -> None:
+        sampler = study.sampler
+        if not isinstance(sampler, ConfigSampler):
+            raise TypeError(f"study '{study.study_name}': its sampler is no ConfigSampler")
+        if others:
+            sampler.widen(others)
+        self._study = study
+        self._sampler = sampler
+        self._sizes = sizes
+        self._family_of = family_of
+        self._family = family_distribution(families)
+        self._others = distributions_of(others)
+        self._given = deque(given)
+        self._is_given_turn = True
+        self._configs: set[Config] = set()
+        self._listener: Listener = lambda number, trial: None
+        self._run_numbers: dict[int, int] = {}
+        self._asking = threading.Lock()
+        self._whole = 0
+        self._log_sums: dict[int, float] = defaultdict(float)
+        """Of the trials that were timed on all sizes: how many, and the sums of their logs."""
+
+    @property
+    def study(self) -> optuna.Study:
+        """The Optuna study itself."""
+        return self._study
+
+    def listen(self, listener: Listener) -> None:
+        """Have every change of a trial told to a listener, on the thread that makes it."""
+        self._listener = listener
+
+    def ask(self) -> Proposal | None:
+        """Return the next proposal; None when all have been made.
+
+        A given config comes first, then one of the sampler's, and so on.
+        """
+        proposal = None
+        given = next((config for config in self._given if config not in self._configs), None)
+        if given is None or not self._is_given_turn:
+            proposal = self._ask_sampler()
+        self._is_given_turn = not self._is_given_turn
+        return self.take(given) if proposal is None and given is not None else proposal
+
+    def _ask_sampler(self) -> Proposal | None:
+        distributions = self._sampler.distributions
+        while True:
+            with self._asking:
+                try:
+                    trial = self._study.ask({FAMILY: self._family, **distributions})
+                except SpaceUsedUpError as error:
+                    # Not the last trial: others may have been added meanwhile.
+                    self._study.tell(error.trial, state=TrialState.PRUNED)
+                    return None
+            config = Config.of({k: v for k, v in trial.params.items() if k != FAMILY})
+            proposal = Proposal(trial, config, self._tell_listener)
+            if config not in self._configs:
+                self._configs.add(config)
+                return proposal
+            # Another process has begun it meanwhile; the sampler knows when it is asked again.
+            self.drop(proposal)
+            if all(one.single() for one in distributions.values()):
+                return None  # of a single config no sampler is asked
+
+    def take(self, config: Config) -> Proposal:
+        """Begin a trial with a given config, by Optuna's own queue of such trials."""
+        with self._asking:
+            sizes = self._sampler.worthwhile(self._study, config)
+            self._study.enqueue_trial(
+                {FAMILY: self._family_of(config), **config},
+                user_attrs={} if sizes is None else {SIZES: list(sizes)},
+            )
+            trial = self._study.ask(self._distributions(config))
+        self._configs.add(config)
+        return Proposal(trial, config, self._tell_listener)
+
+    def begin(self, proposal: Proposal, number: int) -> None:
+        """Say which of the run's trials a proposal is."""
+        self._run_numbers[proposal.number] = number
+        self._tell_listener(proposal)
+
+    def tell(self, proposal: Proposal, trial: Trial, values: Mapping[int, float]) -> FrozenTrial:
+        """Say how a trial ended; its values were reported before.
+
+        Args:
+            proposal: that was tried.
+            trial: what was measured.
+            values: by size, of a trial that did not fail.
+        """
+        proposal.describe(attributes_of(trial))
+        number = proposal.number
+        if trial.failure is not None:
+            frozen = self._study.tell(number, state=TrialState.FAIL)
+        elif len(values) == self._sizes:
+            frozen = self._study.tell(number, geometric_mean(values.values()))
+        else:
+            frozen = self._study.tell(number, state=TrialState.PRUNED)
+        self._count(frozen)
+        self._listener(self._run_numbers.pop(number), self.with_estimate(frozen))
+        return frozen
+
+    def drop(self, proposal: Proposal) -> None:
+        """Take a proposal back, of which nothing will be known here."""
+        self._run_numbers.pop(proposal.number, None)
+        self._study.tell(proposal.number, state=TrialState.PRUNED)
+
+    def learn(self, trial: FrozenTrial) -> FrozenTrial:
+        """Add a trial that ended earlier or elsewhere, the next in the order of their ends.
+
+        Returns:
+            the trial as a listener would have been told of it.
+        """
+        config = config_of(trial)
+        assert config is not None  # made by `frozen`
+        self._configs.add(config)
+        self._study.add_trial(trial)
+        self._count(trial)
+        return self.with_estimate(trial)
+
+    def note_running(self, config: Config) -> None:
+        """Add a trial that another process has begun."""
+        self._configs.add(config)
+        self._study.add_trial(self.running(config))
+
+    def running(self, config: Config) -> FrozenTrial:
+        """Return a trial that has begun, as `take` would have left it."""
+        return create_trial(
+            state=TrialState.RUNNING,
+            params={FAMILY: self._family_of(config), **config},
+            distributions=self._distributions(config),
+        )
+
+    def frozen(
+        self,
+        config: Config,
+        values: Mapping[int, float],
+        status: Status,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> FrozenTrial:
+        """Return a trial that has ended, as `tell` would have left it."""
+        failed = status is not Status.OK
+        whole = not failed and len(values) == self._sizes
+        state = TrialState.FAIL if failed else TrialState.COMPLETE if whole else TrialState.PRUNED
+        return create_trial(
+            state=state,
+            value=geometric_mean(values.values()) if whole else None,
+            params={FAMILY: self._family_of(config), **config},
+            distributions=self._distributions(config),
+            intermediate_values=dict(values),
+            user_attrs={STATUS: status.value, **(attributes or {})},
+        )
+
+    def expected_gain(self, trials: int) -> ExpectedGain | None:
+        """What so many further trials are expected to bring; None where that is not known."""
+        with self._asking:
+            return self._sampler.expected_gain(self._study, trials)
+
+    def _tell_listener(self, proposal: Proposal) -> None:
+        run_number = self._run_numbers.get(proposal.number)
+        if run_number is not None:
+            self._listener(run_number, self._frozen(proposal.number))
+
+    def with_estimate(self, trial: FrozenTrial) -> FrozenTrial:
+        """Give a pruned trial the value that it would have had on all sizes, for a listener.
+
+        On its other sizes it is taken to do as well as on those that were timed, compared with
+        the trials that were timed on all of them.
+        """
+        if trial.state != TrialState.PRUNED:
+            return trial
+        shown = copy.copy(trial)
+        shown.values = None
+        logs = {size: math.log(value) for size, value in trial.intermediate_values.items()}
+        if logs and self._whole:
+            typical = {size: total / self._whole for size, total in self._log_sums.items()}
+            gain = math.fsum(log - typical[size] for size, log in logs.items()) / len(logs)
+            level = math.fsum(typical.values()) / len(typical)
+            shown.values = [math.exp(level + gain)]
+        return shown
+
+    def _count(self, trial: FrozenTrial) -> None:
+        """Let a trial that was timed on all sizes say what is typical of each."""
+        values = trial.intermediate_values
+        if trial.state == TrialState.COMPLETE and len(values) == self._sizes:
+            self._whole += 1
+            for size, value in values.items():
+                self._log_sums[size] += math.log(value)
+
+    def _frozen(self, number: int) -> FrozenTrial:
+        return self._study.get_trials(deepcopy=False)[number]
+
+    def _distributions(self, config: Config) -> dict[str, BaseDistribution]:
+        known = {**self._others, **self._sampler.distributions}
+        return {FAMILY: self._family, **{name: known[name] for name in config}}
+
+
+def attributes_of(trial: Trial) -> dict[str, Any]:
+    """How a trial ended, for the readers of its study."""
+    failure = trial.failure
+    kernels = [row.kernel for row in trial.measurements if row.kernel]
+    return {
+        STATUS: failure.status.value if failure else Status.OK.value,
+        **({MESSAGE: failure.message} if failure and failure.message else {}),
+        **({KERNEL: kernels[0]} if kernels else {}),
+    }

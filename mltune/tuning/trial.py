@@ -1,0 +1,156 @@
+"""Trials: the measurements of one config over the sizes of a run, and what they are worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from mltune.problem import Problem
+from mltune.record import Measurement, Phase, Status
+from mltune.space import Config
+
+Worth = Callable[[Measurement], float | None]
+"""What a measurement is worth, smaller being better; None if it failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One config, built once and measured on the sizes of a run."""
+
+    number: int
+    config: Config
+    measurements: tuple[Measurement, ...]
+
+    @property
+    def failure(self) -> Measurement | None:
+        """The first measurement that failed; None if there is none."""
+        return next((m for m in self.measurements if m.status is not Status.OK), None)
+
+    def missing(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
+        """The problems still to be measured; a failed config is measured no further."""
+        if self.failure is not None:
+            return ()
+        measured = {m.problem for m in self.measurements}
+        return tuple(problem for problem in problems if problem not in measured)
+
+    @property
+    def value(self) -> float | None:
+        """What the search minimises: the mean log of the medians in seconds; None if failed.
+
+        The mean of logs weighs a small size like a large one: a tenth faster counts the same.
+        """
+        return self.value_by(lambda measurement: measurement.median)
+
+    def value_by(self, worth: Worth) -> float | None:
+        """The mean log of something else, to be made small; None if it failed or is not known."""
+        worths = [worth(m) for m in self.measurements]
+        logs = [math.log(each) for each in worths if each is not None]
+        if self.failure is not None or not logs or len(logs) < len(worths):
+            return None
+        return math.fsum(logs) / len(logs)
+
+    def values_by(self, problems: Sequence[Problem], worth: Worth) -> dict[int, float]:
+        """Each measurement's worth, where it is known, by the number of its problem."""
+        worths = {m.problem: worth(m) for m in self.measurements}
+        return {
+            number: value
+            for number, problem in enumerate(problems)
+            if (value := worths.get(problem)) is not None
+        }
+
+
+def group_trials(measurements: Iterable[Measurement]) -> tuple[Trial, ...]:
+    """Put the measurements of a search together by trial number, in that order."""
+    rows: dict[int, list[Measurement]] = {}
+    for measurement in measurements:
+        rows.setdefault(measurement.trial, []).append(measurement)
+    return tuple(
+        Trial(number, rows[number][0].config, tuple(rows[number])) for number in sorted(rows)
+    )
+
+
+def leaders(
+    trials: Sequence[Trial],
+    per_size: int = 3,
+    overall: int = 4,
+    worth: Worth = lambda measurement: measurement.median,
+) -> tuple[Trial, ...]:
+    """Return the trials worth measuring again: the best of each size, and of all sizes.
+
+    Args:
+        trials: of one run.
+        per_size: how many of the best of each size.
+        overall: how many of the best on the geometric mean.
+        worth: what is compared.
+    """
+    values = values_over_all_sizes(trials, worth)
+    sound = [trial for trial in trials if trial.value_by(worth) is not None]
+    best = sorted(
+        (trial for trial in sound if trial.number in values),
+        key=lambda trial: (values[trial.number], trial.number),
+    )
+    chosen = {trial.number: trial for trial in best[:overall]}
+    by_problem: dict[Problem, list[tuple[float, Trial]]] = {}
+    for trial in sound:
+        for measurement in trial.measurements:
+            value = worth(measurement)
+            if value is not None:
+                by_problem.setdefault(measurement.problem, []).append((value, trial))
+    for entries in by_problem.values():
+        entries.sort(key=lambda entry: (entry[0], entry[1].number))
+        chosen |= {trial.number: trial for _, trial in entries[:per_size]}
+    return tuple(chosen[number] for number in sorted(chosen))
+
+
+def values_over_all_sizes(
+    trials: Sequence[Trial], worth: Worth = lambda measurement: measurement.median
+) -> dict[int, float]:
+    """Return, by number, what each trial would be worth had it been timed on all sizes.
+
+    Not every config is timed on every size. Where one was not, it is taken to do as well as on
+    its other sizes, compared with the trials that were timed on all of them; without such trials
+    nothing is known. A trial that failed has no value.
+    """
+    logs: dict[int, dict[Problem, float]] = {}
+    for trial in trials:
+        if trial.value_by(worth) is not None:
+            worths = ((m.problem, worth(m)) for m in trial.measurements)
+            logs[trial.number] = {p: math.log(value) for p, value in worths if value is not None}
+    sizes = {problem for row in logs.values() for problem in row}
+    whole = [row for row in logs.values() if len(row) == len(sizes)]
+    if not whole:
+        return {}
+    typical = {problem: math.fsum(row[problem] for row in whole) / len(whole) for problem in sizes}
+    level = math.fsum(typical.values()) / len(sizes)
+    return {
+        number: math.fsum(row.values()) / len(row)
+        if len(row) == len(sizes)
+        else level + math.fsum(value - typical[p] for p, value in row.items()) / len(row)
+        for number, row in logs.items()
+    }
+
+
+def best_by_problem(measurements: Iterable[Measurement]) -> dict[Problem, Measurement]:
+    """Return the fastest measurement of every problem, the re-measured ones before the rest.
+
+    A time from the final cross-benchmark beats any from the search, where a lucky sample may
+    have made a config look faster than it is.
+    """
+    best: dict[Problem, Measurement] = {}
+    for measurement in measurements:
+        if measurement.median is None:
+            continue
+        incumbent = best.get(measurement.problem)
+        if incumbent is None or _rank(measurement) < _rank(incumbent):
+            best[measurement.problem] = measurement
+    return best
+
+
+def _rank(measurement: Measurement) -> tuple[bool, float, int]:
+    median = measurement.median
+    return (
+        measurement.phase != Phase.FINAL,
+        math.inf if median is None else median,
+        measurement.trial,
+    )

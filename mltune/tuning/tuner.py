@@ -1,0 +1,109 @@
+"""The tuning loop: take a trial, time it size by size, keep what was measured, tell the study."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+
+from mltune.problem import Problem
+from mltune.record.board import LeaseLostError
+from mltune.tuning.measure import measure_trial
+from mltune.tuning.progress import Pace, Show, ignore_progress
+from mltune.tuning.queue import Job, TrialQueue
+from mltune.tuning.recorder import Recorder
+from mltune.tuning.session import MeasurementSession
+from mltune.tuning.stop_reason import StopReason
+from mltune.tuning.study import TuningStudy
+from mltune.tuning.trial import Trial
+
+
+class Tuner:
+    """Works a queue off.
+
+    A live search, a replay, a shared search, a sweep and Tensile's protocol differ in the queue,
+    in the runner behind the session, and in the recorder.
+
+    Args:
+        queue: says what is measured next.
+        study: is told how every trial did; None where no study drives.
+        session: measures.
+        recorder: keeps every measurement.
+        problems: one of each size: the numbers of the steps in the study.
+        show: is told about the progress.
+        phase: what the progress calls the work.
+    """
+
+    def __init__(
+        self,
+        queue: TrialQueue,
+        study: TuningStudy | None,
+        session: MeasurementSession,
+        recorder: Recorder,
+        problems: Sequence[Problem],
+        show: Show = ignore_progress,
+        phase: str = "search",
+    ) -> None:
+        self._queue = queue
+        self._study = study
+        self._session = session
+        self._recorder = recorder
+        self._problems = tuple(problems)
+        self._steps = {problem: step for step, problem in enumerate(problems)}
+        self._show = show
+        self._phase = phase
+        self._pace = Pace(queue.done)
+        self._stop = False
+
+    def run(
+        self,
+        time_limit_seconds: float | None = None,
+        after_trial: Callable[[Job, Trial], None] = lambda job, trial: None,
+    ) -> StopReason:
+        """Measure until the queue is over, and say why it is.
+
+        Args:
+            time_limit_seconds: no trial begins after that.
+            after_trial: is called with every trial; the loop ends when it calls `stop`.
+        """
+        end = math.inf if time_limit_seconds is None else time.monotonic() + time_limit_seconds
+        with self._queue, self._recorder:
+            self.show_progress()
+            while not self._queue.is_over:
+                if self._stop:
+                    return StopReason.STOPPED
+                if time.monotonic() >= end:
+                    return StopReason.TIME_LIMIT
+                job = self._queue.next()
+                if job is not None and (trial := self._tune(job)) is not None:
+                    after_trial(job, trial)
+                self.show_progress()
+        return self._queue.stop_reason
+
+    def stop(self) -> None:
+        """End the loop after the trial that is measured now."""
+        self._stop = True
+
+    def show_progress(self) -> None:
+        """Tell how far the queue has come."""
+        best = self._session.library_gflops(self._problems)
+        queue = self._queue
+        self._show(self._pace.progress(self._phase, queue.done, queue.total, best, queue.failures))
+
+    def _tune(self, job: Job) -> Trial | None:
+        """Measure a trial, and tell how it did; None if another process has it by now."""
+        try:
+            trial = measure_trial(job, self._session, self._recorder, self._steps)
+            values = self._values(trial)
+            self._queue.finish(job, trial, values)
+        except LeaseLostError as error:
+            self._recorder.forget()
+            self._queue.lose(job, str(error))
+            return None
+        if self._study is not None and job.proposal is not None:
+            self._study.tell(job.proposal, trial, values)
+        return trial
+
+    def _values(self, trial: Trial) -> dict[int, float]:
+        problems = self._problems
+        return {} if trial.failure else trial.values_by(problems, self._session.worth)

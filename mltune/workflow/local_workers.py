@@ -1,0 +1,105 @@
+"""A worker process for each of several devices of this host."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Any, Self
+
+from mltune.device import DeviceEntry, choose
+from mltune.device_info import DeviceInfo
+from mltune.errors import MltuneError, NoDeviceError
+from mltune.runner.pool import default_builders
+
+STORAGE_VARIABLE = "MLTUNE_STORAGE"
+"""The environment variable that names the database; a command line would show its password."""
+
+
+def all_devices() -> tuple[DeviceEntry, ...]:
+    """The device that `auto` means and all others of its kind and platform.
+
+    Another process asks the drivers, so that this one never loads any.
+
+    Raises:
+        NoDeviceError: when there is none, with what would help.
+    """
+    command = [sys.executable, "-m", "mltune", "devices", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise NoDeviceError(done.stderr.strip().removeprefix("mltune: "))
+    entries = [_entry(device) for device in json.loads(done.stdout)["devices"]]
+    first = choose("auto", entries)
+    return tuple(
+        entry
+        for entry in entries
+        if (entry.platform, entry.info.kind) == (first.platform, first.info.kind)
+    )
+
+
+class LocalWorkers:
+    """Workers of one study that were started from here.
+
+    Args:
+        devices: one worker for each.
+        storage: the database's URL.
+        study: which they work on.
+        more: further options of `mltune worker`.
+    """
+
+    def __init__(
+        self, devices: Sequence[DeviceEntry], storage: str, study: str, more: Sequence[str] = ()
+    ) -> None:
+        self._processes = [
+            subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "mltune", "worker", "--json", "--quiet"),
+                    *("--device", entry.number, "--study", study),
+                    *more,
+                ],
+                env=os.environ | {STORAGE_VARIABLE: storage},
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for entry in devices
+        ]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None:
+            self.stop()
+
+    def wait(self) -> list[dict[str, Any]]:
+        """Wait until all have ended, and return what each says that it did.
+
+        Raises:
+            MltuneError: when one failed; it has said why.
+        """
+        said = [process.communicate()[0] for process in self._processes]
+        failed = sum(not out.strip() for out in said)
+        if failed:
+            raise MltuneError(f"{failed} of {len(said)} workers failed (see above)")
+        return [json.loads(out) for out in said]
+
+    def stop(self) -> None:
+        """Interrupt those that still work, and wait until they have given back what they hold."""
+        for process in self._processes:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+        for process in self._processes:
+            process.communicate()
+
+
+def share_of_builders(devices: Sequence[DeviceEntry]) -> int:
+    """How many builders suit each of several devices that measure at once."""
+    return default_builders(devices[0].info.kind, len(devices))
+
+
+def _entry(document: dict[str, Any]) -> DeviceEntry:
+    platform, _, device = document.pop("spec").partition(":")
+    return DeviceEntry(int(platform), int(device), DeviceInfo.from_json(document))

@@ -1,0 +1,233 @@
+"""What a search makes small, as Optuna calls it: a config's time on the sizes of a run."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Self
+
+from mltune.errors import UsageError
+from mltune.kernel.families import FAMILIES
+from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
+from mltune.kernel.handwritten.read import read_files, to_text
+from mltune.problem import Problem
+from mltune.record.run import INFO_NAME, Run
+from mltune.record.run_info import RunInfo
+from mltune.runner.live import WorkerRunner
+from mltune.space.config import Config
+from mltune.space.load import load_space
+from mltune.space.space import Space
+from mltune.tuning.recorder import AtOnce
+from mltune.tuning.session import MeasurementSession
+from mltune.tuning.trial import Trial
+from mltune.workflow.families import family_named
+from mltune.workflow.options import (
+    COLD,
+    NO_PATIENCE,
+    SearchOptions,
+    check_options,
+    check_resumed,
+    default_folder,
+    default_space,
+    new_run_info,
+    newest_run,
+)
+from mltune.workflow.setup import Note, bound_space, check_family, of_model, open_runner
+
+if TYPE_CHECKING:
+    import optuna
+
+
+def ignore_note(line: str) -> None:
+    """Do nothing with it."""
+
+
+class Objective:
+    """The time of a config on the sizes of a run: owns the device, the space and the run folder.
+
+    Call it with a trial of a study, or give it to the `optimize` of the study that
+    `create_study` returns, which builds the next kernels meanwhile and measures the leaders again
+    at the end. Every measurement is in the run folder when it is made. Close it at the end, or
+    use it as a context manager.
+
+    Args:
+        problem: a problem type, such as `sgemm_nn`.
+        sizes: as `--sizes` takes them; a suite for the kind of device if left out.
+        device: as `--device` takes it.
+        note: is told single lines, such as what is wrong with a file.
+        options: further ones of `mltune search`, by the names of `SearchOptions`: `space`,
+            `seed`, `folder`, `resume`, `samples`, `builders` and so on.
+
+    Raises:
+        UsageError: when an option, a file or the folder is wrong.
+        NoDeviceError: when there is no such device.
+        MltuneError: when the run folder cannot be written.
+    """
+
+    def __init__(
+        self,
+        problem: str | None = None,
+        sizes: str | None = None,
+        device: str | None = None,
+        *,
+        note: Note = ignore_note,
+        **options: Any,
+    ) -> None:
+        try:
+            asked = SearchOptions(problem=problem, sizes=sizes, device=device, **options)
+        except TypeError as error:
+            raise UsageError(f"Objective: {error}") from None
+        self._open(asked, note)
+
+    @classmethod
+    def of(cls, options: SearchOptions, note: Note = ignore_note) -> Self:
+        """Begin or resume what `mltune search` was asked for; raises what the class does."""
+        objective = cls.__new__(cls)
+        objective._open(options, note)
+        return objective
+
+    def _open(self, options: SearchOptions, note: Note) -> None:
+        check_options(options)
+        self.options = options
+        self.note = note
+        self._closed = False
+        begin = _resume if options.resume else _begin
+        self.run, self.runner, self.space = begin(options)
+        before = self.run.store.measurements()
+        self.session = MeasurementSession(self.runner, self.info.objective, before)
+        self._used = {row.trial for row in before}
+
+    @property
+    def info(self) -> RunInfo:
+        """What the run asks for."""
+        return self.run.info
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """The problems that are searched on; a problem's place is its step in a study."""
+        return self.info.problems
+
+    def __call__(self, trial: optuna.Trial) -> float:
+        """Measure what a trial of a study proposes.
+
+        Returns:
+            the geometric mean of its times over all sizes, in seconds; NaN if it failed.
+
+        Raises:
+            optuna.TrialPruned: when the study's pruner sees no use in timing further sizes.
+            DeviceGoneError: when the device can no longer be used.
+        """
+        import optuna
+
+        from mltune.search.distributions import FAMILY, distributions_of, suggest
+        from mltune.search.sampler import ConfigSampler
+        from mltune.tuning.mean import geometric_mean
+        from mltune.tuning.measure import measure_trial
+        from mltune.tuning.proposal_queue import in_order
+        from mltune.tuning.queue import Job
+        from mltune.tuning.study import Proposal, attributes_of
+
+        sampler = trial.study.sampler
+        parameters = (
+            sampler.distributions
+            if isinstance(sampler, ConfigSampler)
+            else distributions_of(self.space.parameters)
+        )
+        trial.suggest_categorical(FAMILY, [self.info.family])
+        config = Config.of({name: suggest(trial, name, d) for name, d in parameters.items()})
+        proposal = Proposal(trial, config)
+        number = next(n for n in range(trial.number, 2**31) if n not in self._used)
+        self._used.add(number)
+        job = Job(
+            trial=Trial(number, config, ()),
+            problems=in_order(self.problems, proposal.sizes),
+            proposal=proposal,
+        )
+        steps = {problem: step for step, problem in enumerate(self.problems)}
+        done = measure_trial(job, self.session, AtOnce(self.run.store.add), steps)
+        proposal.describe(attributes_of(done))
+        if done.failure is not None:
+            return math.nan
+        values = done.values_by(self.problems, self.session.worth)
+        if len(values) < len(self.problems):
+            raise optuna.TrialPruned
+        return geometric_mean(values.values())
+
+    def close(self) -> None:
+        """Let go of the device and of the run folder; closing twice is fine."""
+        if not self._closed:
+            self._closed = True
+            self.runner.close()
+            self.run.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, Space]:
+    if options.folder is not None and (options.folder / INFO_NAME).exists():
+        raise UsageError(
+            f"{options.folder}: holds a run already; go on with --resume, or give another --run"
+        )
+    # A mistake in the user's own file is told before a device is opened; which of the shipped
+    # spaces is the default depends on the device.
+    given = load_space(options.space) if options.space else None
+    kernels = read_files(options.kernels)
+    texts = to_text(kernels) if kernels else ""
+    where = options.space or "--kernels"
+    wanted = given.family if given else HANDWRITTEN if kernels else ""
+    family = family_named(wanted, where, texts) if wanted else None
+    runner = WorkerRunner(
+        "auto" if options.device is None else options.device,
+        family or FAMILIES["tiled"],
+        **_runner_options(options),
+        seed=options.seed or 0,
+    )
+    try:
+        if family is None:
+            family = FAMILIES[load_space(default_space(runner.device)).family]
+            runner.write_with(family)
+        info = new_run_info(options, runner.device, family.name, kernels)
+        space = bound_space(info)
+        check_family(family, info.contraction, space)
+        run = Run.create(options.folder or default_folder(info), info, options.storage or "")
+    except BaseException:
+        runner.close()
+        raise
+    return run, runner, space
+
+
+def _resume(options: SearchOptions) -> tuple[Run, WorkerRunner, Space]:
+    run = Run.resume(options.folder or newest_run(), options.storage or "")
+    try:
+        info = run.info
+        check_resumed(options, info, run.folder)
+        if run.url is not None and options.patience is not None:
+            raise UsageError(f"{run.folder}: {NO_PATIENCE}")
+        opened = open_runner(
+            info,
+            options.device or info.device.uuid or info.device.name,
+            str(run.folder),
+            builders=options.builders,
+            rest_seconds=options.rest_seconds or 0,
+        )
+        runner = of_model(opened, info.device, run.folder)
+    except BaseException:
+        run.close()
+        raise
+    return run, runner, bound_space(info)
+
+
+def _runner_options(options: SearchOptions) -> dict[str, Any]:
+    given = {
+        "build_timeout_seconds": options.build_timeout_seconds,
+        "run_timeout_seconds": options.run_timeout_seconds,
+        "samples": options.samples,
+        "rest_seconds": options.rest_seconds,
+        "cold": None if options.cache is None else options.cache == COLD,
+        "observers": options.observers,
+    }
+    # None is an answer for the builders: as many as suit the machine.
+    return {"builders": options.builders} | {k: v for k, v in given.items() if v is not None}

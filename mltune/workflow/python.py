@@ -1,0 +1,149 @@
+"""The Python interface: what the verbs do, as functions for scripts and notebooks."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mltune.errors import UsageError
+from mltune.record.run import Run
+from mltune.tuning.progress import ignore_progress
+
+if TYPE_CHECKING:
+    from mltune.cost_model import BoostedModel
+    from mltune.selector import Selector
+    from mltune.workflow.search import SearchResult
+
+RunLike = Run | str | Path
+"""A run: an open one, or its folder."""
+
+
+def search(
+    problem: str | None = None,
+    sizes: str | None = None,
+    device: str | None = None,
+    *,
+    budget: int | None = None,
+    show_progress_bar: bool = False,
+    **options: Any,
+) -> SearchResult:
+    """Search as `mltune search` does: trials, then the leaders' cross-benchmark.
+
+    Args:
+        problem: a problem type, such as `sgemm_nn`.
+        sizes: as `--sizes` takes them.
+        device: as `--device` takes it.
+        budget: trials; 500 unless given.
+        show_progress_bar: whether to show one, in a notebook or a terminal.
+        options: further ones, by the names of `SearchOptions`: `space`, `seed`, `folder`,
+            `resume`, `time_limit_seconds` and so on.
+
+    Raises:
+        UsageError: when an option, a file or the folder is wrong.
+        NoDeviceError: when there is no such device.
+        NoCorrectConfigError: when every config failed.
+    """
+    from mltune.workflow.objective import ignore_note
+    from mltune.workflow.options import SearchOptions
+    from mltune.workflow.search import search as search_with
+    from mltune.workflow.study import Bar
+
+    try:
+        asked = SearchOptions(
+            problem=problem, sizes=sizes, device=device, budget=budget, **options
+        )
+    except TypeError as error:
+        raise UsageError(f"search: {error}") from None
+    with ExitStack() as stack:
+        show = stack.enter_context(Bar()) if show_progress_bar else ignore_progress
+        return search_with(asked, show, ignore_note)
+
+
+def train(*runs: RunLike, seed: int = 0) -> BoostedModel:
+    """Fit the cost model to runs of one problem type on one device.
+
+    Raises:
+        UsageError: when a run cannot be read, or they do not belong together.
+        NoCorrectConfigError: when no measurement succeeded.
+    """
+    from mltune.cost_model import fit
+    from mltune.workflow.recorded import read_runs
+
+    recorded = read_runs(_folders(runs))
+    return fit(recorded.measurements, recorded.device, seed=seed)
+
+
+def distil(
+    *runs: RunLike,
+    method: str = "auto",
+    max_kernels: int = 16,
+    output: str | Path | None = None,
+) -> Selector:
+    """Distil the measurements of runs into a selector, with the loss that it states.
+
+    Args:
+        runs: of one problem type on one device.
+        method: what chooses, as `--method`.
+        max_kernels: the most kernels to ship.
+        output: where to write it, too; nowhere if left out.
+
+    Raises:
+        UsageError: when a run cannot be read, or a setting is out of range.
+        NoCorrectConfigError: when no kernel of the runs was right.
+    """
+    from mltune.workflow.distil import DistilOptions, distil_runs
+
+    with tempfile.TemporaryDirectory() as scratch:
+        options = DistilOptions(
+            runs=_folders(runs),
+            output=Path(scratch) if output is None else Path(output),
+            method=method,
+            max_kernels=max_kernels,
+        )
+        return distil_runs(options, ignore_progress).selector
+
+
+def export(selector: Selector | str | Path, language: str, folder: str | Path) -> tuple[Path, ...]:
+    """Write a selector with its kernels as a library.
+
+    Args:
+        selector: what `distil` returned, or where it lies.
+        language: `c`, `python` or `json`.
+        folder: of the library.
+
+    Returns:
+        the files.
+
+    Raises:
+        UsageError: when the selector cannot be read, or the language is unknown.
+        MltuneError: when something cannot be written.
+    """
+    from mltune.workflow.export import export_selector
+
+    chosen = Path(selector) if isinstance(selector, str) else selector
+    return export_selector(chosen, language, Path(folder)).files
+
+
+def report(run: RunLike, output: str | Path | None = None) -> Path:
+    """Write the report of a run, one HTML file, and return where it lies.
+
+    Args:
+        run: that is reported.
+        output: the file; `report.html` in the run's folder if left out.
+
+    Raises:
+        UsageError: when the run cannot be read, or the report cannot be written there.
+    """
+    from mltune.workflow.report import report as write_report
+
+    (folder,) = _folders((run,))
+    return write_report(folder, None if output is None else Path(output), ignore_progress).path
+
+
+def _folders(runs: Sequence[RunLike]) -> tuple[Path, ...]:
+    if not runs:
+        raise UsageError("needs a run: an open one, or its folder")
+    return tuple(run.folder if isinstance(run, Run) else Path(run) for run in runs)

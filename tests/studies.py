@@ -1,0 +1,112 @@
+"""A study in memory, asked and told as the tuning loop does, for tests of samplers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import optuna
+from optuna.trial import FrozenTrial
+
+from mltune.record import Status
+from mltune.search.planned_sizes import PlannedSizesPruner
+from mltune.search.sampler import ConfigSampler
+from mltune.space.config import Config
+from mltune.space.parameter import Parameter
+from mltune.tuning.study import Proposal, TuningStudy
+from mltune.tuning.trial import Trial
+from tests.made_up import build_measurement
+
+Values = Mapping[int, float] | float | Status
+"""What a config came to: seconds by size, seconds where there is one size, or a failure."""
+
+Step = tuple[Config, tuple[int, ...]]
+"""A config that was proposed, and the sizes that were worth timing."""
+
+
+class Asked:
+    """Asks a sampler through a study, and tells it.
+
+    Args:
+        sampler: of any space.
+        sizes: how many there are.
+        given: configs that take turns with the sampler's.
+        others: parameters of those.
+    """
+
+    def __init__(
+        self,
+        sampler: ConfigSampler,
+        sizes: int = 1,
+        given: Iterable[Config] = (),
+        others: Sequence[Parameter] = (),
+    ) -> None:
+        self.sampler = sampler
+        self._sizes = sizes
+        made = optuna.create_study(sampler=sampler, pruner=PlannedSizesPruner())
+        family = sampler._space.family
+        foreign = {parameter.name for parameter in others}
+        self.study = TuningStudy(
+            made,
+            sizes,
+            (family, "other"),
+            lambda config: "other" if foreign & set(config) else family,
+            given,
+            others,
+        )
+
+    @property
+    def trials(self) -> list[FrozenTrial]:
+        """The trials of the study."""
+        return self.study.study.get_trials(deepcopy=False)
+
+    def ask(self) -> Proposal | None:
+        """Return the next proposal; None when there is none left."""
+        return self.study.ask()
+
+    def config(self) -> Config | None:
+        """Return the config of the next proposal, which is left running."""
+        proposal = self.ask()
+        return None if proposal is None else proposal.config
+
+    def sizes(self, proposal: Proposal) -> tuple[int, ...]:
+        """The sizes on which a proposal is worth timing."""
+        return tuple(range(self._sizes)) if proposal.sizes is None else proposal.sizes
+
+    def tell(self, proposal: Proposal, values: Values) -> FrozenTrial:
+        """Say what a proposal came to."""
+        found = _by_size(values)
+        self.study.begin(proposal, proposal.number)
+        for size, value in found.items():
+            proposal.report(size, value)
+        outcome = values if isinstance(values, Status) else 1.0
+        row = build_measurement(proposal.number, 8, outcome, config=proposal.config)
+        return self.study.tell(proposal, Trial(proposal.number, proposal.config, (row,)), found)
+
+    def learn(self, config: Config, values: Values) -> None:
+        """Add a trial that ended earlier or elsewhere."""
+        status = values if isinstance(values, Status) else Status.OK
+        self.study.learn(self.study.frozen(config, _by_size(values), status))
+
+    def step(self, answer: Callable[[Config, tuple[int, ...]], Values]) -> Step | None:
+        """Ask and tell once."""
+        proposal = self.ask()
+        if proposal is None:
+            return None
+        sizes = self.sizes(proposal)
+        self.tell(proposal, answer(proposal.config, sizes))
+        return proposal.config, sizes
+
+    def steps(
+        self, answer: Callable[[Config, tuple[int, ...]], Values], count: int = 2**31
+    ) -> list[Step]:
+        """Ask and tell up to so many times, or until there is none left."""
+        made: list[Step] = []
+        while len(made) < count and (step := self.step(answer)) is not None:
+            made.append(step)
+        return made
+
+
+def _by_size(values: Values) -> dict[int, float]:
+    if isinstance(values, Status):
+        return {}
+    return {0: float(values)} if isinstance(values, float | int) else dict(values)

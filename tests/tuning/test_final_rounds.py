@@ -1,0 +1,33 @@
+"""Which trials compete in the leaders' rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mltune.record import Measurement
+from mltune.record.run_info import TIME
+from mltune.runner.live import ANCHOR
+from mltune.tuning.final_rounds import contenders
+from mltune.tuning.session import MeasurementSession
+from mltune.tuning.trial import group_trials
+from tests.devices import CPU
+from tests.tuning.scripted import ScriptedRunner
+
+Make = Callable[..., Measurement]
+
+
+def test_they_stay_the_same_when_the_rounds_are_resumed(make: Make) -> None:
+    def row(trial: int, seconds: float, anchor: float, phase: str = "search") -> Measurement:
+        return make(trial, 8, seconds, phase, observed=((ANCHOR, anchor),))
+
+    searched = [row(trial, 1 + trial / 100, 1.0) for trial in range(10)]
+    searched.append(row(10, 1.4, 1.45))  # the fastest, had nothing been in its way
+    rounds = [row(0, 1.0, 1.1, "final") for _ in range(200)]  # after them that is no disturbance
+    trials = group_trials(searched)
+
+    first = MeasurementSession(ScriptedRunner(CPU, searched), TIME, searched)
+    resumed = MeasurementSession(ScriptedRunner(CPU, searched), TIME, [*searched, *rounds])
+
+    assert resumed.worth(searched[-1]) != first.worth(searched[-1])
+    assert trials[10] in contenders(trials, first)
+    assert contenders(trials, resumed) == contenders(trials, first)

@@ -1,0 +1,183 @@
+"""What a search does about measurements that something disturbed, on answers made up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mltune.device_info import DeviceInfo
+from mltune.problem import Problem, Size
+from mltune.record import Measurement, Phase
+from mltune.record.run import Run
+from mltune.record.run_info import RunInfo
+from mltune.runner.live import ANCHOR
+from mltune.search.exhaustive import ExhaustiveSampler
+from mltune.search.guided import GuidedSampler
+from mltune.space.config import Config
+from mltune.space.recorded import RecordedSpace
+from mltune.tuning.local_tuning import LocalTuning
+from tests.studies import Asked
+from tests.tuning.scripted import ScriptedRunner
+
+Make = Callable[..., Measurement]
+
+QUIET, BUSY = 1e-4, 5e-4
+
+
+def searched(
+    folder: Path, info: RunInfo, make: Make, *answers: tuple[float, float]
+) -> list[tuple[str, float]]:
+    """Search two configs on one size; return phase and time of each row that came of it.
+
+    Args:
+        answers: seconds, and those of the anchor beside them.
+    """
+    rows = [make(0, 8, seconds, observed=((ANCHOR, anchor),)) for seconds, anchor in answers]
+    space = RecordedSpace("two", [Config.of({"depth_u": 1}), Config.of({"depth_u": 2})])
+    info = replace(info, sizes=(Size((8, 8, 8)),))
+    with Run.create(folder, info) as run:
+        runner = ScriptedRunner(info.device, rows)
+        LocalTuning(run, runner, Asked(ExhaustiveSampler(space, 0)).study).search(2)
+        return [(row.phase, row.seconds[0]) for row in run.store.measurements()]
+
+
+def test_a_disturbed_measurement_that_may_lead_is_made_again(
+    tmp_path: Path, info: RunInfo, make: Make
+) -> None:
+    rows = searched(tmp_path / "run", info, make, (1.0, QUIET), (4.0, BUSY), (0.9, QUIET))
+
+    assert rows == [("search", 1.0), (Phase.DISTURBED, 4.0), ("search", 0.9)]
+
+
+def test_one_that_cannot_lead_is_not(tmp_path: Path, info: RunInfo, make: Make) -> None:
+    rows = searched(tmp_path / "run", info, make, (1.0, QUIET), (40.0, BUSY))
+
+    assert rows == [("search", 1.0), ("search", 40.0)]
+
+
+def test_on_a_device_that_is_never_quiet_the_search_goes_on(
+    tmp_path: Path, info: RunInfo, make: Make
+) -> None:
+    rows = searched(tmp_path / "run", info, make, (1.0, QUIET), (4.0, BUSY))
+
+    assert [phase for phase, _ in rows] == ["search", Phase.DISTURBED, Phase.DISTURBED, "search"]
+
+
+def test_a_gpu_measures_while_the_sampler_computes_and_every_config_is_tried_once(
+    tmp_path: Path, info: RunInfo, make: Make
+) -> None:
+    configs = [Config.of({"depth_u": number}) for number in range(1, 10)]
+    info = replace(
+        info, sizes=(Size((8, 8, 8)),), device=replace(info.device, kind="gpu"), budget=7
+    )
+    with Run.create(tmp_path / "run", info) as run:
+        runner = ScriptedRunner(info.device, [make(0, 8, 1.0)])
+        runner.ahead = 3
+        sampler = ExhaustiveSampler(RecordedSpace("nine", configs), 0)
+        LocalTuning(run, runner, Asked(sampler).study).search(7)
+        tried = [row.config for row in run.store.measurements()]
+
+    assert len(tried) == len(set(tried)) == 7
+
+
+class FormulaRunner(ScriptedRunner):
+    """Answers by config and size: each size has its own best config."""
+
+    def run(
+        self,
+        problem: Problem,
+        config: Config,
+        *,
+        to_beat: float | None = None,
+        checked: bool = False,
+    ) -> Measurement:
+        x, y = config.int("x"), config.int("y")
+        seconds = 1.0 + (x - problem.m / 8) ** 2 + 0.1 * abs(y - problem.m / 8)
+        row = self._answers[0]
+        return replace(row, problem=problem, config=config, seconds=(seconds,) * 3)
+
+
+def test_a_search_for_a_library_that_was_cut_off_goes_on_as_if_it_was_not(
+    tmp_path: Path, info: RunInfo, make: Make
+) -> None:
+    sizes = tuple(Size((8 * m, 8, 8)) for m in (1, 4, 9))
+    info = replace(info, sizes=sizes, budget=16)
+    configs = [Config.of({"x": x, "y": y}) for x in range(10) for y in range(10)]
+    space = RecordedSpace("grid", configs)
+
+    def work(folder: Path, before: Sequence[Measurement]) -> list[Measurement]:
+        with Run.create(folder, info) as run:
+            for row in before:
+                run.store.add(row)
+            runner = FormulaRunner(info.device, [make(0, 8, 1.0)])
+            study = Asked(GuidedSampler(space, 0, (1, 1, 1)), 3).study
+            LocalTuning(run, runner, study).search(16)
+            return run.store.measurements(Phase.SEARCH)
+
+    whole = work(tmp_path / "whole", ())
+    assert len({row.trial for row in whole}) == 16
+    for cut in (1, 31, len(whole) - 1):
+        resumed = work(tmp_path / str(cut), whole[:cut])
+
+        assert [(row.trial, row.config, row.problem) for row in resumed] == [
+            (row.trial, row.config, row.problem) for row in whole
+        ]
+
+
+class WatchedRunner(FormulaRunner):
+    """Notes which problems it hears of, and which it measures; is interrupted in the end."""
+
+    def __init__(self, device: DeviceInfo, answers: Sequence[Measurement], most: int) -> None:
+        super().__init__(device, answers)
+        self._most = most
+        self.seen: list[tuple[str, int]] = []
+
+    def expect(self, problem: Problem) -> None:
+        self.seen.append(("expected", problem.m))
+
+    def run(
+        self,
+        problem: Problem,
+        config: Config,
+        *,
+        to_beat: float | None = None,
+        checked: bool = False,
+    ) -> Measurement:
+        self.seen.append(("measured", problem.m))
+        if len(self.seen) > self._most:
+            raise KeyboardInterrupt
+        return super().run(problem, config, to_beat=to_beat, checked=checked)
+
+
+def test_leaders_that_were_cut_off_are_gone_on_with_and_each_next_size_is_told(
+    tmp_path: Path, info: RunInfo, make: Make
+) -> None:
+    sizes = tuple(Size((8 * m, 8, 8)) for m in (1, 4, 9))
+    gpu = replace(info.device, kind="gpu")
+    info = replace(info, sizes=sizes, budget=16, device=gpu)
+    space = RecordedSpace("grid", [Config.of({"x": x, "y": 1}) for x in range(10)])
+
+    def tuning(run: Run, runner: WatchedRunner) -> LocalTuning:
+        return LocalTuning(run, runner, Asked(GuidedSampler(space, 0, (1, 1, 1)), 3).study)
+
+    with Run.create(tmp_path / "run", info) as run:
+        runner = WatchedRunner(gpu, [make(0, 8, 1.0)], most=35)
+        first = tuning(run, runner)
+        assert not first.has_leaders_left(16)
+        first.search(16)
+        with pytest.raises(KeyboardInterrupt):
+            first.measure_leaders()
+        measured = len(run.store.measurements(Phase.SEARCH))
+
+        again = WatchedRunner(gpu, [make(0, 8, 1.0)], most=1000)
+        second = tuning(run, again)
+        assert second.has_leaders_left(16)
+        second.measure_leaders()
+
+        assert not tuning(run, again).has_leaders_left(16)
+        assert len(run.store.measurements(Phase.SEARCH)) == measured
+
+    assert again.seen.index(("expected", 72)) < again.seen.index(("measured", 72))

@@ -1,0 +1,74 @@
+"""What is given to be written is written once, in order, whatever fails meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+import pytest
+
+from mltune.record import Measurement
+from mltune.record.board import LeaseLostError
+from mltune.tuning.recorder import WriteBehind
+
+Make = Callable[..., Measurement]
+
+
+class SlowTable:
+    """Commits when it is let go, and keeps the trials that each transaction had."""
+
+    def __init__(self) -> None:
+        self.may_go = threading.Event()
+        self.is_lost = False
+        self.batches: list[list[int]] = []
+
+    def commit(self, measurements: Sequence[Measurement]) -> None:
+        assert self.may_go.wait(60)
+        if self.is_lost:
+            raise LeaseLostError("the trial was lost")
+        self.batches.append([one.trial for one in measurements])
+
+    @property
+    def rows(self) -> list[int]:
+        return [trial for batch in self.batches for trial in batch]
+
+
+def test_what_waits_goes_into_one_transaction(make: Make) -> None:
+    table = SlowTable()
+    with WriteBehind(table.commit) as writer:
+        for number in range(5):
+            writer.add(make(number, 8, 1.0))
+        table.may_go.set()
+        writer.flush()
+        assert table.rows == [0, 1, 2, 3, 4]
+        writer.add(make(5, 8, 1.0))
+
+    assert len(table.batches) <= 3
+    assert table.rows == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_lost_lease_is_told_by_the_flush(make: Make) -> None:
+    table = SlowTable()
+    table.is_lost = True
+    table.may_go.set()
+    with WriteBehind(table.commit) as writer:
+        writer.add(make(0, 8, 1.0))
+        with pytest.raises(LeaseLostError):
+            writer.flush()
+        writer.forget()
+        table.is_lost = False
+        writer.add(make(1, 8, 1.0))
+
+    assert table.batches == [[1]]
+
+
+def test_the_end_writes_what_waits_also_after_an_interrupt(make: Make) -> None:
+    table = SlowTable()
+    table.may_go.set()
+    with suppress(KeyboardInterrupt), WriteBehind(table.commit) as writer:
+        writer.add(make(0, 8, 1.0))
+        writer.add(make(1, 8, 1.0))
+        raise KeyboardInterrupt
+
+    assert table.rows == [0, 1]

@@ -1,0 +1,93 @@
+"""Workers of one search that are killed, cut off and made to wait: a share of the long battery."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from optuna.trial import FrozenTrial
+from sqlalchemy import create_engine, text
+from sqlalchemy.pool import NullPool
+
+from mltune.record import Phase
+from mltune.record.store import Store
+from mltune.search.forecast import Forecast
+from mltune.search.guided import GuidedSampler
+from mltune.space.config import Config
+from mltune.space.load import parse_space
+from mltune.tuning.shared_tuning import SharedTuning
+from mltune.workflow.sharing import joined
+from tests import simulated
+from tests.studies import Asked
+
+
+def test_nothing_is_lost_or_doubled_by_killed_workers_and_dropped_connections(
+    postgres_programs: Path,
+) -> None:
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "tests.benchmarks.worker_kills", "--kills=4", "--workers=4"),
+            *("--devices=3", "--drops=0.5", "--budget=240"),
+        ],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, f"{postgres_programs}\n{done.stdout}\n{done.stderr}"
+    kills = re.match(r"(\d+) kills, ", done.stdout)
+    assert kills is not None
+    assert int(kills[1]) >= 1, "a fast machine may be done before the rest"
+
+
+class OneSizeSampler(GuidedSampler):
+    """Wants every config on the last of two sizes only, and notes what it hears."""
+
+    def __init__(self) -> None:
+        super().__init__(parse_space(simulated.SPACE, "simulated").bind({}), 0, (1, 1))
+        self.heard: list[tuple[Config, dict[int, float]]] = []
+
+    def _worthwhile(self, config: Config, forecast: Forecast | None) -> tuple[int, ...]:
+        return (1,)
+
+    def _learn(self, config: Config, trial: FrozenTrial) -> None:
+        self.heard.append((config, dict(trial.intermediate_values)))
+        super()._learn(config, trial)
+
+
+def take_part(study: simulated.Study, sampler: OneSizeSampler) -> None:
+    asked = Asked(sampler, 2)
+    with (
+        Store(study.url, run=study.info.id) as store,
+        joined(study.info, store, "device") as board,
+    ):
+        runner = simulated.PacedRunner(study.info, "device", 0)
+        ignore = simulated.ignore
+        SharedTuning(study.info, store, board, runner, asked.study, ignore, ignore).work()
+    sampler.expected_gain(asked.study.study, 1)  # it reads the end of the study
+
+
+def test_each_trial_is_timed_where_it_may_win_and_told_by_size(tmp_path: Path) -> None:
+    study = simulated.begin(f"sqlite:///{tmp_path / 'shared.db'}", budget=13)
+    sampler = OneSizeSampler()
+    take_part(study, sampler)
+
+    with Store(study.url, run=study.info.id) as store:
+        rows = store.measurements(Phase.SEARCH)
+    assert {row.problem for row in rows} == {study.info.problems[1]}
+    assert [set(values) for _, values in sampler.heard] == [{1}] * 13
+    assert {config for config, _ in sampler.heard} == {row.config for row in rows}
+
+
+def test_what_an_older_mltune_found_is_read_from_its_measurements(tmp_path: Path) -> None:
+    study = simulated.begin(f"sqlite:///{tmp_path / 'shared.db'}", budget=6)
+    first, second = OneSizeSampler(), OneSizeSampler()
+    take_part(study, first)
+    with create_engine(study.url, poolclass=NullPool).begin() as connection:
+        connection.execute(text("UPDATE mltune_trials SET size_values = NULL"))
+    take_part(study, second)
+
+    assert second.heard == first.heard
