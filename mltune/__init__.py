@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from mltune.selector import Selector
     from mltune.workflow.objective import Objective as Objective
     from mltune.workflow.python import train as train
-    from mltune.workflow.study import create_study as create_study
+    from mltune.workflow.tuned_study import create_study as create_study
 
 __version__ = "0.1.0"
 
 _PLACES = {
     "GuidedSampler": "mltune.search.guided",
     "Objective": "mltune.workflow.objective",
-    "create_study": "mltune.workflow.study",
+    "create_study": "mltune.workflow.tuned_study",
     "train": "mltune.workflow.python",
 }
 _PACKAGES = ("distil", "export", "report", "search")  # these can be called

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from mltune.measurement import Measurement, Phase, Status
 from mltune.problem import Precision, Problem, Size, gemm, gemm_problem
-from mltune.record import Measurement, Phase, Status
-from mltune.record.run import Run
-from mltune.record.run_info import RunInfo, Timing
+from mltune.run.run import Run
+from mltune.run.run_info import RunInfo, Timing
 from mltune.space.config import Config
 from tests.devices import CPU
 

@@ -18,19 +18,19 @@ from typing import Any
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
+from mltune.measurement import Measurement, Status
 from mltune.problem import Precision, Problem, Size, gemm
-from mltune.record import Measurement, Status
-from mltune.record.board import Board
-from mltune.record.database import PATIENCE_SECONDS
-from mltune.record.registry import begin_study
-from mltune.record.run_info import RunInfo, Timing
-from mltune.record.store import Store
+from mltune.run.database import PATIENCE_SECONDS
+from mltune.run.registry import begin_study
+from mltune.run.run_info import RunInfo, Timing
+from mltune.run.shared_trials import SharedTrials
+from mltune.run.store import Store
 from mltune.runner.replay import ReplayRunner
 from mltune.space.config import Config
 from mltune.space.load import parse_space
 from mltune.tuning.shared_tuning import SharedTuning
-from mltune.workflow.setup import new_study
-from mltune.workflow.sharing import joined, own_seed
+from mltune.tuning.sharing import joined, own_seed
+from mltune.workflow.run_setup import new_study
 from tests import devices
 
 Ask = Callable[[str], list[Any]]
@@ -132,7 +132,7 @@ def take_part(
     study: Study,
     device: str,
     seconds: float,
-    watch: Callable[[Board], Board] = lambda board: board,
+    watch: Callable[[SharedTrials], SharedTrials] = lambda shared: shared,
     time_limit_seconds: float | None = None,
 ) -> None:
     """Work on a study until it is concluded, as `mltune worker` does."""
@@ -140,11 +140,11 @@ def take_part(
     space = parse_space(SPACE, "simulated").bind({})
     with (
         Store(study.url, run=info.id, patience_seconds=PATIENCE_SECONDS) as store,
-        joined(info, store, device) as board,
+        joined(info, store, device) as shared,
     ):
         tuning_study = new_study(info, space, own_seed(), ignore)
         runner = PacedRunner(info, device, seconds)
-        tuning = SharedTuning(info, store, watch(board), runner, tuning_study, ignore, ignore)
+        tuning = SharedTuning(info, store, watch(shared), runner, tuning_study, ignore, ignore)
         tuning.work(time_limit_seconds)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import optuna
 from optuna.trial import FrozenTrial
 
-from mltune.record import Status
+from mltune.measurement import Status
 from mltune.search.planned_sizes import PlannedSizesPruner
 from mltune.search.sampler import ConfigSampler
 from mltune.space.config import Config

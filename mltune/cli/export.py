@@ -54,8 +54,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Export, and say what was made."""
+    from mltune.shell import shell_path
     from mltune.workflow.export import export_selector
-    from mltune.workflow.shell import shell_path
 
     result = export_selector(
         args.selector,

@@ -31,8 +31,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Predict, and print the kernels."""
+    from mltune.shell import shell_path
     from mltune.workflow.predict import PredictOptions, predict
-    from mltune.workflow.shell import shell_path
 
     result = predict(
         PredictOptions(

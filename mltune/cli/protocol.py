@@ -12,7 +12,7 @@ from mltune.cli.output import ProgressBar, conclude, print_json, print_table
 from mltune.cli.parser import positive, seconds, whole
 
 if TYPE_CHECKING:
-    from mltune.workflow.protocol_result import GroupResult, PlanResult, ProtocolResult
+    from mltune.compat.tensile.protocol_result import GroupResult, PlanResult, ProtocolResult
 
 EXAMPLE = "mltune protocol spaces/protocols/seven-steps.yaml --dry-run"
 

@@ -193,7 +193,7 @@ def run(args: argparse.Namespace) -> int:
         sys.path.insert(0, str(Path.cwd()))  # the user's own module may lie here
     if args.replay is not None:
         return _run_replay(args)
-    from mltune.workflow.options import SearchOptions
+    from mltune.tuning.search_options import SearchOptions
     from mltune.workflow.search import search
 
     options = SearchOptions(

@@ -56,7 +56,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, and print a row for every experiment."""
-    from mltune.workflow.shell import command
+    from mltune.shell import command
     from mltune.workflow.sweep import SweepOptions, sweep
 
     options = SweepOptions(

@@ -36,7 +36,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train, and print what the model is worth."""
-    from mltune.workflow.shell import shell_path
+    from mltune.shell import shell_path
     from mltune.workflow.train import train
 
     with ProgressBar(args.quiet > 0) as bar:

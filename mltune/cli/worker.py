@@ -59,8 +59,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Work until nothing is left to do, and say what was done."""
     from mltune.problem import problem_type_name
-    from mltune.workflow.local_workers import STORAGE_VARIABLE
-    from mltune.workflow.options import ALL_DEVICES
+    from mltune.tuning.local_workers import STORAGE_VARIABLE
+    from mltune.tuning.search_options import ALL_DEVICES
     from mltune.workflow.worker import WorkerOptions, work, work_on_all
 
     storage = args.storage or os.environ.get(STORAGE_VARIABLE)

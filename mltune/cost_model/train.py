@@ -20,8 +20,8 @@ from mltune.cost_model.model import BoostedModel
 from mltune.cost_model.scores import Scores, score
 from mltune.device_info import DeviceInfo
 from mltune.errors import NoCorrectConfigError
+from mltune.measurement.measurement import Measurement
 from mltune.problem import Problem, problem_type_name
-from mltune.record.measurement import Measurement
 
 Array = NDArray[np.float64]
 

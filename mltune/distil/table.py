@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mltune.errors import NoCorrectConfigError, UsageError
+from mltune.measurement.measurement import Measurement, Phase, Status
 from mltune.problem import problem_type_name
-from mltune.record.measurement import Measurement, Phase, Status
 from mltune.selector import PortfolioKernel
 
 """The phase of the cross-benchmark: leaders measured again, side by side, on every size."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mltune.record.measurement import Measurement, Status
-from mltune.record.run_info import RunInfo
+from mltune.measurement.measurement import Measurement, Status
+from mltune.run.run_info import RunInfo
 from mltune.selector import Selector
 from mltune.space.config import Config
 

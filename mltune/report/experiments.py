@@ -6,8 +6,8 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from mltune.measurement.measurement import Measurement, Status
 from mltune.problem import Problem
-from mltune.record.measurement import Measurement, Status
 from mltune.space.config import Config
 
 

@@ -7,9 +7,8 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from mltune.measurement.measurement import Measurement, Phase, Status
 from mltune.problem import problem_type_name
-from mltune.record.effort import Effort
-from mltune.record.measurement import Measurement, Phase, Status
 from mltune.report.bars import bars
 from mltune.report.calibration import model_section
 from mltune.report.choice import choice_section
@@ -36,6 +35,7 @@ from mltune.report.tables import (
     failure_table,
     measurement_data,
 )
+from mltune.run.effort import Effort
 
 _HERE = Path(__file__).parent
 _COLUMNS = ("id", "trial", "phase", "size", "GFLOP/s", "µs", "status", "kernel", "message")

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 
-from mltune.record.measurement import Measurement
+from mltune.measurement.measurement import Measurement
 from mltune.report.axis import Axis
 from mltune.report.content import TrialPoint
 from mltune.report.markup import Markup, join, tag

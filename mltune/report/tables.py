@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from mltune.measurement.measurement import Measurement, Status
 from mltune.problem import problem_type_name
-from mltune.record.effort import Effort
-from mltune.record.measurement import Measurement, Status
-from mltune.record.run_info import RunInfo
 from mltune.report.experiments import Experiment
 from mltune.report.markup import Markup, join, tag
 from mltune.report.numbers import byte_size, number, seconds
+from mltune.run.effort import Effort
+from mltune.run.run_info import RunInfo
 
 MOST_ROWS = 30_000
 """Measurements in the file: about 3 MB. The rest stays in the run folder."""

@@ -26,11 +26,11 @@ from mltune.device import (
 )
 from mltune.errors import MltuneError, UsageError
 from mltune.kernel import Kernel
+from mltune.measurement import Status
 from mltune.problem import Problem
-from mltune.record import Status
 from mltune.runner.arena import Arena
 from mltune.runner.cache import Cache
-from mltune.runner.canary import canary
+from mltune.runner.known_good import canary
 from mltune.runner.messages import Outcome, Request, Stage
 from mltune.runner.numbers import NumbersAhead
 from mltune.runner.observe import NoObserver, Observer

@@ -10,7 +10,7 @@ import sys
 import time
 
 from mltune.device import BuildError, DeviceLostError, LaunchError, LimitError, OpenCLDevice
-from mltune.record import Status
+from mltune.measurement import Status
 from mltune.runner.bench import CACHED_CPU_SECONDS
 from mltune.runner.channel import Channel
 from mltune.runner.messages import Outcome, Request, Stage

@@ -10,7 +10,7 @@ from typing import Any
 
 from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
-from mltune.record.host import Host
+from mltune.run.host import Host
 from mltune.runner.observe import NvmlObserver
 
 BUSY = 0.15

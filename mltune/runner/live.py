@@ -13,8 +13,8 @@ from typing import Any
 from mltune.device_info import DeviceInfo
 from mltune.errors import DeviceGoneError, MltuneError, NoDeviceError, UsageError
 from mltune.kernel import Kernel, KernelFamily
+from mltune.measurement import Measurement, Status
 from mltune.problem import Contraction, Problem
-from mltune.record import Measurement, Status
 from mltune.runner.cache import Cache
 from mltune.runner.messages import Outcome, Request, Stage
 from mltune.runner.overlap import Span, covered_share

@@ -14,8 +14,8 @@ from enum import Enum
 from typing import Any
 
 from mltune.kernel import Area, Kernel, Limits, Pass
+from mltune.measurement import Status
 from mltune.problem import Contraction, Problem
-from mltune.record import Status
 from mltune.runner.timing import SamplingPlan
 from mltune.space.config import Config
 

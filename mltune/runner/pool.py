@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 
 from mltune.kernel import Kernel
+from mltune.measurement import Status
 from mltune.problem import Problem
-from mltune.record import Status
 from mltune.runner.messages import Outcome, Request, Stage
 from mltune.runner.probe import probe_problem
 from mltune.runner.process import WorkerDiedError, WorkerProcess, python_module

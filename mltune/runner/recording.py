@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mltune.device_info import DeviceInfo
+from mltune.measurement import Measurement
+from mltune.measurement.recording import Recording
 from mltune.problem import Precision, Problem, gemm, gemm_problem
-from mltune.record import Measurement
-from mltune.record.recording import Recording
 from mltune.space.config import Config
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from mltune.device_info import DeviceInfo
+from mltune.measurement import Measurement, Phase, Status
 from mltune.problem import Problem
-from mltune.record import Measurement, Phase, Status
 from mltune.space.config import Config
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from mltune.device_info import DeviceInfo
+from mltune.measurement import Measurement
 from mltune.problem import Problem
-from mltune.record import Measurement
 from mltune.space.config import Config
 
 

@@ -73,15 +73,15 @@ class Forecast:
 
     candidates: Candidates
     gains: Matrix32
-    beliefs: tuple[Belief, ...]
+    posteriors: tuple[Belief, ...]
 
     @classmethod
-    def of(cls, candidates: Candidates, beliefs: Sequence[Belief]) -> Forecast:
+    def of(cls, candidates: Candidates, posteriors: Sequence[Belief]) -> Forecast:
         """Take the mean of what the models expect."""
-        gains = np.mean([belief.gains for belief in beliefs], axis=0)
-        return cls(candidates, gains, tuple(beliefs))
+        gains = np.mean([belief.gains for belief in posteriors], axis=0)
+        return cls(candidates, gains, tuple(posteriors))
 
     def together(self, numbers: Sequence[int]) -> Matrix:
         """Return by size the improvement expected of the best of some candidates."""
-        expected: Matrix = np.mean([one.together(numbers) for one in self.beliefs], axis=0)
+        expected: Matrix = np.mean([one.together(numbers) for one in self.posteriors], axis=0)
         return expected

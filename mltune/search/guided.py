@@ -23,11 +23,11 @@ from mltune.search.expectation import View
 from mltune.search.expected_gain import ExpectedGain
 from mltune.search.forecast import Forecast
 from mltune.search.incumbents import Incumbents
-from mltune.search.knowledge import Knowledge
 from mltune.search.one_thread import one_thread
-from mltune.search.padded_work import PaddedWork
 from mltune.search.sampler import SIZES, ConfigSampler
 from mltune.search.surrogate import Surrogate
+from mltune.search.tile_quantization import TileQuantization
+from mltune.search.transfer import Transfer
 from mltune.space.config import Config
 from mltune.space.config_space import ConfigSpace
 
@@ -45,7 +45,7 @@ _TIMED_GAIN = 0.999999
 class GuidedSampler(ConfigSampler):
     """Proposes the config from which the library is expected to gain most.
 
-    Without knowledge it starts with random configs: ten, or more until two have worked. They are
+    Without transfer it starts with random configs: ten, or more until two have worked. They are
     timed on all sizes, later ones where they may win: a trial's attribute `sizes` lists these.
 
     A trial's time on size i is its intermediate value at step i. In a study of one size the
@@ -55,8 +55,8 @@ class GuidedSampler(ConfigSampler):
         space: what is searched.
         seed: decides every proposal, given the answers.
         counts: how often each size is called; see `Incumbents`.
-        knowledge: what other records say about the space, if there are any.
-        work: of the sizes. It is used where sizes are counted and no knowledge says more: where
+        transfer: what other records say about the space, if there are any.
+        work: of the sizes. It is used where sizes are counted and no transfer says more: where
             nobody counts, half of the shares are equal, and small sizes draw what it makes
             visible.
         log: whether the values are positive, such as times or speeds, so that their ratios
@@ -68,8 +68,8 @@ class GuidedSampler(ConfigSampler):
         space: ConfigSpace,
         seed: int = 0,
         counts: Sequence[int] = (1,),
-        knowledge: Knowledge | None = None,
-        work: PaddedWork | None = None,
+        transfer: Transfer | None = None,
+        work: TileQuantization | None = None,
         *,
         log: bool = True,
     ) -> None:
@@ -84,17 +84,17 @@ class GuidedSampler(ConfigSampler):
         self._to_beat = np.full(self._incumbents.count, math.nan)
         """The best values of configs outside the space, such as hand-written kernels."""
         self._worked = 0
-        self._knows = knowledge is not None
+        self._knows = transfer is not None
         encoding = Encoding(space)
         self._surrogates: tuple[Surrogate, ...] = ()
         if encoding.width:
             source = CandidateSource(space, encoding, seed)
             # A record's expectations are of capped values, so they go with that view alone.
-            views = (View.CAPPED,) if knowledge else (View.CAPPED, View.SPEED)
+            views = (View.CAPPED,) if transfer else (View.CAPPED, View.SPEED)
             is_used = work is not None and work.tells and self._incumbents.is_counted
-            known_work = work if is_used and knowledge is None else None
+            known_work = work if is_used and transfer is None else None
             self._surrogates = tuple(
-                Surrogate(encoding, source, view, self._incumbents, knowledge, known_work)
+                Surrogate(encoding, source, view, self._incumbents, transfer, known_work)
                 for view in views
             )
 
@@ -204,8 +204,8 @@ class GuidedSampler(ConfigSampler):
         if not self._surrogates or (starting and not self._knows):
             return None
         with one_thread():
-            beliefs = [
+            posteriors = [
                 one.expect(self._answers, tuple(self._asked), self._to_beat, self._elsewhere)
                 for one in self._surrogates
             ]
-            return Forecast.of(self._surrogates[0].candidates, beliefs)
+            return Forecast.of(self._surrogates[0].candidates, posteriors)

@@ -10,8 +10,8 @@ from typing import Any
 from optuna.samplers import BaseSampler
 
 from mltune.errors import UsageError
+from mltune.measurement.recording import Recording
 from mltune.problem import Problem
-from mltune.record.recording import Recording
 from mltune.search.feasible_sampler import FeasibleSampler
 from mltune.search.names import SAMPLERS, check_sampler
 from mltune.search.sampler import ConfigSampler
@@ -52,11 +52,11 @@ def make_sampler(
         raise UsageError(f"--prior: only the sampler 'guided' learns from records, got '{name}'")
     if name == "guided":
         from mltune.search.guided import GuidedSampler
-        from mltune.search.knowledge import Knowledge
-        from mltune.search.padded_work import PaddedWork
+        from mltune.search.tile_quantization import TileQuantization
+        from mltune.search.transfer import Transfer
 
-        known = Knowledge(space, priors, seed) if priors else None
-        work = PaddedWork(space, problems) if problems else None
+        known = Transfer(space, priors, seed) if priors else None
+        work = TileQuantization(space, problems) if problems else None
         return GuidedSampler(space, seed, counts, known, work)
     if name in SAMPLERS:
         sampler: ConfigSampler = _named(SAMPLERS[name])(space, seed)

@@ -20,8 +20,8 @@ from mltune.search.expectation import Scale, View
 from mltune.search.forecast import Belief
 from mltune.search.gaussian_process import GaussianProcess, fit
 from mltune.search.incumbents import Incumbents
-from mltune.search.knowledge import Knowledge
-from mltune.search.padded_work import PaddedWork
+from mltune.search.tile_quantization import TileQuantization
+from mltune.search.transfer import Transfer
 from mltune.space.config import Config
 
 _MOST_MODELLED = 1_000
@@ -42,7 +42,7 @@ class Surrogate:
     Args:
         view: what it is shown of the answers.
         incumbents: say what each size counts.
-        knowledge: what other records say; the model learns how much of that holds here.
+        transfer: what other records say; the model learns how much of that holds here.
         work: of the sizes; what it says of the answers is taken off before they are modelled.
     """
 
@@ -52,8 +52,8 @@ class Surrogate:
         source: CandidateSource,
         view: View,
         incumbents: Incumbents,
-        knowledge: Knowledge | None,
-        work: PaddedWork | None = None,
+        transfer: Transfer | None,
+        work: TileQuantization | None = None,
     ) -> None:
         self._incumbents = incumbents
         self._work = work
@@ -62,7 +62,7 @@ class Surrogate:
         self._encoding = encoding
         self._source = source
         self._view = view
-        self._knowledge = knowledge
+        self._knowledge = transfer
         self._fitted = self._fitted_own = 0
         self._candidates = source.around(())
         self._process: GaussianProcess | None = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterable
 
-from mltune.record import Measurement
+from mltune.measurement import Measurement
 from mltune.runner.live import ANCHOR
 from mltune.runner.timing import RACING_SAMPLES, spread
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
+from mltune.measurement import Measurement, Phase, Status
 from mltune.problem import Problem
-from mltune.record import Measurement, Phase, Status
 from mltune.space.config import Config
 from mltune.tuning.progress import Progress
 from mltune.tuning.session import CONTENDS, MeasurementSession

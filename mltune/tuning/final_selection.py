@@ -15,8 +15,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from mltune.measurement import Measurement, Phase
 from mltune.problem import Problem
-from mltune.record import Measurement, Phase
 from mltune.runner.timing import median_interval
 from mltune.space import Config
 from mltune.tuning.drift import BLURRED

@@ -7,16 +7,16 @@ import threading
 from typing import Self
 
 from mltune.errors import MltuneError
-from mltune.record.board import Board
+from mltune.run.shared_trials import SharedTrials
 
 _log = logging.getLogger(__name__)
 
 
 class Heartbeat:
-    """A thread that renews the leases of a board every so many seconds, until closed."""
+    """A thread that renews the leases of a shared every so many seconds, until closed."""
 
-    def __init__(self, board: Board, seconds: float) -> None:
-        self._board = board
+    def __init__(self, shared: SharedTrials, seconds: float) -> None:
+        self._board = shared
         self._seconds = seconds
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._beat, daemon=True)

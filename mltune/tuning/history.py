@@ -8,8 +8,8 @@ from datetime import datetime
 
 from optuna.trial import FrozenTrial
 
+from mltune.measurement import Measurement, Phase, Status
 from mltune.problem import Problem
-from mltune.record import Measurement, Phase, Status
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.study import TuningStudy, attributes_of
 from mltune.tuning.trial import Trial, group_trials

@@ -7,8 +7,8 @@ from contextlib import ExitStack
 
 from optuna.trial import FrozenTrial
 
-from mltune.record import Phase, Status
-from mltune.record.run import Run
+from mltune.measurement import Phase, Status
+from mltune.run.run import Run
 from mltune.runner import Runner
 from mltune.tuning.final_rounds import FinalRounds, contenders
 from mltune.tuning.history import History, learn_history

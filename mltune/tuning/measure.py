@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from mltune.measurement import Measurement, Status
 from mltune.problem import Problem
-from mltune.record import Measurement, Status
 from mltune.tuning.queue import Job
 from mltune.tuning.recorder import Recorder
 from mltune.tuning.session import MeasurementSession

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import Self
 
+from mltune.measurement import Status
 from mltune.problem import Problem
-from mltune.record import Status
 from mltune.runner import Runner
 from mltune.search.incumbents import Incumbents
 from mltune.tuning.background import BackgroundSampler

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
+from mltune.measurement import Phase
 from mltune.problem import Problem
-from mltune.record import Phase
 from mltune.runner import Runner
 from mltune.tuning.stop_reason import StopReason
 from mltune.tuning.study import Proposal

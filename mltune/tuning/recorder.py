@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol, Self
 
-from mltune.record import Measurement
-from mltune.record.board import LeaseLostError
+from mltune.measurement import Measurement
+from mltune.run.shared_trials import LeaseLostError
 
 
 class Recorder(Protocol):

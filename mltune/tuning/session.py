@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from mltune.measurement import Measurement, Phase
 from mltune.problem import Problem
-from mltune.record import Measurement, Phase
-from mltune.record.run_info import ENERGY, TIME
+from mltune.run.run_info import ENERGY, TIME
 from mltune.runner import Runner
 from mltune.runner.observe import ENERGY as ENERGY_SEEN
 from mltune.space.config import Config

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from mltune.measurement import Status
 from mltune.problem import Problem
-from mltune.record import Status
-from mltune.record.board import Board, Counts, Finished, News
-from mltune.record.store import Store
+from mltune.run.shared_trials import Counts, Finished, News, SharedTrials
+from mltune.run.store import Store
 from mltune.runner import Runner
 from mltune.tuning.proposal_queue import ProposalQueue
 from mltune.tuning.queue import Job
@@ -45,7 +45,7 @@ class SharedQueue(ProposalQueue):
         study: of this process; it has learnt nothing of the run yet.
         runner: builds.
         problems: one of each size.
-        board: where trials are claimed.
+        shared: where trials are claimed.
         store: of the run.
         session: knows how fast the device is, and what a measurement is worth.
         recorder: keeps the measurements; a trial is finished when they are kept.
@@ -57,19 +57,19 @@ class SharedQueue(ProposalQueue):
         study: TuningStudy,
         runner: Runner,
         problems: Sequence[Problem],
-        board: Board,
+        shared: SharedTrials,
         store: Store,
         session: MeasurementSession,
         recorder: Flushable,
         note: Callable[[str], None],
     ) -> None:
         super().__init__(study, runner, problems, 0)
-        self._board = board
+        self._board = shared
         self._store = store
         self._session = session
         self._recorder = recorder
         self._note = note
-        self._counts = board.counts()
+        self._counts = shared.counts()
         self._resumed: list[Trial] = []
         self._used_up = False  # the space, as far as this process can see
         self._has_device = self._waits = False

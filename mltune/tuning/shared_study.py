@@ -11,7 +11,7 @@ from typing import Self
 from optuna.trial import FrozenTrial
 
 from mltune.errors import MltuneError
-from mltune.record.board import Begun, Board, Finished, News
+from mltune.run.shared_trials import Begun, Finished, News, SharedTrials
 from mltune.tuning.study import TuningStudy
 from mltune.tuning.study_writer import StudyWriter
 
@@ -24,7 +24,7 @@ class SharedStudy:
 
     Args:
         study: of this process, which knows how a trial looks in Optuna.
-        board: of the run.
+        shared: of the run.
         open_writer: opens the database.
         note: is told in one line why the study cannot be written.
     """
@@ -32,12 +32,12 @@ class SharedStudy:
     def __init__(
         self,
         study: TuningStudy,
-        board: Board,
+        shared: SharedTrials,
         open_writer: Callable[[], StudyWriter],
         note: Callable[[str], None],
     ) -> None:
         self._study = study
-        self._board = board
+        self._board = shared
         self._open_writer = open_writer
         self._note = note
         self._writer: StudyWriter | None = None

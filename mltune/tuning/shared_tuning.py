@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 
-from mltune.record import Phase
-from mltune.record.board import Board, Counts, LeaseLostError
-from mltune.record.run_info import RunInfo
-from mltune.record.store import Store
+from mltune.measurement import Phase
+from mltune.run.run_info import RunInfo
+from mltune.run.shared_trials import Counts, LeaseLostError, SharedTrials
+from mltune.run.store import Store
 from mltune.runner import Runner
 from mltune.tuning.final_rounds import FinalRounds, contenders
 from mltune.tuning.progress import Show
@@ -31,7 +31,7 @@ class SharedTuning:
     Args:
         info: what the run asks for.
         store: where it is.
-        board: hands out its trials.
+        shared: hands out its trials.
         runner: measures.
         study: of this process.
         show: is told about the progress of the whole run.
@@ -43,7 +43,7 @@ class SharedTuning:
         self,
         info: RunInfo,
         store: Store,
-        board: Board,
+        shared: SharedTrials,
         runner: Runner,
         study: TuningStudy,
         show: Show,
@@ -52,17 +52,17 @@ class SharedTuning:
     ) -> None:
         self._info = info
         self._store = store
-        self._board = board
+        self._board = shared
         self._runner = runner
         self._show = show
         is_apart = runner.device.kind != "cpu"
-        recorder: Recorder = WriteBehind(board.add_all) if is_apart else AtOnce(board.add)
+        recorder: Recorder = WriteBehind(shared.add_all) if is_apart else AtOnce(shared.add)
         session = MeasurementSession(runner, info.objective)
         self._queue = SharedQueue(
-            study, runner, info.problems, board, store, session, recorder, note
+            study, runner, info.problems, shared, store, session, recorder, note
         )
         self._tuner = Tuner(self._queue, study, session, recorder, info.problems, show)
-        self._shared_study = SharedStudy(study, board, open_writer, note) if open_writer else None
+        self._shared_study = SharedStudy(study, shared, open_writer, note) if open_writer else None
         if self._shared_study is not None:
             self._queue.on_news(self._shared_study.hear)
 

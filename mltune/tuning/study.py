@@ -13,7 +13,7 @@ import optuna
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from mltune.record import Status
+from mltune.measurement import Status
 from mltune.search.distributions import FAMILY, distributions_of, family_distribution
 from mltune.search.expected_gain import ExpectedGain
 from mltune.search.sampler import SIZES, ConfigSampler, SpaceUsedUpError, config_of

@@ -28,7 +28,7 @@ from sqlalchemy import URL, Connection, Table, delete, insert, select, update
 from sqlalchemy.pool import NullPool
 
 from mltune.errors import MltuneError
-from mltune.record.database import BUSY_SECONDS
+from mltune.run.database import BUSY_SECONDS
 
 _LATE_SECONDS = 2.0
 """After how long a change is written: a reader is at most so much behind, and the writing time."""

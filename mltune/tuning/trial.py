@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from mltune.measurement import Measurement, Phase, Status
 from mltune.problem import Problem
-from mltune.record import Measurement, Phase, Status
 from mltune.space import Config
 
 Worth = Callable[[Measurement], float | None]

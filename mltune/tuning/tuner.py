@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from mltune.problem import Problem
-from mltune.record.board import LeaseLostError
+from mltune.run.shared_trials import LeaseLostError
 from mltune.tuning.measure import measure_trial
 from mltune.tuning.progress import Pace, Show, ignore_progress
 from mltune.tuning.queue import Job, TrialQueue

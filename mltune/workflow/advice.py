@@ -9,10 +9,10 @@ from mltune.distil import RegretRow
 from mltune.distil.table import MISSING_FACTOR
 from mltune.problem import problem_of_size, problem_type_name
 from mltune.problem.sizes import parse_sizes
-from mltune.record.run_info import RunInfo
+from mltune.run.run_info import RunInfo
 from mltune.search.names import SAMPLERS
 from mltune.selector import Regret
-from mltune.workflow.shell import command
+from mltune.shell import command
 
 LEAST_GEOMEAN = 0.9
 LEAST_WORST = 0.5

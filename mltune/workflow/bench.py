@@ -24,7 +24,7 @@ from mltune.problem.gemm import problem_type_name
 from mltune.problem.sizes import parse_sizes
 from mltune.runtime import TunedGemm, load
 from mltune.tuning.progress import Show, Steps
-from mltune.workflow.options import DEFAULT_PROBLEM
+from mltune.tuning.search_options import DEFAULT_PROBLEM
 
 _MOST_SECONDS = 10.0
 _MOST_DEFAULT_SIZES = 40

@@ -9,8 +9,8 @@ from mltune.distil import RegretRow
 from mltune.export.plain import plain
 from mltune.problem import problem_type_name
 from mltune.selector import Selector, depth
+from mltune.shell import shell_path
 from mltune.workflow.export import next_command
-from mltune.workflow.shell import shell_path
 
 CARD_NAME = "README.md"
 

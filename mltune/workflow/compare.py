@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from mltune.errors import UsageError
+from mltune.measurement import Phase
 from mltune.problem import problem_type_name
-from mltune.record import Phase
-from mltune.record.run import Run
-from mltune.record.run_info import RunInfo
 from mltune.report.experiments import Experiment, experiments
+from mltune.run.run import Run
+from mltune.run.run_info import RunInfo
 
 
 @dataclass(frozen=True, slots=True)

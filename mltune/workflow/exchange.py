@@ -9,6 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mltune.compat.foreign.text import read_text
+from mltune.compat.foreign.write import WRITERS
+from mltune.compat.t1 import SECTION as T1_SECTION
+from mltune.compat.t1 import from_t1, to_t1
+from mltune.compat.tensile import parse_protocol
+from mltune.compat.tensile.logic import parse_logic
+from mltune.compat.tensile.logic_text import logic_text
+from mltune.compat.tensile.space_text import space_of_configs
 from mltune.errors import UsageError
 from mltune.files import make_folder, write_atomically
 from mltune.kernel.handwritten import Description
@@ -16,24 +24,16 @@ from mltune.kernel.handwritten.read import read_files, read_kept
 from mltune.kernel.handwritten.write import to_files
 from mltune.kernel.tiled.parameters import RULES
 from mltune.problem import Contraction, Size, merge_sizes, problem_type_name
-from mltune.protocol import parse_protocol
-from mltune.protocol.logic import parse_logic
-from mltune.protocol.logic_text import logic_text
-from mltune.protocol.space_text import space_of_configs
 from mltune.reading import parse_json
-from mltune.record.bundle import FORMAT as BUNDLE_FORMAT
-from mltune.record.bundle import read_bundle, unpack, write_bundle
-from mltune.record.foreign.text import read_text
-from mltune.record.foreign.write import WRITERS
-from mltune.record.run import Run
+from mltune.run.bundle import FORMAT as BUNDLE_FORMAT
+from mltune.run.bundle import read_bundle, unpack, write_bundle
+from mltune.run.run import Run
+from mltune.shell import command
 from mltune.space.config import Config
 from mltune.space.load import parse_space
-from mltune.space.t1 import SECTION as T1_SECTION
-from mltune.space.t1 import from_t1, to_t1
 from mltune.space.yaml_document import parse_document
 from mltune.tuning.final_selection import choose
 from mltune.workflow.recordings import read_any
-from mltune.workflow.shell import command
 
 NO_LICENCE = "not stated"
 IMPORTED = Path("imported")

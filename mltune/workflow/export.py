@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mltune.compat.autogemm import FullCWriter
 from mltune.errors import UsageError
 from mltune.export import WRITERS, Writer
 from mltune.export.c.element import ELEMENTS
-from mltune.export.c.full_layout import FullCWriter
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
 from mltune.reading import read_text
 from mltune.selector import Selector
 from mltune.selector.json import read_selector
 from mltune.selector.pack import find_selector
-from mltune.workflow.shell import command
+from mltune.shell import command
 
 COMPACT, FULL = "compact", "full"
 

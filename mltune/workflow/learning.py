@@ -13,8 +13,8 @@ from mltune.cost_model.scores import Scores, score
 from mltune.device_info import DeviceInfo
 from mltune.distil.fit import folds
 from mltune.errors import MltuneError
+from mltune.measurement import Measurement
 from mltune.problem import Problem
-from mltune.record import Measurement
 from mltune.report import Model
 from mltune.space import Config
 from mltune.space.config import Value

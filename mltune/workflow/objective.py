@@ -10,17 +10,15 @@ from mltune.kernel.families import FAMILIES
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.kernel.handwritten.read import read_files, to_text
 from mltune.problem import Problem
-from mltune.record.run import INFO_NAME, Run
-from mltune.record.run_info import RunInfo
+from mltune.run.run import INFO_NAME, Run
+from mltune.run.run_info import RunInfo
 from mltune.runner.live import WorkerRunner
 from mltune.space.config import Config
 from mltune.space.load import load_space
 from mltune.space.space import Space
+from mltune.tuning.families import family_named
 from mltune.tuning.recorder import AtOnce
-from mltune.tuning.session import MeasurementSession
-from mltune.tuning.trial import Trial
-from mltune.workflow.families import family_named
-from mltune.workflow.options import (
+from mltune.tuning.search_options import (
     COLD,
     NO_PATIENCE,
     SearchOptions,
@@ -31,7 +29,9 @@ from mltune.workflow.options import (
     new_run_info,
     newest_run,
 )
-from mltune.workflow.setup import Note, bound_space, check_family, of_model, open_runner
+from mltune.tuning.session import MeasurementSession
+from mltune.tuning.trial import Trial
+from mltune.workflow.run_setup import Note, bound_space, check_family, of_model, open_runner
 
 if TYPE_CHECKING:
     import optuna

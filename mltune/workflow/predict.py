@@ -13,12 +13,12 @@ from mltune.cost_model import load, rank
 from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
 from mltune.kernel.name import kernel_name
+from mltune.measurement import Measurement
 from mltune.problem import Problem, problem_of_size
-from mltune.record import Measurement
 from mltune.runner.live import WorkerRunner
 from mltune.space import Config
+from mltune.tuning.families import FamilyOfConfig, family_named
 from mltune.workflow.candidates import Candidates
-from mltune.workflow.families import FamilyOfConfig, family_named
 from mltune.workflow.recorded_device import recorded_device
 
 

@@ -10,33 +10,33 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from mltune import __version__
-from mltune.device.catalogue import choose
-from mltune.device_info import DeviceInfo
-from mltune.errors import DeviceGoneError, UsageError
-from mltune.files import make_folder, write_atomically
-from mltune.problem import problem_type_name
-from mltune.protocol import (
+from mltune.compat.tensile import (
     Problems,
     Protocol,
     parse_protocol,
 )
-from mltune.reading import read_text
-from mltune.record.run import INFO_NAME, Run, read_info
-from mltune.record.run_info import RunInfo, Timing
-from mltune.runner.live import DEFAULT_SAMPLES, WorkerRunner
-from mltune.runner.timing import WARMUPS
-from mltune.tuning.progress import Show
-from mltune.tuning.trial import best_by_problem
-from mltune.workflow.options import RUNS
-from mltune.workflow.protocol_bench import ProtocolBench, TimeIsUpError
-from mltune.workflow.protocol_job import FAMILY, ProtocolJob
-from mltune.workflow.protocol_result import (
+from mltune.compat.tensile.protocol_bench import ProtocolBench, TimeIsUpError
+from mltune.compat.tensile.protocol_job import FAMILY, ProtocolJob
+from mltune.compat.tensile.protocol_result import (
     GroupResult,
     PlanResult,
     ProtocolResult,
     RunResult,
 )
-from mltune.workflow.setup import of_model
+from mltune.device.catalogue import choose
+from mltune.device_info import DeviceInfo
+from mltune.errors import DeviceGoneError, UsageError
+from mltune.files import make_folder, write_atomically
+from mltune.problem import problem_type_name
+from mltune.reading import read_text
+from mltune.run.run import INFO_NAME, Run, read_info
+from mltune.run.run_info import RunInfo, Timing
+from mltune.runner.live import DEFAULT_SAMPLES, WorkerRunner
+from mltune.runner.timing import WARMUPS
+from mltune.tuning.progress import Show
+from mltune.tuning.search_options import RUNS
+from mltune.tuning.trial import best_by_problem
+from mltune.workflow.run_setup import of_model
 
 PROTOCOL_NAME = "protocol.yaml"
 """The protocol's file, as it was, in the folder of the runs."""

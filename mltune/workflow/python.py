@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mltune.errors import UsageError
-from mltune.record.run import Run
+from mltune.run.run import Run
 from mltune.tuning.progress import ignore_progress
 
 if TYPE_CHECKING:
@@ -46,10 +46,10 @@ def search(
         NoDeviceError: when there is no such device.
         NoCorrectConfigError: when every config failed.
     """
+    from mltune.tuning.search_options import SearchOptions
     from mltune.workflow.objective import ignore_note
-    from mltune.workflow.options import SearchOptions
     from mltune.workflow.search import search as search_with
-    from mltune.workflow.study import Bar
+    from mltune.workflow.tuned_study import Bar
 
     try:
         asked = SearchOptions(

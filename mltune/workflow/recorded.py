@@ -10,10 +10,10 @@ from mltune.device_info import DeviceInfo
 from mltune.distil.table import Size
 from mltune.errors import UsageError
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
+from mltune.measurement import Measurement, Phase
 from mltune.problem import Contraction, problem_type_name
-from mltune.record import Measurement, Phase
-from mltune.record.run import Run
-from mltune.record.run_info import RunInfo
+from mltune.run.run import Run
+from mltune.run.run_info import RunInfo
 from mltune.tuning.progress import Show, Steps, ignore_progress
 
 

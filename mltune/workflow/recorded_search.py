@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from mltune.errors import NoCorrectConfigError
-from mltune.record import Measurement, Status
-from mltune.record.recording import Point, Recording
-from mltune.record.run_info import TIME
+from mltune.measurement import Measurement, Status
+from mltune.measurement.recording import Point, Recording
+from mltune.run.run_info import TIME
 from mltune.runner.recording import RecordingRunner
 from mltune.search.expected_gain import ExpectedGain
 from mltune.space.recorded import RecordedSpace
 from mltune.tuning.proposal_queue import ProposalQueue
 from mltune.tuning.recorder import AtOnce
+from mltune.tuning.search_options import check_sampler_arguments
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.stop_reason import AHEAD, StopReason, gain_to_json
 from mltune.tuning.study import TuningStudy
 from mltune.tuning.tuner import Tuner
-from mltune.workflow.options import check_sampler_arguments
 from mltune.workflow.recordings import read_any
 
 DEFAULT_SAMPLER = "guided"

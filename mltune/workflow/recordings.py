@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+from mltune.compat.foreign import read_recording
 from mltune.errors import UsageError
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
+from mltune.measurement import Phase, Status
+from mltune.measurement.recording import Point, Recording
 from mltune.problem import problem_type_name
-from mltune.record import Phase, Status
-from mltune.record.foreign import read_recording
-from mltune.record.recording import Point, Recording
-from mltune.record.run import Run
+from mltune.run.run import Run
 from mltune.tuning.trial import group_trials, values_over_all_sizes
 
 

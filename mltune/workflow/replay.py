@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mltune.record import Measurement
-from mltune.record.run import Run
+from mltune.measurement import Measurement
+from mltune.run.run import Run
 from mltune.runner.live import WorkerRunner
-from mltune.workflow.families import family_named
+from mltune.tuning.families import family_named
 from mltune.workflow.recorded_device import recorded_device
 
 

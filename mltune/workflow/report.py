@@ -18,17 +18,17 @@ from mltune.distil.portfolio import cover
 from mltune.errors import MltuneError, UsageError
 from mltune.files import file_error, write_atomically
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
-from mltune.record import Measurement, Phase, Status
-from mltune.record.digest import digest
-from mltune.record.run import Run
-from mltune.record.run_info import RunInfo
+from mltune.measurement import Measurement, Phase, Status
 from mltune.report import Content, Selection, TrialPoint, render
+from mltune.run.digest import digest
+from mltune.run.run import Run
+from mltune.run.run_info import RunInfo
+from mltune.shell import command
 from mltune.tuning.progress import Show, Steps, ignore_progress
 from mltune.tuning.trial import Trial, best_by_problem, group_trials, values_over_all_sizes
 from mltune.workflow.learning import learn
 from mltune.workflow.memory import remembered
 from mltune.workflow.recorded import calls
-from mltune.workflow.shell import command
 
 REPORT_NAME = "report.html"
 

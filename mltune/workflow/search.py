@@ -15,26 +15,26 @@ from sqlalchemy import URL
 
 from mltune.errors import DeviceGoneError, MltuneError, NoCorrectConfigError
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
+from mltune.measurement import Measurement, Phase
 from mltune.problem import problem_type_name
-from mltune.record import Measurement, Phase
-from mltune.record.database import read_url
-from mltune.record.effort import Effort
-from mltune.record.host import Host
-from mltune.record.run import read_info
-from mltune.record.run_info import RunInfo
+from mltune.run.database import read_url
+from mltune.run.effort import Effort
+from mltune.run.host import Host
+from mltune.run.run import read_info
+from mltune.run.run_info import RunInfo
 from mltune.search.expected_gain import ExpectedGain
+from mltune.shell import command
 from mltune.tuning.final_selection import Choice, choose
+from mltune.tuning.local_workers import LocalWorkers, all_devices, share_of_builders
 from mltune.tuning.progress import Show
+from mltune.tuning.search_options import ALL_DEVICES, SearchOptions, check_options, newest_run
 from mltune.tuning.shared_tuning import SharedTuning
+from mltune.tuning.sharing import device_key, joined
 from mltune.tuning.stop_reason import AHEAD, StopReason, gain_to_json
 from mltune.tuning.trial import Trial, group_trials
-from mltune.workflow.local_workers import LocalWorkers, all_devices, share_of_builders
 from mltune.workflow.objective import Objective
-from mltune.workflow.options import ALL_DEVICES, SearchOptions, check_options, newest_run
-from mltune.workflow.setup import Note, new_study, open_writer
-from mltune.workflow.sharing import device_key, joined
-from mltune.workflow.shell import command
-from mltune.workflow.study import create_study
+from mltune.workflow.run_setup import Note, new_study, open_writer
+from mltune.workflow.tuned_study import create_study
 
 _WAIT_SECONDS = 120
 """How long workers of this host wait for the run to be there."""

@@ -13,26 +13,32 @@ from mltune.files import write_atomically
 from mltune.kernel.handwritten import Description
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.kernel.handwritten.read import read_files, to_text
+from mltune.measurement import Measurement, Phase
 from mltune.problem import problem_type_name
-from mltune.record import Measurement, Phase
-from mltune.record.run import Run
-from mltune.record.run_info import TIME, RunInfo
 from mltune.report.bars import standalone
 from mltune.report.experiments import Experiment, experiments
+from mltune.run.run import Run
+from mltune.run.run_info import TIME, RunInfo
 from mltune.runner.live import WorkerRunner
 from mltune.runner.observe import ENERGY
 from mltune.space.config import Config
 from mltune.space.load import parse_space
 from mltune.space.names import outside_names
+from mltune.tuning.families import family_named
 from mltune.tuning.progress import Show
 from mltune.tuning.queue import Job, ListQueue
 from mltune.tuning.recorder import AtOnce
+from mltune.tuning.search_options import (
+    COLD,
+    SearchOptions,
+    default_folder,
+    new_run_info,
+    newest_run,
+)
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.trial import Trial
 from mltune.tuning.tuner import Tuner
-from mltune.workflow.families import family_named
-from mltune.workflow.options import COLD, SearchOptions, default_folder, new_run_info, newest_run
-from mltune.workflow.setup import of_model
+from mltune.workflow.run_setup import of_model
 
 SWEEP = "sweep"
 """Stands in the place of the sampler in a run's description."""

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 
 from mltune.distil import LeftOut, Size
 from mltune.distil.table import UNSAFE
+from mltune.measurement import Measurement
 from mltune.problem import Problem
-from mltune.record import Measurement
 from mltune.space import Config
 
 

@@ -14,19 +14,20 @@ from sqlalchemy import URL
 from mltune.device_info import DeviceInfo
 from mltune.errors import DeviceGoneError, UsageError
 from mltune.problem import problem_type_name
-from mltune.record.board import Counts
-from mltune.record.database import PATIENCE_SECONDS, read_url
-from mltune.record.registry import enter, read_study
-from mltune.record.run import describe_shared
-from mltune.record.run_info import RunInfo
-from mltune.record.store import Store
+from mltune.run.database import PATIENCE_SECONDS, read_url
+from mltune.run.registry import enter, read_study
+from mltune.run.run import describe_shared
+from mltune.run.run_info import RunInfo
+from mltune.run.shared_trials import Counts
+from mltune.run.store import Store
 from mltune.runner.capacity import refuse_too_large
+from mltune.tuning.families import family_named
+from mltune.tuning.local_workers import LocalWorkers, all_devices, share_of_builders
 from mltune.tuning.progress import Show
+from mltune.tuning.search_options import without_password
 from mltune.tuning.shared_tuning import SharedTuning
-from mltune.workflow.families import family_named
-from mltune.workflow.local_workers import LocalWorkers, all_devices, share_of_builders
-from mltune.workflow.options import without_password
-from mltune.workflow.setup import (
+from mltune.tuning.sharing import device_key, joined, own_seed
+from mltune.workflow.run_setup import (
     Note,
     bound_space,
     check_family,
@@ -34,7 +35,6 @@ from mltune.workflow.setup import (
     open_runner,
     open_writer,
 )
-from mltune.workflow.sharing import device_key, joined, own_seed
 
 _LOOK_SECONDS = 0.1
 
@@ -149,10 +149,10 @@ def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
         key = device_key(runner.device, runner.device_number)
         with (
             Store(url, run=info.id, patience_seconds=PATIENCE_SECONDS) as store,
-            joined(info, store, key) as board,
+            joined(info, store, key) as shared,
         ):
             tuning = SharedTuning(
-                info, store, board, runner, study, show, note, partial(open_writer, info, url)
+                info, store, shared, runner, study, show, note, partial(open_writer, info, url)
             )
             try:
                 tuning.work(options.time_limit_seconds)

@@ -17,8 +17,8 @@ import numpy as np
 
 from mltune.errors import UsageError
 from mltune.kernel.families import FAMILIES
+from mltune.measurement import Status
 from mltune.problem import Contraction, Precision
-from mltune.record import Status
 from mltune.runner import WorkerRunner
 from mltune.space.load import load_space
 from mltune.space.names import outside_names

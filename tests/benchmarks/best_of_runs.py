@@ -21,7 +21,7 @@ import numpy as np
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
 from mltune.problem import Problem
-from mltune.record.run import Run
+from mltune.run.run import Run
 from mltune.runner import WorkerRunner
 
 

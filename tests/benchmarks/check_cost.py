@@ -27,9 +27,9 @@ from mltune.device import OpenCLDevice
 from mltune.errors import MltuneError
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
+from mltune.measurement import Status
 from mltune.problem import gemm, gemm_problem
 from mltune.problem.precision import Precision
-from mltune.record import Status
 from mltune.resources import data_folder
 from mltune.runner import timing
 from mltune.runner.bench import Bench

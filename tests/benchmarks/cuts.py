@@ -29,12 +29,12 @@ from pathlib import Path
 
 from mltune.errors import MltuneError
 from mltune.files import make_folder
-from mltune.record import Measurement
-from mltune.record.carve import carve
-from mltune.record.csv import export_csv, read_measurements
-from mltune.record.csv_table import read_table, write_table
-from mltune.record.run import DATABASE_NAME, INFO_NAME, TABLE_NAME, Run, read_info, write_info
-from mltune.record.run_info import RunInfo
+from mltune.measurement import Measurement
+from mltune.run.carve import carve
+from mltune.run.csv import export_csv, read_measurements
+from mltune.run.csv_table import read_table, write_table
+from mltune.run.run import DATABASE_NAME, INFO_NAME, TABLE_NAME, Run, read_info, write_info
+from mltune.run.run_info import RunInfo
 
 _RECORDED = Path(__file__).parents[2] / "runs" / "2026-11-21-sgemm-nn-nvidia-h200"
 _LOG_NAME = f"{DATABASE_NAME}-wal"

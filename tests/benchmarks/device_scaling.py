@@ -21,9 +21,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from mltune.record import Phase
-from mltune.record.run import Run
-from mltune.workflow.local_workers import all_devices
+from mltune.measurement import Phase
+from mltune.run.run import Run
+from mltune.tuning.local_workers import all_devices
 
 _CACHES = ("CUDA_CACHE_PATH", "POCL_CACHE_DIR", "XDG_CACHE_HOME")
 

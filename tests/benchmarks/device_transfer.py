@@ -19,8 +19,8 @@ import numpy as np
 from mltune.cost_model import OtherDevice, Scores, fit
 from mltune.cost_model.scores import score
 from mltune.device_info import DeviceInfo
+from mltune.measurement import Measurement, Status
 from mltune.problem import Precision, gemm, gemm_problem
-from mltune.record import Measurement, Status
 from mltune.workflow.recordings import read_any
 from tests.devices import GPU
 

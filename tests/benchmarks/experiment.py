@@ -37,15 +37,15 @@ from typing import Any
 
 import numpy as np
 
+from mltune.compat.tensile import Group, Problems, Protocol, parse_protocol, run_steps
+from mltune.compat.tensile.complete import complete
+from mltune.compat.tensile.space_text import space_text
 from mltune.device import BuildError, LaunchError, LimitError, OpenCLDevice, Program
 from mltune.errors import UsageError
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
 from mltune.problem import Problem, Size, problem_of_size
 from mltune.problem.gemm import problem_type_name
-from mltune.protocol import Group, Problems, Protocol, parse_protocol, run_steps
-from mltune.protocol.complete import complete
-from mltune.protocol.space_text import space_text
 from mltune.runner.probe import probe_problem
 from mltune.runner.scratch import Scratch
 from mltune.runner.workspace import Workspace

@@ -34,6 +34,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mltune.compat.foreign import read_recording
+from mltune.compat.foreign.text import read_text
+from mltune.compat.tensile import parse_protocol
+from mltune.compat.tensile.logic import parse_logic
 from mltune.cost_model import fit, load, save
 from mltune.cost_model.io import FOREST, MANIFEST, _forest
 from mltune.errors import MltuneError, UsageError
@@ -43,19 +47,15 @@ from mltune.kernel.name import parse_kernel_name
 from mltune.problem import Contraction, parse_problem_type
 from mltune.problem.size_file import read_size_file
 from mltune.problem.sizes import parse_sizes
-from mltune.protocol import parse_protocol
-from mltune.protocol.logic import parse_logic
-from mltune.record.bundle import read_bundle, write_bundle
-from mltune.record.carve import carve
-from mltune.record.csv import read_measurements
-from mltune.record.csv_table import read_table, write_table
-from mltune.record.database import file_url, read_url
-from mltune.record.foreign import read_recording
-from mltune.record.foreign.text import read_text
-from mltune.record.row import from_row, to_row
-from mltune.record.run import INFO_NAME, TABLE_NAME, Run, read_info, write_info
-from mltune.record.store import Store
 from mltune.resources import data_folder
+from mltune.run.bundle import read_bundle, write_bundle
+from mltune.run.carve import carve
+from mltune.run.csv import read_measurements
+from mltune.run.csv_table import read_table, write_table
+from mltune.run.database import file_url, read_url
+from mltune.run.row import from_row, to_row
+from mltune.run.run import INFO_NAME, TABLE_NAME, Run, read_info, write_info
+from mltune.run.store import Store
 from mltune.selector.json import read_selector
 from mltune.space.load import load_space
 from mltune.space.parser import parse
@@ -388,7 +388,7 @@ constraints:
   even: items % 2 == 0 or kind == 'a'
 """
 _CACHE = (
-    b'{"device_name": "Board", "kernel_name": "Xgemm", "tune_params_keys": ["x", "way"],\n'
+    b'{"device_name": "SharedTrials", "kernel_name": "Xgemm", "tune_params_keys": ["x", "way"],\n'
     b'"cache": {\n'
     b'"1,a": {"x": 1, "way": "a", "time": 2.0, "times": [2.0, 2.1]},\n'
     b'"2,b": {"x": 2, "way": "b", "time": "CompilationFailedConfig"},\n'
@@ -399,7 +399,7 @@ _CLBLAST = json.dumps(
         "kernel_family": "xgemm_1",
         "precision": "32",
         "arg_m": "1024",
-        "device_name": "Board",
+        "device_name": "SharedTrials",
         "results": [
             {"kernel": "Xgemm", "time": 2.5, "parameters": {"KWG": 32, "MWG": 64}},
             {"kernel": "Xgemm", "time": -1.0, "parameters": {"KWG": 16, "MWG": 64}},

@@ -27,12 +27,12 @@ import optuna
 from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
+from mltune.measurement import Measurement, Status
 from mltune.problem import Contraction, Size, gemm
 from mltune.problem.precision import Precision
-from mltune.record import Measurement, Status
-from mltune.record.run import Run
-from mltune.record.run_info import RunInfo, Timing
 from mltune.resources import data_folder
+from mltune.run.run import Run
+from mltune.run.run_info import RunInfo, Timing
 from mltune.runner import WorkerRunner
 from mltune.search.sampler import ConfigSampler
 from mltune.space import Config

@@ -23,8 +23,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mltune.record import Measurement
-from mltune.record.run import INFO_NAME, Run
+from mltune.measurement import Measurement
+from mltune.run.run import INFO_NAME, Run
 from mltune.tuning.trial import group_trials
 
 _WORKER_SECONDS = 5.0

@@ -26,8 +26,8 @@ import optuna
 from numpy.typing import NDArray
 from search_replay import draw  # type: ignore[import-not-found]  # lies beside this file
 
-from mltune.record import Phase
-from mltune.record.run import Run
+from mltune.measurement import Phase
+from mltune.run.run import Run
 from mltune.search.guided import GuidedSampler
 from mltune.search.make import make_sampler
 from mltune.search.sampler import SIZES, ConfigSampler

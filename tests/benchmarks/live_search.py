@@ -25,11 +25,11 @@ import numpy as np
 
 from mltune.problem import Problem
 from mltune.problem.sizes import parse_sizes
-from mltune.record.run import Run
-from mltune.record.run_info import RunInfo
+from mltune.run.run import Run
+from mltune.run.run_info import RunInfo
 from mltune.space.config import Config
 from mltune.tuning.final_selection import choose
-from mltune.workflow.setup import open_runner
+from mltune.workflow.run_setup import open_runner
 
 SIZES = (
     "32x32x32,64x64x64,128x128x128,256x256x256,192x192x64,256x16x256,16x256x256,"

@@ -29,8 +29,8 @@ from pathlib import Path
 import numpy as np
 
 from mltune.kernel.families import FAMILIES
+from mltune.measurement import Measurement
 from mltune.problem import Precision, Problem, Size, gemm, problem_of_size
-from mltune.record import Measurement
 from mltune.runner import WorkerRunner
 from mltune.space import Config
 from tests.benchmarks.hostile import healthy_configs, search

@@ -20,9 +20,9 @@ import numpy as np
 import optuna
 from numpy.typing import NDArray
 
-from mltune.record.foreign import read_recording
-from mltune.record.measurement import Status
-from mltune.record.recording import Recording
+from mltune.compat.foreign import read_recording
+from mltune.measurement.measurement import Status
+from mltune.measurement.recording import Recording
 from mltune.search.make import make_sampler
 from mltune.space.config import Config
 from mltune.space.recorded import RecordedSpace

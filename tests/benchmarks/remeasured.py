@@ -27,10 +27,10 @@ from mltune.distil import TimeTable
 from mltune.distil.fit import PARTS, Settings, folds
 from mltune.distil.methods import METHODS
 from mltune.distil.vectors import whole_vectors
+from mltune.measurement import Phase
 from mltune.problem import problem_of_size
-from mltune.record import Phase
-from mltune.record.csv_table import write_table
-from mltune.record.run import INFO_NAME, TABLE_NAME, Run, write_info
+from mltune.run.csv_table import write_table
+from mltune.run.run import INFO_NAME, TABLE_NAME, Run, write_info
 from mltune.workflow.recorded import Recorded, read_runs
 
 Array = NDArray[np.float64]

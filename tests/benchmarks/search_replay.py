@@ -24,8 +24,8 @@ import numpy as np
 import optuna
 from numpy.typing import NDArray
 
-from mltune.record.measurement import Status
-from mltune.record.recording import Recording
+from mltune.measurement.measurement import Status
+from mltune.measurement.recording import Recording
 from mltune.search.make import make_sampler
 from mltune.search.names import SAMPLERS
 from mltune.space.config import Config

@@ -28,19 +28,19 @@ from pathlib import Path
 from typing import Any
 
 from mltune.device_info import DeviceInfo
+from mltune.measurement import Measurement, Phase, Status
 from mltune.problem import Precision, Problem, Size, gemm
-from mltune.record import Measurement, Phase, Status
-from mltune.record.board import Board
-from mltune.record.registry import begin_study
-from mltune.record.run_info import RunInfo, Timing
-from mltune.record.store import Store
+from mltune.run.registry import begin_study
+from mltune.run.run_info import RunInfo, Timing
+from mltune.run.shared_trials import SharedTrials
+from mltune.run.store import Store
 from mltune.space.config import Config
 from mltune.space.space import Space
 from mltune.tuning.background import BackgroundSampler
 from mltune.tuning.recorder import WriteBehind
 from mltune.tuning.shared_tuning import SharedTuning
-from mltune.workflow.setup import bound_space, new_study
-from mltune.workflow.sharing import joined
+from mltune.tuning.sharing import joined
+from mltune.workflow.run_setup import bound_space, new_study
 from tests import devices, simulated
 
 _SPACES = Path(__file__).parents[2] / "spaces"
@@ -162,13 +162,13 @@ def _search(workers: int, options: argparse.Namespace) -> tuple[float, float, di
             study = new_study(info, space, options.seed + number, print)
             with (
                 Store(url, run=info.id) as store,
-                joined(info, store, f"simulated {number}") as board,
+                joined(info, store, f"simulated {number}") as shared,
             ):
-                _time(board, clock)
+                _time(shared, clock)
                 runner = SleepingRunner(space, options, clock)
                 used = time.process_time()
                 ignore = simulated.ignore
-                SharedTuning(info, store, board, runner, study, ignore, ignore).work()
+                SharedTuning(info, store, shared, runner, study, ignore, ignore).work()
                 clock.seconds["CPU"] = time.process_time() - used
                 runner.close()
             (folder / f"{number}.json").write_text(json.dumps(clock.seconds))
@@ -187,10 +187,10 @@ def _search(workers: int, options: argparse.Namespace) -> tuple[float, float, di
     return max(times) - min(times), best, spent
 
 
-def _time(board: Board, clock: Clock) -> None:
+def _time(shared: SharedTrials, clock: Clock) -> None:
     """Have the calls timed that the loop makes in its main thread, in a process of its own."""
     for name in ("claim", "finish", "news", "take_up"):
-        setattr(board, name, clock.around("database", getattr(board, name)))
+        setattr(shared, name, clock.around("database", getattr(shared, name)))
     for name in ("add", "flush"):
         setattr(WriteBehind, name, clock.around("database", getattr(WriteBehind, name)))
     ask = clock.around("ask", BackgroundSampler.ask)

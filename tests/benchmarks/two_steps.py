@@ -25,10 +25,10 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 
+from mltune.compat.autogemm import FullCWriter
 from mltune.device import OpenCLDevice
 from mltune.device.catalogue import choose, platform_devices
 from mltune.export import WRITERS
-from mltune.export.c.full_layout import FullCWriter
 from mltune.kernel import Kernel
 from mltune.problem import parse_problem_type
 from mltune.runtime import TunedGemm

@@ -5,7 +5,7 @@
 Starts a PostgreSQL of its own (Debian's `postgresql`; with --flush it flushes every commit to the
 disk, as one in use does), and forks that many simulated workers for each line: the whole session
 with leases, claims and answers to a sampler, on replayed measurements that take --pause seconds.
-Latency is that of one call of the board: of a claim (one a trial), of an added measurement (one a
+Latency is that of one call of the shared: of a claim (one a trial), of an added measurement (one a
 size) and of a finished trial. What processors are used for a trial hardly depends on other work on
 the machine, rate and latency do.
 """
@@ -25,8 +25,8 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from mltune.record import Measurement, Status
-from mltune.record.board import Board
+from mltune.measurement import Measurement, Status
+from mltune.run.shared_trials import SharedTrials
 from mltune.space.config import Config
 from tests import postgres, simulated
 
@@ -39,11 +39,11 @@ _COLUMNS = (
 )
 
 
-class Timed(Board):
-    """A board that notes how long its calls take."""
+class Timed(SharedTrials):
+    """A shared that notes how long its calls take."""
 
-    def __init__(self, board: Board, calls: dict[str, list[float]]) -> None:
-        self.__dict__.update(board.__dict__)
+    def __init__(self, shared: SharedTrials, calls: dict[str, list[float]]) -> None:
+        self.__dict__.update(shared.__dict__)
         self._calls = calls
 
     def claim(self, config: Config) -> int | None:
@@ -88,13 +88,13 @@ def _line(server: postgres.Server, workers: int, options: argparse.Namespace) ->
             calls: dict[str, list[float]] = defaultdict(list)
             used = 0.0
 
-            def begin(board: Board) -> Board:
+            def begin(shared: SharedTrials) -> SharedTrials:
                 nonlocal used
                 (folder / f"{device}.ready").touch()
                 while not go.exists():
                     time.sleep(0.1)
                 used = time.process_time()
-                return Timed(board, calls)
+                return Timed(shared, calls)
 
             simulated.take_part(
                 study, f"simulated {device}", options.pause, begin, options.seconds

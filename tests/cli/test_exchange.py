@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mltune.record.run import TABLE_NAME, Run
 from mltune.resources import data_folder
+from mltune.run.run import TABLE_NAME, Run
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Command

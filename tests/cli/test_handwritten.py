@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mltune.cli import main
-from mltune.record import Phase
-from mltune.record.run import Run
+from mltune.measurement import Phase
 from mltune.resources import data_folder
+from mltune.run.run import Run
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Command

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mltune.record.run import INFO_NAME, Run
+from mltune.run.run import INFO_NAME, Run
 from tests.patience import PATIENCE_SECONDS
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mltune.record import Status
-from mltune.record.run import Run
+from mltune.measurement import Status
+from mltune.run.run import Run
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Command, Outcome, Start

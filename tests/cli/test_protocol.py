@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mltune.record.run import INFO_NAME, Run
+from mltune.run.run import INFO_NAME, Run
 from mltune.selector.json import read_selector
 from tests.patience import PATIENCE_SECONDS
 

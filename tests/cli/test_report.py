@@ -10,7 +10,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.tree import DecisionTreeClassifier
 
-from mltune.record.run import Run
+from mltune.run.run import Run
 
 
 def test_reports_a_searched_run(

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from mltune.record.bundle import write_bundle
-from mltune.record.run import Run
+from mltune.run.bundle import write_bundle
+from mltune.run.run import Run
 from tests.cli.conftest import Command
 
 ENDS_A_DOCSTRING = '""""";open("PWNED","w").write("x");"""""'

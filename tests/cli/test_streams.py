@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from mltune.cli.streams import PlainStream, plain_output, printable
-from mltune.record.bundle import write_bundle
-from mltune.record.run import Run
+from mltune.run.bundle import write_bundle
+from mltune.run.run import Run
 from tests.cli.conftest import Command
 
 TITLE = "\x1b]0;owned\x07"

@@ -14,9 +14,9 @@ import pytest
 from mltune import __version__
 from mltune.cli.main import VERBS
 from mltune.distil.methods import METHODS
+from mltune.measurement import Phase
 from mltune.problem import parse_problem_type
-from mltune.record import Phase
-from mltune.record.run import Run
+from mltune.run.run import Run
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Command
@@ -336,7 +336,8 @@ def test_help_documents_every_option(
 
 HEAVY = (
     "numpy", "scipy", "sklearn", "optuna", "pandas", "joblib", "pyopencl", "sqlalchemy", "rich",
-    "yaml", "mltune.problem", "mltune.record", "mltune.runner", "mltune.search", "mltune.workflow",
+    "yaml", "mltune.problem", "mltune.measurement", "mltune.run", "mltune.runner", "mltune.search",
+    "mltune.tuning", "mltune.workflow",
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
-from mltune.record.run import INFO_NAME, Run
+from mltune.run.run import INFO_NAME, Run
 from tests import postgres
 from tests.patience import PATIENCE_SECONDS
 

@@ -8,8 +8,8 @@ import pytest
 
 from mltune.cost_model import BoostedModel, CostModel, fit, load, rank, save
 from mltune.device_info import DeviceInfo
+from mltune.measurement.measurement import Measurement, Status
 from mltune.problem import Precision, Problem, gemm, gemm_problem
-from mltune.record.measurement import Measurement, Status
 from mltune.space.config import Config
 from tests.devices import CPU
 

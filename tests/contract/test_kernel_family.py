@@ -14,8 +14,8 @@ import pytest
 from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel import KernelFamily
 from mltune.kernel.families import FAMILIES as SHIPPED
+from mltune.measurement import Status
 from mltune.problem import Precision, gemm, gemm_problem
-from mltune.record import Status
 from mltune.runner import WorkerRunner
 from mltune.space import Config
 from tests.plain_mma import PlainMmaFamily

@@ -6,9 +6,9 @@ import pytest
 
 from mltune.device_info import DeviceInfo
 from mltune.kernel import KernelFamily
+from mltune.measurement import Status
 from mltune.problem import Problem, gemm, gemm_problem
 from mltune.problem.precision import Precision
-from mltune.record import Status
 from mltune.runner import DEFAULT_SAMPLES, ReplayRunner, Runner, WorkerRunner
 from mltune.space.config import Config
 

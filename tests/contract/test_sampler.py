@@ -19,7 +19,7 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from mltune.record import Status
+from mltune.measurement import Status
 from mltune.search import names
 from mltune.search.feasible_sampler import FeasibleSampler
 from mltune.search.guided import GuidedSampler

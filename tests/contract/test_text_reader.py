@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mltune.compat.t1 import from_t1
+from mltune.compat.tensile.logic import parse_logic
 from mltune.errors import MltuneError
 from mltune.kernel.build_options import check_build_options
 from mltune.kernel.handwritten.header import find_header
@@ -16,11 +18,9 @@ from mltune.kernel.handwritten.read import read_kept
 from mltune.kernel.name import parse_kernel_name
 from mltune.problem import Contraction, parse_problem_type
 from mltune.problem.sizes import parse_sizes
-from mltune.protocol.logic import parse_logic
-from mltune.record.database import read_url
+from mltune.run.database import read_url
 from mltune.space.load import parse_space
 from mltune.space.parser import parse
-from mltune.space.t1 import from_t1
 
 Reader = Callable[[str], object]
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from mltune.device_info import DeviceInfo
+from mltune.measurement.measurement import Measurement, Status
 from mltune.problem import Precision, Problem, gemm, gemm_problem
-from mltune.record.measurement import Measurement, Status
 from mltune.space.config import Config
 from tests.devices import GPU
 

@@ -15,7 +15,7 @@ import pytest
 from mltune.cost_model import BoostedModel, fit, load, save
 from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
-from mltune.record.measurement import Measurement
+from mltune.measurement.measurement import Measurement
 
 MakeRows = Callable[..., list[Measurement]]
 

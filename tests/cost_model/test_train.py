@@ -8,7 +8,7 @@ from mltune.cost_model import BoostedModel, OtherDevice, fit
 from mltune.cost_model.scores import Scores, score
 from mltune.device_info import DeviceInfo
 from mltune.errors import NoCorrectConfigError
-from mltune.record.measurement import Measurement
+from mltune.measurement.measurement import Measurement
 
 MakeRows = Callable[..., list[Measurement]]
 

@@ -6,8 +6,8 @@ import pytest
 
 from mltune.distil import Size, TimeTable
 from mltune.errors import NoCorrectConfigError, UsageError
+from mltune.measurement.measurement import Measurement, Phase, Status
 from mltune.problem import Precision, gemm, gemm_problem
-from mltune.record.measurement import Measurement, Phase, Status
 from mltune.selector import PortfolioKernel
 from mltune.space.config import Config
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from mltune.compat.autogemm import FullCWriter
 from mltune.export import WRITERS
-from mltune.export.c.full_layout import FullCWriter
 from mltune.export.library import Library
 from mltune.kernel.held_back import released
+from tests.compat.test_autogemm import spoil_sources
 from tests.export.conftest import COMPILERS, STRICT
-from tests.export.test_full_layout import spoil_sources
 from tests.ptx_texts import BODY, HEAD, HELD_BACK, OTHERS
 
 Make = Callable[..., Library]

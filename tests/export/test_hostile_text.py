@@ -21,18 +21,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mltune.compat.foreign.text import read_text
 from mltune.errors import UsageError
 from mltune.export import WRITERS
 from mltune.export.c import c_writer, full_layout
 from mltune.export.python import python_writer
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
+from mltune.measurement import Measurement, Status
 from mltune.problem import Size, parse_problem_type
-from mltune.record import Measurement, Status
-from mltune.record.bundle import read_bundle, write_bundle
-from mltune.record.foreign.text import read_text
-from mltune.record.run import Run
-from mltune.record.run_info import RunInfo, Timing
+from mltune.run.bundle import read_bundle, write_bundle
+from mltune.run.run import Run
+from mltune.run.run_info import RunInfo, Timing
 from mltune.selector import Leaf, PortfolioKernel, Regret, Selector, Split
 from mltune.selector.json import read_selector, selector_data
 from mltune.space.config import Config

@@ -10,8 +10,8 @@ from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.name import parse_kernel_name
 from mltune.kernel.tiled.along_sum import row_swizzle
+from mltune.measurement import Status
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
-from mltune.record import Status
 from mltune.runner import WorkerRunner
 from mltune.space import Config
 from tests.plain_async import tiled_without_copies

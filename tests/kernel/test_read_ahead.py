@@ -4,8 +4,8 @@ import pytest
 
 from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel import Kernel
+from mltune.measurement import Status
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
-from mltune.record import Status
 from mltune.runner import WorkerRunner
 from tests.plain_async import tiled_without_copies
 

@@ -4,8 +4,8 @@ import pytest
 
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
+from mltune.measurement import Status
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
-from mltune.record import Status
 from mltune.runner import WorkerRunner
 from mltune.space import Config
 

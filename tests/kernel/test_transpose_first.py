@@ -9,8 +9,8 @@ import pytest
 from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
+from mltune.measurement import Status
 from mltune.problem import Contraction, Precision, gemm, gemm_problem
-from mltune.record import Status
 from mltune.runner import WorkerRunner
 from mltune.space import Config
 from tests.plain_async import tiled_without_copies

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from mltune.compat.foreign import read_recording
 from mltune.errors import UsageError
 from mltune.kernel.handwritten.read import read_files
 from mltune.problem.size_file import read_size_file
 from mltune.reading import parse_json, read_packed
-from mltune.record.csv_table import read_table
-from mltune.record.foreign import read_recording
+from mltune.run.csv_table import read_table
 from mltune.selector.json import read_selector
 from mltune.space.load import load_space
 from mltune.workflow.exchange import import_files

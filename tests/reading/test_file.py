@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from mltune.compat.foreign import read_recording
 from mltune.cost_model.io import load
 from mltune.errors import UsageError
 from mltune.kernel.handwritten.read import read_files
 from mltune.problem.size_file import read_size_file
 from mltune.reading import read_bytes, read_packed, read_text
-from mltune.record.csv_table import read_table
-from mltune.record.database import file_url
-from mltune.record.foreign import read_recording
-from mltune.record.run import read_info
-from mltune.record.store import Store
+from mltune.run.csv_table import read_table
+from mltune.run.database import file_url
+from mltune.run.run import read_info
+from mltune.run.store import Store
 from mltune.selector.json import read_selector
 from mltune.space.load import load_space
 from mltune.workflow.candidates import Candidates

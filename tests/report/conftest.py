@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from mltune.measurement import Measurement, Status
 from mltune.problem import Size, problem_of_size
-from mltune.record import Measurement, Status
-from mltune.record.run import Run, read_info
-from mltune.record.run_info import RunInfo
+from mltune.run.run import Run, read_info
+from mltune.run.run_info import RunInfo
 from mltune.space.config import Config
 from mltune.workflow.report import report
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mltune.record import Measurement
-from mltune.record.run_info import RunInfo
+from mltune.measurement import Measurement
+from mltune.run.run_info import RunInfo
 
 FIGURES = (
     *("progress", "importance", "speed-map", "kernel-map", "parameters"),

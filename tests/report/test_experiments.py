@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from mltune.measurement import Measurement, Status
 from mltune.problem import problem_of_size
-from mltune.record import Measurement, Status
-from mltune.record.run_info import RunInfo
 from mltune.report.bars import bars, standalone
 from mltune.report.experiments import Experiment, experiments
+from mltune.run.run_info import RunInfo
 from mltune.space import Config
 
 Shipped = tuple[RunInfo, list[Measurement]]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mltune.record import Measurement, Status
-from mltune.record.run_info import RunInfo
+from mltune.measurement import Measurement, Status
+from mltune.run.run_info import RunInfo
 from mltune.workflow.report import report
 
 MakeRun = Callable[..., Path]

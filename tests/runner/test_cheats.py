@@ -11,9 +11,9 @@ import pytest
 from mltune.device import OpenCLDevice
 from mltune.kernel import Kernel, KernelFamily
 from mltune.kernel.limits import NO_LIMITS, Limits
+from mltune.measurement import Status
 from mltune.problem import Problem, gemm, gemm_problem
 from mltune.problem.precision import Precision
-from mltune.record import Status
 from mltune.runner import WorkerRunner
 from mltune.runner.workspace import Workspace
 from mltune.space.config import Config

@@ -13,9 +13,9 @@ import pytest
 
 from mltune.errors import NoDeviceError, UsageError
 from mltune.kernel import Kernel, KernelFamily
+from mltune.measurement import Status
 from mltune.problem import Problem, gemm, gemm_problem
 from mltune.problem.precision import Precision
-from mltune.record import Status
 from mltune.runner import WorkerRunner
 from mltune.space.config import Config
 

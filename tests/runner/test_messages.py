@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from mltune.kernel import Area, Kernel, Pass
+from mltune.measurement import Status
 from mltune.problem import gemm, gemm_problem
 from mltune.problem.precision import Precision
-from mltune.record import Status
 from mltune.runner.messages import Outcome, Request
 from mltune.runner.timing import SamplingPlan
 

@@ -11,8 +11,8 @@ import pytest
 from mltune.device import OpenCLDevice
 from mltune.device.catalogue import choose
 from mltune.kernel import KernelFamily
+from mltune.measurement import Status
 from mltune.problem import Precision, gemm, gemm_problem
-from mltune.record import Status
 from mltune.runner.bench import Bench
 from mltune.runner.messages import Request
 from mltune.runner.numbers import Numbers, NumbersAhead

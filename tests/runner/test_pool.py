@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from mltune.kernel import Kernel
-from mltune.record import Status
+from mltune.measurement import Status
 from mltune.runner.pool import BuilderPool, certain_builders, default_builders
 
 Make = Callable[..., Kernel]

@@ -1,7 +1,7 @@
 from collections.abc import Callable
 
 from mltune.kernel import Kernel
-from mltune.record import Status
+from mltune.measurement import Status
 from mltune.runner.messages import Outcome
 from mltune.runner.quarantine import Quarantine
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 import pytest
 
 from mltune.device_info import DeviceInfo
+from mltune.measurement import Measurement, Phase, Status
 from mltune.problem import gemm, gemm_problem
 from mltune.problem.precision import Precision
-from mltune.record import Measurement, Phase, Status
 from mltune.runner import ReplayRunner
 from mltune.space.config import Config
 

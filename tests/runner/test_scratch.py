@@ -5,8 +5,8 @@ import pytest
 
 from mltune.device import OpenCLDevice
 from mltune.kernel.families import FAMILIES
+from mltune.measurement import Status
 from mltune.problem import Precision, gemm, gemm_problem
-from mltune.record import Status
 from mltune.runner import WorkerRunner
 from mltune.runner.data import GUARD_BYTES
 from mltune.runner.scratch import Scratch

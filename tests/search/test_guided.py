@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from mltune.errors import UsageError
-from mltune.record import Status
-from mltune.record.recording import Point, Recording
+from mltune.measurement import Status
+from mltune.measurement.recording import Point, Recording
 from mltune.search import surrogate
 from mltune.search.candidates import CandidateSource
 from mltune.search.encoding import Encoding
 from mltune.search.gaussian_process import fit
 from mltune.search.guided import GuidedSampler
-from mltune.search.knowledge import Knowledge
 from mltune.search.random import RandomSampler
 from mltune.search.sampler import ConfigSampler
+from mltune.search.transfer import Transfer
 from mltune.space.config import Config
 from mltune.space.constraint import Constraint
 from mltune.space.parameter import Parameter
@@ -102,16 +102,16 @@ def test_a_resumed_search_goes_on_as_if_not_cut_off() -> None:
 
 
 def test_a_prior_shows_where_to_begin() -> None:
-    knowledge = Knowledge(SPACE, [records()], 0)
-    knowing = GuidedSampler(SPACE, 0, knowledge=knowledge)
+    transfer = Transfer(SPACE, [records()], 0)
+    knowing = GuidedSampler(SPACE, 0, transfer=transfer)
 
     assert best_of(knowing, 8) < best_of(GuidedSampler(SPACE, 0), 8)
 
 
 def test_a_prior_that_misleads_is_soon_given_up() -> None:
     optimum = min(answer for answer in map(value, SPACE) if answer is not None)
-    knowledge = Knowledge(SPACE, [records(shuffled=True)], 0)
-    misled = GuidedSampler(SPACE, 0, knowledge=knowledge)
+    transfer = Transfer(SPACE, [records(shuffled=True)], 0)
+    misled = GuidedSampler(SPACE, 0, transfer=transfer)
 
     assert best_of(misled, 80) == pytest.approx(optimum, abs=0.2)
 
@@ -122,7 +122,7 @@ def test_a_prior_must_share_parameters_and_have_times() -> None:
     for point, rule in ((other, "shares no parameter"), (few, "needs 10")):
         recording = Recording(where="file", problem="", device="", points=(point,))
         with pytest.raises(UsageError, match=f"file: .*{rule}"):
-            Knowledge(SPACE, [recording], 0)
+            Transfer(SPACE, [recording], 0)
 
 
 HUGE = Space(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mltune.record import Measurement, Status
+from mltune.measurement import Measurement, Status
 from mltune.runner.live import ANCHOR
 from mltune.tuning.drift import DriftCorrection
 

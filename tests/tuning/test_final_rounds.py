@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mltune.record import Measurement
-from mltune.record.run_info import TIME
+from mltune.measurement import Measurement
+from mltune.run.run_info import TIME
 from mltune.runner.live import ANCHOR
 from mltune.tuning.final_rounds import contenders
 from mltune.tuning.session import MeasurementSession

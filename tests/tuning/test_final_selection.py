@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mltune.record import Measurement, Phase, Status
+from mltune.measurement import Measurement, Phase, Status
 from mltune.tuning.final_selection import choose
 
 Make = Callable[..., Measurement]

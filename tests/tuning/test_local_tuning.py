@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from mltune.device_info import DeviceInfo
+from mltune.measurement import Measurement, Phase
 from mltune.problem import Problem, Size
-from mltune.record import Measurement, Phase
-from mltune.record.run import Run
-from mltune.record.run_info import RunInfo
+from mltune.run.run import Run
+from mltune.run.run_info import RunInfo
 from mltune.runner.live import ANCHOR
 from mltune.search.exhaustive import ExhaustiveSampler
 from mltune.search.guided import GuidedSampler

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from mltune.measurement import Status
 from mltune.problem import Problem
-from mltune.record import Status
 from mltune.search.exhaustive import ExhaustiveSampler
 from mltune.search.expected_gain import ExpectedGain
 from mltune.search.guided import GuidedSampler

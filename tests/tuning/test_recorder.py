@@ -8,8 +8,8 @@ from contextlib import suppress
 
 import pytest
 
-from mltune.record import Measurement
-from mltune.record.board import LeaseLostError
+from mltune.measurement import Measurement
+from mltune.run.shared_trials import LeaseLostError
 from mltune.tuning.recorder import WriteBehind
 
 Make = Callable[..., Measurement]

@@ -11,14 +11,14 @@ from optuna.trial import FrozenTrial
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
-from mltune.record import Phase
-from mltune.record.store import Store
+from mltune.measurement import Phase
+from mltune.run.store import Store
 from mltune.search.forecast import Forecast
 from mltune.search.guided import GuidedSampler
 from mltune.space.config import Config
 from mltune.space.load import parse_space
 from mltune.tuning.shared_tuning import SharedTuning
-from mltune.workflow.sharing import joined
+from mltune.tuning.sharing import joined
 from tests import simulated
 from tests.studies import Asked
 
@@ -62,11 +62,11 @@ def take_part(study: simulated.Study, sampler: OneSizeSampler) -> None:
     asked = Asked(sampler, 2)
     with (
         Store(study.url, run=study.info.id) as store,
-        joined(study.info, store, "device") as board,
+        joined(study.info, store, "device") as shared,
     ):
         runner = simulated.PacedRunner(study.info, "device", 0)
         ignore = simulated.ignore
-        SharedTuning(study.info, store, board, runner, asked.study, ignore, ignore).work()
+        SharedTuning(study.info, store, shared, runner, asked.study, ignore, ignore).work()
     sampler.expected_gain(asked.study.study, 1)  # it reads the end of the study
 
 

@@ -10,7 +10,7 @@ import optuna
 import pytest
 from optuna.trial import FrozenTrial, TrialState
 
-from mltune.record import Status
+from mltune.measurement import Status
 from mltune.search.exhaustive import ExhaustiveSampler
 from mltune.search.guided import GuidedSampler
 from mltune.search.random import RandomSampler

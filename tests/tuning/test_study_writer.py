@@ -17,7 +17,7 @@ from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy.engine import make_url
 
 from mltune.errors import MltuneError
-from mltune.record import Status
+from mltune.measurement import Status
 from mltune.search.random import RandomSampler
 from mltune.space.config import Config
 from mltune.space.parameter import Parameter
@@ -34,7 +34,7 @@ SPACE = Space(
     parameters=[Parameter("tile", (8, 16, 32)), Parameter("word", ("a", "b"))],
     limits={},
 )
-ATTRIBUTES = {"device": "Board", "sizes": {"0": "8x8x8", "1": "16x8x8"}}
+ATTRIBUTES = {"device": "SharedTrials", "sizes": {"0": "8x8x8", "1": "16x8x8"}}
 
 
 @pytest.fixture

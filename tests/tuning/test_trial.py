@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
+from mltune.measurement import Measurement, Status
 from mltune.problem import Precision, gemm, gemm_problem
-from mltune.record import Measurement, Status
 from mltune.tuning.trial import (
     best_by_problem,
     group_trials,

@@ -7,7 +7,7 @@ from mltune.distil import RegretRow
 from mltune.distil.table import GAP
 from mltune.problem import Size, parse_problem_type
 from mltune.problem.sizes import parse_sizes
-from mltune.record.run_info import RunInfo
+from mltune.run.run_info import RunInfo
 from mltune.selector import Regret
 from mltune.workflow.advice import advice
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from mltune.errors import UsageError
-from mltune.record import Measurement, Status
-from mltune.record.run_info import RunInfo
+from mltune.measurement import Measurement, Status
+from mltune.run.run_info import RunInfo
 from mltune.workflow.candidates import CANDIDATES_NAME, Candidates
 from mltune.workflow.recorded import Recorded
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from mltune.record import Measurement
-from mltune.record.run import Run
-from mltune.record.run_info import RunInfo
+from mltune.measurement import Measurement
 from mltune.report import Model
+from mltune.run.run import Run
+from mltune.run.run_info import RunInfo
 from mltune.tuning.progress import ignore_progress
 from mltune.workflow.learning import learn
 

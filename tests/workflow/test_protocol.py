@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from mltune.compat.tensile.protocol_result import ProtocolResult
 from mltune.errors import NoCorrectConfigError, UsageError
+from mltune.measurement import Measurement
 from mltune.problem import Problem
-from mltune.record import Measurement
-from mltune.record.run import Run
+from mltune.run.run import Run
 from mltune.runner import ReplayRunner, Runner
 from mltune.space.config import Config
 from mltune.workflow.protocol import PROTOCOL_NAME, ProtocolOptions, plan_protocol, run_protocol
-from mltune.workflow.protocol_result import ProtocolResult
 
 ALL_STEPS = """
 GlobalParameters: {SyncsPerBenchmark: 2}

@@ -10,9 +10,9 @@ import pytest
 
 from mltune.distil import Size as TableSize
 from mltune.errors import UsageError
+from mltune.measurement import Measurement
 from mltune.problem import Size, parse_problem_type
-from mltune.record import Measurement
-from mltune.record.run_info import RunInfo
+from mltune.run.run_info import RunInfo
 from mltune.workflow.recorded import calls, read_runs
 
 Make = Callable[..., Measurement]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mltune.errors import UsageError
-from mltune.record import Measurement, Status
-from mltune.record.run_info import RunInfo
+from mltune.measurement import Measurement, Status
+from mltune.run.run_info import RunInfo
 from mltune.workflow.recordings import read_any
 
 Make = Callable[..., Measurement]

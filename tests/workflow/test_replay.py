@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from mltune.errors import NoDeviceError, UsageError
-from mltune.record import Measurement, Status
-from mltune.record.run_info import RunInfo
+from mltune.measurement import Measurement, Status
+from mltune.run.run_info import RunInfo
 from mltune.workflow.replay import ReplayResult, replay
 
 Make = Callable[..., Measurement]

@@ -10,8 +10,8 @@ import pytest
 
 from mltune.cost_model import load
 from mltune.errors import UsageError
-from mltune.record import Measurement
-from mltune.record.run_info import RunInfo
+from mltune.measurement import Measurement
+from mltune.run.run_info import RunInfo
 from mltune.workflow.train import train
 
 Make = Callable[..., Measurement]

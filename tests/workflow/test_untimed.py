@@ -1,7 +1,7 @@
 from collections.abc import Callable
 
 from mltune.distil import Size
-from mltune.record import Measurement, Status
+from mltune.measurement import Measurement, Status
 from mltune.workflow.untimed import untimed
 from tests.made_up import build_config, build_problem
 

@@ -13,8 +13,8 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 import pytest
 
+from mltune.compat.autogemm import FullCWriter
 from mltune.export import WRITERS
-from mltune.export.c.full_layout import FullCWriter
 from mltune.kernel import Kernel
 from mltune.problem import Precision, gemm
 from mltune.runtime import TunedGemm

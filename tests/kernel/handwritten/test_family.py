@@ -11,8 +11,8 @@ from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.handwritten import Description, FamilyBeside, HandwrittenFamily
 from mltune.kernel.handwritten.read import read_files
+from mltune.measurement import Status
 from mltune.problem import Precision, Problem, gemm_problem, parse_problem_type
-from mltune.record import Status
 from mltune.resources import data_folder
 from mltune.runner import WorkerRunner
 from mltune.space import Config

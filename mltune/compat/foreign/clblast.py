@@ -1,0 +1,43 @@
+"""What CLBlast's tuners write: an array of rows, each with its kernel, time and parameters."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from mltune.compat.foreign.document import Document
+from mltune.compat.foreign.rows import Row
+from mltune.measurement.measurement import Status
+
+FAMILY = "kernel_family"
+"""The member that only CLBlast's files have."""
+
+_SIZES = ("arg_m", "arg_n", "arg_k", "arg_batch_count")
+
+
+def read_rows(document: Document) -> list[Row | str]:
+    """Return the rows of a tuner's file; a text for one that is not right."""
+    return [_row(where, value) for where, value in document.rows]
+
+
+def problem_of(document: Document) -> str:
+    """Say what was computed: the kernel family, the precision in bits, and the sizes."""
+    words = [document.text(FAMILY), document.text("precision")]
+    sizes = [text for name in _SIZES if (text := document.text(name))]
+    return " ".join([*(word for word in words if word), *(["x".join(sizes)] if sizes else [])])
+
+
+def _row(where: str, value: Any) -> Row | str:
+    if not isinstance(value, Mapping):
+        return f"{where}: must be an object"
+    parameters: Any = value.get("parameters")
+    time: Any = value.get("time")
+    if not isinstance(parameters, Mapping) or not parameters:
+        return f"{where}: must have 'parameters'"
+    if type(time) not in (int, float) or not abs(time) <= sys.float_info.max:
+        return f"{where}: 'time' must be a number of milliseconds, got {time!r:.80}"
+    # One that failed has no time, or the time of nothing.
+    if time <= 0:
+        return Row(where, parameters, None, Status.INVALID)
+    return Row(where, parameters, time / 1000, Status.OK)

@@ -1,0 +1,48 @@
+"""Kernel Tuner's cache files: an object of rows by config, times in milliseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mltune.compat.foreign.document import Document
+from mltune.compat.foreign.rows import Row
+from mltune.errors import UsageError
+from mltune.measurement.measurement import Status
+
+_FAILURES = {
+    "CompilationFailedConfig": Status.BUILD_ERROR,
+    "RuntimeFailedConfig": Status.LAUNCH_ERROR,
+    "InvalidConfig": Status.INVALID,
+}
+_OLD_FAILURE = 1e20
+"""Old versions wrote this time for a config that failed."""
+
+
+def read_rows(document: Document) -> list[Row | str]:
+    """Return the rows of a cache; a text for one that is not right.
+
+    Raises:
+        UsageError: when the header does not name the parameters.
+    """
+    names = document.header.get("tune_params_keys")
+    if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
+        raise UsageError("member 'tune_params_keys' must list the parameters before 'cache'")
+    return [_row(where, value, names) for where, value in document.rows]
+
+
+def _row(where: str, value: Any, names: Sequence[str]) -> Row | str:
+    if not isinstance(value, Mapping):
+        return f"{where}: must be an object"
+    missing = [name for name in names if name not in value]
+    if missing:
+        return f"{where}: lacks parameter '{missing[0]:.80}'"
+    values = {name: value[name] for name in names}
+    time = value.get("__error__", value.get("time"))
+    if isinstance(time, str):
+        return Row(where, values, None, _FAILURES.get(time, Status.INVALID))
+    if type(time) not in (int, float) or not time > 0:  # nor NaN
+        return f"{where}: 'time' must be a positive number or an error's name, got {time!r:.80}"
+    if time >= _OLD_FAILURE:
+        return Row(where, values, None, Status.INVALID)
+    return Row(where, values, time / 1000, Status.OK)

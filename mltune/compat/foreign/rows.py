@@ -1,0 +1,101 @@
+"""Rows as other tuners have them, and how they become points."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mltune.errors import UsageError
+from mltune.measurement.measurement import Status
+from mltune.measurement.recording import Point
+from mltune.space.config import Config, Value
+
+_PLAIN = (bool, int, float, str)
+_MOST_DIGITS = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One config as it was written, with its time in seconds or how it failed."""
+
+    where: str
+    values: Mapping[str, Any]
+    seconds: float | None
+    status: Status
+
+
+def to_points(rows: Iterable[Row | str]) -> tuple[tuple[Point, ...], str]:
+    """Make points of rows; of several with the same config the last one counts.
+
+    Args:
+        rows: a text stands for a row that was not right, and says why.
+
+    Returns:
+        the points, and one line about what was left out; empty if nothing was.
+
+    Raises:
+        UsageError: when no row is left.
+    """
+    wrong: list[str] = []
+    right: list[Row] = []
+    names: tuple[str, ...] = ()
+    for row in rows:
+        if isinstance(row, str):
+            wrong.append(row)
+            continue
+        names = names or tuple(row.values)
+        if complaint := _complaint(row, names):
+            wrong.append(f"{row.where}: {complaint}")
+        else:
+            right.append(row)
+    if not right:
+        raise UsageError(f"no usable row{f' ({wrong[0]})' if wrong else ''}")
+    columns = [_column([row.values[name] for row in right]) for name in names]
+    points: dict[Config, Point] = {}
+    for row, *values in zip(right, *columns, strict=True):
+        config = Config.of(dict(zip(names, values, strict=True)))
+        points[config] = Point(config, row.seconds, row.status)
+    return tuple(points.values()), _dropped(wrong)
+
+
+def _complaint(row: Row, names: Sequence[str]) -> str:
+    if row.values.keys() != set(names):
+        return "its parameters are not those of the first row"
+    for name, value in row.values.items():
+        if not isinstance(value, _PLAIN):
+            return f"parameter '{name:.80}' must be a number or a word, got {value!r:.80}"
+        if isinstance(value, int) and abs(value) >= 10**_MOST_DIGITS:
+            return f"parameter '{name:.80}' has more than {_MOST_DIGITS} digits"
+    return ""
+
+
+def _column(values: Sequence[Any]) -> list[Value]:
+    """Make one parameter's values whole numbers if all of them are, else words."""
+    if all(_is_whole(value) for value in values):
+        return [int(value) for value in values]
+    words: dict[str, str] = {}
+    for text in dict.fromkeys(map(str, values)):
+        word = _word(text)
+        while word in words.values():
+            word += "_"
+        words[text] = word
+    return [words[str(value)] for value in values]
+
+
+def _is_whole(value: Any) -> bool:
+    return not isinstance(value, str) and abs(value) < 10**_MOST_DIGITS and value == int(value)
+
+
+def _word(text: str) -> str:
+    """Write any text as a word that a parameter may have."""
+    word = re.sub(r"[^A-Za-z0-9_.+-]", "_", text)
+    return word if re.match(r"[A-Za-z_]", word) else f"_{word}"
+
+
+def _dropped(wrong: Sequence[str]) -> str:
+    if not wrong:
+        return ""
+    more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+    return f"{wrong[0]}; the row is left out{more}"

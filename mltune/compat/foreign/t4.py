@@ -1,0 +1,62 @@
+"""T4 results files: an array of rows, each with its config, measurements and validity."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from mltune.compat.foreign.document import Document
+from mltune.compat.foreign.rows import Row
+from mltune.errors import UsageError
+from mltune.measurement.measurement import Status
+
+_FAILURES = {
+    "compile": Status.BUILD_ERROR,
+    "runtime": Status.LAUNCH_ERROR,
+    "timeout": Status.TIMEOUT,
+    "correctness": Status.WRONG_RESULT,
+}
+_SECONDS = {
+    "seconds": 1.0,
+    "milliseconds": 1e-3,
+    "miliseconds": 1e-3,  # spelt so by the files in circulation
+    "microseconds": 1e-6,
+    "nanoseconds": 1e-9,
+}
+
+
+def read_rows(document: Document) -> list[Row | str]:
+    """Return the rows of a results file; a text for one that is not right.
+
+    Raises:
+        UsageError: when its unit of time is unknown.
+    """
+    metadata = document.header.get("metadata", {})
+    unit = metadata.get("timeunit", "milliseconds") if isinstance(metadata, Mapping) else None
+    if not isinstance(unit, str) or unit not in _SECONDS:
+        known = ", ".join(_SECONDS)
+        raise UsageError(f"metadata: unknown timeunit {unit!r:.80} (known: {known})")
+    return [_row(where, value, _SECONDS[unit]) for where, value in document.rows]
+
+
+def _row(where: str, value: Any, unit_seconds: float) -> Row | str:
+    config = value.get("configuration") if isinstance(value, Mapping) else None
+    if not isinstance(config, Mapping) or not config:
+        return f"{where}: must be an object with a 'configuration'"
+    validity = value.get("invalidity", "correct")
+    if validity != "correct":
+        failure = _FAILURES.get(validity) if isinstance(validity, str) else None
+        return Row(where, config, None, failure or Status.INVALID)
+    time = _time(value)
+    if type(time) not in (int, float) or not 0 < time <= sys.float_info.max:
+        return f"{where}: measurement 'time' must be a positive number, got {time!r:.80}"
+    return Row(where, config, time * unit_seconds, Status.OK)
+
+
+def _time(value: Mapping[str, Any]) -> Any:
+    measurements = value.get("measurements")
+    for one in measurements if isinstance(measurements, list) else ():
+        if isinstance(one, Mapping) and one.get("name") == "time":
+            return one.get("value")
+    return None

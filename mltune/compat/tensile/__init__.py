@@ -1,0 +1,19 @@
+"""Tensile's seven-step benchmark protocol: its file, its sizes, and what each step keeps."""
+
+from mltune.compat.tensile.document import parse_protocol
+from mltune.compat.tensile.protocol import Choice, Group, Problems, Protocol, Step
+from mltune.compat.tensile.steps import FINAL_STEP, STEP_NAMES, Judge, StepReport, run_steps
+
+__all__ = [
+    "FINAL_STEP",
+    "STEP_NAMES",
+    "Choice",
+    "Group",
+    "Judge",
+    "Problems",
+    "Protocol",
+    "Step",
+    "StepReport",
+    "parse_protocol",
+    "run_steps",
+]

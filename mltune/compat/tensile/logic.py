@@ -1,0 +1,117 @@
+"""Tensile's library logic: which solution was the fastest for which exact size."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from mltune.compat.tensile.complete import complete
+from mltune.compat.tensile.keys import flag, parameter_names, read_value
+from mltune.errors import UsageError
+from mltune.problem import Contraction, Precision, Size, gemm
+from mltune.space.config import Config, Value
+from mltune.space.yaml_document import Item, parse_document
+
+_TYPE, _SOLUTIONS, _EXACT = 4, 5, 7
+"""Places in the file, which is one list."""
+
+_PRECISIONS = {
+    0: Precision.SINGLE,
+    1: Precision.DOUBLE,
+    2: Precision.COMPLEX_SINGLE,
+    3: Precision.COMPLEX_DOUBLE,
+    4: Precision.HALF,
+}
+"""Tensile's numbers of the data types; others have no counterpart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Logic:
+    """What a file of library logic says.
+
+    Attributes:
+        sizes: the exact ones.
+        configs: the solutions as configs of `tiled`; of equal ones a single one.
+        notes: one line for everything that has no counterpart.
+    """
+
+    contraction: Contraction
+    sizes: tuple[Size, ...]
+    configs: tuple[Config, ...]
+    notes: tuple[str, ...]
+
+
+def parse_logic(text: str, name: str) -> Logic:
+    """Read the text of a file of library logic.
+
+    Raises:
+        UsageError: with the line of the first mistake.
+    """
+    parts = parse_document(text, name).sequence("library logic")
+    if len(parts) <= _EXACT:
+        raise UsageError(f"{name}: library logic has at least {_EXACT + 1} parts")
+    left_out: Counter[str] = Counter()
+    solutions = parts[_SOLUTIONS].sequence("the solutions")
+    configs = [config for item in solutions if (config := _config(item, left_out)) is not None]
+    exact = parts[_EXACT].content
+    sizes = [_size(row) for row in exact] if isinstance(exact, tuple) else []
+    batched = any(len(size.extents) > 3 for size in sizes)
+    return Logic(
+        contraction=_contraction(parts[_TYPE], batched),
+        sizes=tuple(dict.fromkeys(sizes)),
+        configs=tuple(dict.fromkeys(configs)),
+        notes=tuple(
+            f"{name}: not carried over: {what} ({count} of {len(solutions)} solutions)"
+            for what, count in left_out.items()
+        ),
+    )
+
+
+def _contraction(item: Item, batched: bool) -> Contraction:
+    fields = item.mapping("the problem type")
+    number = fields["DataType"].scalar("'DataType'") if "DataType" in fields else 0
+    if not isinstance(number, int) or number not in _PRECISIONS:
+        known = ", ".join(map(str, _PRECISIONS))
+        raise UsageError(f"{item.where}: DataType: {number} is not supported (known: {known})")
+    flags: dict[str, bool] = {
+        key: flag(fields[key], key)
+        for key in ("TransposeA", "TransposeB", "ComplexConjugateA", "ComplexConjugateB")
+        if key in fields
+    }
+    transposes = {
+        side: ("c" if flags.get(f"ComplexConjugate{side}", False) else "t")
+        if flags.get(f"Transpose{side}", False)
+        else "n"
+        for side in ("A", "B")
+    }
+    return gemm(_PRECISIONS[number], transposes["A"], transposes["B"], batched=batched)
+
+
+def _config(item: Item, left_out: Counter[str]) -> Config | None:
+    """A solution as a config; what has no counterpart is counted."""
+    settings: dict[str, Value] = {}
+    known = parameter_names()
+    for name, value in item.mapping("a solution").items():
+        if name not in known:
+            continue
+        try:
+            settings |= read_value(name, value)
+        except UsageError:
+            left_out[f"{name}: {value.content!r:.40}"] += 1
+    if "work_group_0" not in settings or "thread_tile_0" not in settings:
+        left_out["a solution without WorkGroup and ThreadTile"] += 1
+        return None
+    return complete(settings)
+
+
+def _size(item: Item) -> Size:
+    """M, N, batch, K, and leading dimensions, which are taken to be packed; or M, N, K."""
+    entry = item.sequence("an exact size")
+    listed = entry[0].sequence("the extents") if entry else ()
+    extents = [one.content for one in listed if isinstance(one.content, int)]
+    if len(extents) < max(3, len(listed)) or min(extents) < 1:
+        raise UsageError(f"{item.where}: an exact size must begin with its extents")
+    if len(extents) == 3:
+        return Size((extents[0], extents[1], extents[2]))
+    m, n, batch, k = extents[:4]
+    return Size((m, n, k)) if batch == 1 else Size((m, n, k, batch))

@@ -1,0 +1,128 @@
+"""Library logic as Tensile writes it: the solutions, and the fastest one for each exact size.
+
+What Tensile has no name for stands under mltune's own, which `parse_logic` reads back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from mltune.compat.tensile.keys import SPLIT_ALGORITHMS
+from mltune.errors import UsageError
+from mltune.kernel.name import kernel_name
+from mltune.kernel.tiled.parameters import RULES
+from mltune.problem import Contraction, Precision, gemm_name, problem_type_name
+from mltune.space.config import Config, Value
+
+Fastest = tuple[tuple[int, ...], Config, float]
+"""A size (m, n, k[, batch]), the config that is the fastest for it, and its GFLOP/s."""
+
+_TYPES = {
+    Precision.SINGLE: 0,
+    Precision.DOUBLE: 1,
+    Precision.COMPLEX_SINGLE: 2,
+    Precision.COMPLEX_DOUBLE: 3,
+    Precision.HALF: 4,
+}
+
+
+def logic_text(contraction: Contraction, fastest: Sequence[Fastest], device: str) -> str:
+    """Write the logic of configs of `tiled`.
+
+    Raises:
+        UsageError: when Tensile has no such problem type.
+    """
+    configs = list(dict.fromkeys(config for _, config, _ in fastest))
+    solutions = [_solution(contraction, config, n) for n, config in enumerate(configs)]
+    exact = [
+        [[m, n, batch[0] if batch else 1, k], [configs.index(config), round(gflops, 3)]]
+        for (m, n, k, *batch), config, gflops in fastest
+    ]
+    parts: list[Any] = [
+        {"MinimumRequiredVersion": "4.2.0"},
+        "mltune",
+        device,
+        [device],
+        _problem_type(contraction),
+    ]
+    lines = [json.dumps(part) for part in parts]
+    lines += [_listed(solutions), "[2, 3, 0, 1]", _listed(exact), "null"]
+    return "".join(f"- {line}\n" for line in lines)
+
+
+def _listed(entries: Sequence[Any]) -> str:
+    """A list with an entry on each line."""
+    return "[\n    " + ",\n    ".join(map(json.dumps, entries)) + "\n  ]"
+
+
+def _problem_type(contraction: Contraction) -> dict[str, Any]:
+    name = gemm_name(contraction)
+    if name is None or "_row" in name:
+        raise UsageError(
+            f"library logic: {problem_type_name(contraction)} is no column-major GEMM, and "
+            "Tensile knows no others by name"
+        )
+    transposes = name.split("_")[1]
+    return {
+        "OperationType": "GEMM",
+        "DataType": _TYPES[contraction.precision],
+        "TransposeA": transposes[0] != "n",
+        "TransposeB": transposes[1] != "n",
+        "ComplexConjugateA": contraction.conjugate_a,
+        "ComplexConjugateB": contraction.conjugate_b,
+        "Batched": bool(contraction.batch_indices),
+        "UseBeta": True,
+    }
+
+
+def _solution(contraction: Contraction, config: Config, number: int) -> dict[str, Any]:
+    """A config by Tensile's names where there are any; nothing is left to a default."""
+    values: dict[str, Value] = {
+        name: rule.default for name, rule in RULES.items() if rule.default is not None
+    }
+    values |= config
+    if values["local_pad_b"] == RULES["local_pad_b"].default:
+        values["local_pad_b"] = values["local_pad"]
+    solution: dict[str, Any] = {
+        "SolutionIndex": number,
+        "SolutionNameMin": kernel_name(contraction, config),
+        "WorkGroup": [
+            values.pop(name) for name in ("work_group_0", "work_group_1", "local_split_u")
+        ],
+        "ThreadTile": [values.pop(f"thread_tile_{axis}") for axis in (0, 1)],
+        "DepthU": values.pop("depth_u"),
+        "LoopUnroll": values.pop("loop_unroll"),
+        "VectorWidth": values.pop("vector_width"),
+        "GlobalReadVectorWidth": values.pop("global_read_vector_width") or -1,
+        "PrefetchGlobalRead": bool(values.pop("prefetch_global_read")),
+        "WorkGroupMapping": values.pop("work_group_mapping"),
+        "LdsPadA": values.pop("local_pad"),
+        "LdsPadB": values.pop("local_pad_b"),
+        "PersistentKernel": values.pop("persistent_kernel"),
+        "StreamK": values.pop("stream_k"),
+        "StaggerU": values.pop("stagger_u"),
+        "StaggerUMapping": values.pop("stagger_u_mapping"),
+        "StaggerUStride": values.pop("stagger_u_stride"),
+        "DirectToLds": values.pop("global_to_local") == "async",
+        **{f"NonTemporal{x}": values.pop(f"non_temporal_{x.lower()}") for x in "ABC"},
+        "GlobalSplitU": values.pop("global_split_u"),
+        "GlobalSplitUSummationAssignmentRoundRobin": bool(
+            values.pop("global_split_u_summation_assignment_round_robin")
+        ),
+        "GlobalSplitUWorkGroupMappingRoundRobin": bool(
+            values.pop("global_split_u_work_group_mapping_round_robin")
+        ),
+    }
+    for spelt, word in SPLIT_ALGORITHMS.items():
+        if values.get("global_split_u_algorithm") == word:
+            solution["GlobalSplitUAlgorithm"] = spelt
+            del values["global_split_u_algorithm"]
+    if values["prefetch_local_read"] in (0, 1):
+        solution["PrefetchLocalRead"] = values.pop("prefetch_local_read") == 1
+    if values["local_buffers"] in (1, 2):
+        solution["1LDSBuffer"] = values.pop("local_buffers") == 1
+    if values["multiply_add"] != "expr":
+        solution["MACInstruction"] = str(values.pop("multiply_add")).upper()
+    return solution | values

@@ -1,0 +1,124 @@
+"""Tensile's `ProblemType`: a GEMM by its transposes, or a contraction by its indices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mltune.compat.tensile.keys import flag
+from mltune.errors import UsageError
+from mltune.problem import Contraction, Precision, gemm
+from mltune.space.domain import unknown
+from mltune.space.yaml_document import Item
+
+_FLAGS = (
+    "TransposeA",
+    "TransposeB",
+    "ComplexConjugateA",
+    "ComplexConjugateB",
+    "UseBeta",
+    "Batched",
+    "HighPrecisionAccumulate",
+    "UseInitialStrides",
+    "UseInitialStridesAB",
+    "UseInitialStridesCD",
+    "StridedBatched",
+)
+_TYPES = ("DataType", "DestDataType", "ComputeDataType")
+_INDICES = ("IndexAssignmentsA", "IndexAssignmentsB", "NumIndicesC")
+_KEYS = ("OperationType", *_TYPES, *_FLAGS, *_INDICES)
+_FIXED = {
+    "UseInitialStrides": (False, "the first index of a matrix is contiguous"),
+    "UseInitialStridesAB": (False, "the first index of a matrix is contiguous"),
+    "UseInitialStridesCD": (False, "the first index of a matrix is contiguous"),
+    "StridedBatched": (True, "batches lie one after another"),
+}
+
+
+def read_problem_type(item: Item) -> Contraction:
+    """Read a problem type.
+
+    Raises:
+        UsageError: with the line of the first mistake.
+    """
+    entries = item.mapping("the problem type")
+    for key, value in entries.items():
+        if key not in _KEYS:
+            raise UsageError(f"{value.where}: {unknown('key of a problem type', key, _KEYS)}")
+    flags = {key: flag(entries[key], key) for key in _FLAGS if key in entries}
+    for key, (wanted, reason) in _FIXED.items():
+        if flags.get(key, wanted) != wanted:
+            raise UsageError(
+                f"{entries[key].where}: {key}: {not wanted} is not supported: {reason}"
+            )
+    kind = entries["OperationType"].text("'OperationType'") if "OperationType" in entries else ""
+    if kind not in ("", "GEMM", "TensorContraction"):
+        raise UsageError(
+            f"{entries['OperationType'].where}: OperationType: unknown '{kind}' "
+            "(known: GEMM, TensorContraction)"
+        )
+    try:
+        precision = _precision(entries)
+        if kind == "TensorContraction":
+            return _contraction(entries, precision, flags)
+        if given := [key for key in _INDICES if key in entries]:
+            raise UsageError(f"{entries[given[0]].where}: {given[0]}: a GEMM has TransposeA, -B")
+        return gemm(
+            precision,
+            _transpose(flags, "A"),
+            _transpose(flags, "B"),
+            batched=flags.get("Batched", False),
+        )
+    except UsageError as error:
+        message = str(error)
+        named = message.startswith(item.where.rpartition(":")[0])
+        raise UsageError(message if named else f"{item.where}: {message}") from error
+
+
+def _precision(entries: Mapping[str, Item]) -> Precision:
+    precision = _type(entries["DataType"]) if "DataType" in entries else Precision.SINGLE
+    for key in _TYPES[1:]:
+        if key in entries and _type(entries[key]) is not precision:
+            widened = precision is Precision.HALF and key == "ComputeDataType"
+            if not widened:  # half is computed in single here, too
+                raise UsageError(f"{entries[key].where}: {key}: all types are that of DataType")
+    return precision
+
+
+def _type(item: Item) -> Precision:
+    try:
+        return Precision.parse(str(item.scalar("a data type")))
+    except UsageError as error:
+        raise UsageError(f"{item.where}: {error}") from error
+
+
+def _transpose(flags: Mapping[str, bool], operand: str) -> str:
+    if not flags.get(f"Transpose{operand}", False):
+        return "n"
+    return "c" if flags.get(f"ComplexConjugate{operand}", False) else "t"
+
+
+def _contraction(
+    entries: Mapping[str, Item], precision: Precision, flags: Mapping[str, bool]
+) -> Contraction:
+    numbers: dict[str, tuple[int, ...]] = {}
+    for key in _INDICES[:2]:
+        if key not in entries:
+            raise UsageError(f"a TensorContraction needs {key}")
+        numbers[key] = tuple(_whole(entry, key) for entry in entries[key].sequence(key))
+    if "NumIndicesC" not in entries:
+        raise UsageError("a TensorContraction needs NumIndicesC")
+    return Contraction(
+        precision=precision,
+        index_assignments_a=numbers["IndexAssignmentsA"],
+        index_assignments_b=numbers["IndexAssignmentsB"],
+        num_indices_c=_whole(entries["NumIndicesC"], "NumIndicesC"),
+        conjugate_a=flags.get("ComplexConjugateA", False),
+        conjugate_b=flags.get("ComplexConjugateB", False),
+    )
+
+
+def _whole(item: Item, key: str) -> int:
+    value = item.scalar(key)
+    if not isinstance(value, int):
+        raise UsageError(f"{item.where}: {key}: whole numbers, got {value!r}")
+    return value

@@ -1,0 +1,5 @@
+"""How fast one config was on one problem, or how it failed: values only."""
+
+from mltune.measurement.measurement import PROTOCOL_VERSION, Measurement, Phase, Status
+
+__all__ = ["PROTOCOL_VERSION", "Measurement", "Phase", "Status"]

@@ -1,0 +1,58 @@
+"""A recording: configs of one kernel on one device with their times, whoever measured them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from mltune.measurement.measurement import Status
+from mltune.space.config import Config
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """How one config did.
+
+    Attributes:
+        seconds: its time; None if it failed.
+        status: how it ended.
+
+    Raises:
+        ValueError: when status and time disagree, or the time is not finite and positive.
+    """
+
+    config: Config
+    seconds: float | None
+    status: Status
+
+    def __post_init__(self) -> None:
+        if (self.status is Status.OK) != (self.seconds is not None):
+            raise ValueError(f"time and status disagree: {self.seconds}, {self.status.value}")
+        if self.seconds is not None and not (math.isfinite(self.seconds) and self.seconds > 0):
+            raise ValueError(f"a time must be finite and positive, got {self.seconds}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """The points of one file or run, a config at most once.
+
+    Attributes:
+        where: the file or folder, for messages.
+        problem: what was computed, in the words of whoever measured it; may be empty.
+        device: where, likewise.
+        points: in the order they were recorded.
+        notes: one line for everything that was not right and left out.
+        form: of the file, for people.
+    """
+
+    where: str
+    problem: str
+    device: str
+    points: tuple[Point, ...]
+    notes: tuple[str, ...] = ()
+    form: str = "mltune run"
+
+    @property
+    def optimum_seconds(self) -> float | None:
+        """The shortest time; None if every config failed."""
+        return min((p.seconds for p in self.points if p.seconds is not None), default=None)

@@ -1,0 +1,176 @@
+"""Reads measurements out of a damaged SQLite file, page by page, without SQLite.
+
+SQLite gives up a whole table when one page of it is damaged. Here every page that still looks
+like a leaf of a table is read by itself (https://sqlite.org/fileformat2.html, sections 1.6 and
+2.1), so that only the rows of the damaged pages are lost. A row counts when its checksum is right.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mltune.errors import UsageError
+from mltune.measurement.measurement import Measurement
+from mltune.reading import read_bytes
+from mltune.run.row import COLUMNS, LATER_COLUMNS, from_row
+
+_NAMES = ("id", "run", *COLUMNS)
+_FEWEST = len(_NAMES) - len(LATER_COLUMNS)
+_LEAF = 0x0D
+_LOG_HEADER, _FRAME_HEADER = 32, 24
+_PAGE_SIZES = tuple(1 << n for n in range(9, 17))
+_USUAL_PAGE_SIZE = 4096
+_MOST_BYTES = 1 << 32
+
+
+@dataclass(frozen=True, slots=True)
+class Carved:
+    """What was found.
+
+    Attributes:
+        measurements: by number.
+        damaged: one line for each row that is there and cannot be read.
+        missing: numbers between the first and the last found that are not there at all.
+    """
+
+    measurements: tuple[Measurement, ...]
+    damaged: tuple[str, ...]
+    missing: tuple[int, ...]
+
+
+def carve(path: Path) -> Carved:
+    """Read all measurements that can be read in a database file and the log beside it.
+
+    Raises:
+        MltuneError: when the file itself cannot be opened.
+    """
+    log_path = path.with_name(path.name + "-wal")
+    data = read_bytes(path, _MOST_BYTES)
+    log = read_bytes(log_path, _MOST_BYTES) if log_path.exists() else b""
+    size = _page_size(data)
+    pages = [data[at : at + size] for at in range(0, len(data), size)]
+    frame = _FRAME_HEADER + size
+    logged = [
+        log[at + _FRAME_HEADER : at + frame]
+        for at in range(_LOG_HEADER, len(log) - frame + 1, frame)
+    ]
+    rows = [row for page in (*pages, *logged) for row in _rows(page, pages)]
+    # Tables of an older mltune have no checksums; in any other a row without one has lost it.
+    is_checked = any(cells["checksum"] for _, cells in rows)
+    found: dict[int, Measurement] = {}
+    damaged: dict[int, str] = {}
+    for number, cells in rows:
+        try:
+            if is_checked and not cells["checksum"]:
+                raise UsageError("its checksum is missing")
+            found.setdefault(number, from_row(cells))
+        except UsageError as error:
+            damaged[number] = f"row {number}: {error}"
+    numbers = set(found)
+    span = range(1, max(numbers, default=0) + 1)
+    return Carved(
+        measurements=tuple(found[number] for number in sorted(numbers)),
+        damaged=tuple(damaged[number] for number in sorted(set(damaged) - numbers)),
+        missing=tuple(n for n in span if n not in numbers and n not in damaged),
+    )
+
+
+def _page_size(data: bytes) -> int:
+    """Read it from the header, unless that is damaged as well."""
+    size = int.from_bytes(data[16:18], "big")
+    size = 1 << 16 if size == 1 else size
+    return size if size in _PAGE_SIZES else _USUAL_PAGE_SIZE
+
+
+def _rows(page: bytes, pages: list[bytes]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Read the rows of one page that have as many columns as a measurement."""
+    if len(page) < 8 or page[0] != _LEAF:
+        return
+    count = int.from_bytes(page[3:5], "big")
+    for at in range(8, min(8 + 2 * count, len(page) - 1), 2):
+        try:
+            number, cells = _cell(page, int.from_bytes(page[at : at + 2], "big"), pages)
+        except (IndexError, struct.error, UnicodeDecodeError, ValueError):
+            continue  # a pointer into nowhere; the row shows up as missing
+        if _FEWEST <= len(cells) <= len(_NAMES):
+            row = dict(zip(_NAMES, cells, strict=False))
+            yield number, {**LATER_COLUMNS, **row, "id": number}
+
+
+def _cell(page: bytes, at: int, pages: list[bytes]) -> tuple[int, list[Any]]:
+    """Read one row: its number and its values."""
+    length, at = _varint(page, at)
+    number, at = _varint(page, at)
+    if not 0 < number < 1 << 62 or length > sum(map(len, pages)):
+        raise ValueError("no row")
+    return number, _record(_payload(page, at, length, pages))
+
+
+def _payload(page: bytes, at: int, length: int, pages: list[bytes]) -> bytes:
+    """Collect a row's bytes, which may go on in other pages."""
+    usable = len(page)
+    most, least = usable - 35, (usable - 12) * 32 // 255 - 23
+    if length <= most:
+        return page[at : at + length]
+    kept = least + (length - least) % (usable - 4)
+    local = kept if kept <= most else least
+    payload = page[at : at + local]
+    following = int.from_bytes(page[at + local : at + local + 4], "big")
+    for _ in pages:  # a damaged chain may be a ring
+        if following == 0 or len(payload) >= length:
+            break
+        overflow = pages[following - 1]
+        payload += overflow[4 : 4 + length - len(payload)]
+        following = int.from_bytes(overflow[:4], "big")
+    return payload
+
+
+def _record(payload: bytes) -> list[Any]:
+    """Read a record: a header of types, then the values."""
+    header, at = _varint(payload, 0)
+    types = []
+    while at < header:
+        kind, at = _varint(payload, at)
+        types.append(kind)
+        if len(types) > len(_NAMES):
+            raise ValueError("no measurement")
+    return [value for value, _ in _values(payload, header, types)]
+
+
+def _values(payload: bytes, at: int, types: list[int]) -> Iterator[tuple[Any, int]]:
+    whole = {0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
+    for kind in types:
+        if kind >= 12:
+            size = (kind - 12) // 2
+            raw = payload[at : at + size]
+            if len(raw) < size:
+                raise ValueError("cut short")
+            yield raw.decode() if kind % 2 else raw, at
+        elif kind == 7:
+            size = 8
+            yield struct.unpack(">d", payload[at : at + 8])[0], at
+        elif kind in whole:
+            size = whole[kind]
+            value = int.from_bytes(payload[at : at + size], "big", signed=True)
+            yield None if kind == 0 else value, at
+        elif kind in (8, 9):
+            size = 0
+            yield kind - 8, at
+        else:
+            raise ValueError("no type")
+        at += size
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """Read a whole number of one to nine bytes; return it with where it ends."""
+    value = 0
+    for n in range(8):
+        byte = data[at + n]
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            return value, at + n + 1
+    return value << 8 | data[at + 8], at + 9

@@ -1,0 +1,113 @@
+"""Where the budget of a search went: builds, sizes, failures."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mltune.measurement.measurement import Measurement, Phase, Status
+from mltune.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class SizeEffort:
+    """What a size took of a search, and what came of it.
+
+    Attributes:
+        timed: how many configs were timed on it.
+        kernel_seconds: in which its kernels ran, timed launches only.
+        first_seconds: the first time that was measured; None if none was.
+        best_seconds: the best time; None if there is none.
+        last_gain: the trial that made it faster last; None if none was right.
+    """
+
+    problem: Problem
+    timed: int
+    kernel_seconds: float
+    first_seconds: float | None
+    best_seconds: float | None
+    last_gain: int | None
+
+    @classmethod
+    def of(cls, problem: Problem, rows: Sequence[Measurement]) -> SizeEffort:
+        """Sum up the measurements of a size, in the order they were made."""
+        right = [(median, row.trial) for row in rows if (median := row.median) is not None]
+        best, trial = min(right, default=(None, None))
+        return cls(
+            problem=problem,
+            timed=len(rows),
+            kernel_seconds=math.fsum(second for row in rows for second in row.seconds),
+            first_seconds=right[0][0] if right else None,
+            best_seconds=best,
+            last_gain=trial,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """Where the budget of a search went.
+
+    Attributes:
+        trials: how many there were.
+        failures: of the trials, by how they ended, the most frequent first.
+        build_seconds: spent on building, by all builders together.
+        sizes: in the order that was asked for.
+    """
+
+    trials: int
+    failures: tuple[tuple[str, int], ...]
+    build_seconds: float
+    sizes: tuple[SizeEffort, ...]
+
+    @classmethod
+    def of(cls, measurements: Iterable[Measurement], problems: Sequence[Problem]) -> Effort:
+        """Sum up the trials of a search.
+
+        Args:
+            measurements: of one run; those of its final rounds are passed over.
+            problems: that were searched on.
+        """
+        rows = [row for row in measurements if row.phase == Phase.SEARCH]
+        failed = {row.trial: row.status.value for row in rows if row.status is not Status.OK}
+        by_problem: dict[Problem, list[Measurement]] = {problem: [] for problem in problems}
+        for row in rows:
+            by_problem.setdefault(row.problem, []).append(row)
+        return cls(
+            trials=len({row.trial for row in rows}),
+            failures=tuple(Counter(failed.values()).most_common()),
+            build_seconds=math.fsum(row.compile_seconds or 0 for row in rows),
+            sizes=tuple(SizeEffort.of(problem, found) for problem, found in by_problem.items()),
+        )
+
+    @property
+    def timed(self) -> int:
+        """How many times a config was timed on a size."""
+        return sum(size.timed for size in self.sizes)
+
+    @property
+    def kernel_seconds(self) -> float:
+        """In which the timed kernels ran."""
+        return math.fsum(size.kernel_seconds for size in self.sizes)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready mapping."""
+        return {
+            "trials": self.trials,
+            "failures": dict(self.failures),
+            "build_seconds": round(self.build_seconds, 3),
+            "kernel_seconds": round(self.kernel_seconds, 6),
+            "sizes": [
+                {
+                    "sizes": list(size.problem.size),
+                    "timed": size.timed,
+                    "kernel_seconds": round(size.kernel_seconds, 6),
+                    "first_seconds": size.first_seconds,
+                    "best_seconds": size.best_seconds,
+                    "last_gain_trial": size.last_gain,
+                }
+                for size in self.sizes
+            ],
+        }

@@ -1,0 +1,282 @@
+"""A run folder: `run.json` says what was asked, `run.db` keeps what was measured."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from sqlalchemy import URL
+
+from mltune.errors import UsageError
+from mltune.files import file_error, make_folder, write_atomically
+from mltune.reading import parse_json, read_bytes
+from mltune.run.csv_table import read_table
+from mltune.run.database import PATIENCE_SECONDS, file_url, read_url
+from mltune.run.frame import to_frame
+from mltune.run.lock import FolderLock
+from mltune.run.registry import begin_study, study_of
+from mltune.run.run_info import RunInfo
+from mltune.run.store import Store
+from mltune.run.table_store import TableStore
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+INFO_NAME = "run.json"
+DATABASE_NAME = "run.db"
+TABLE_NAME = "measurements.csv.gz"
+_CHECKSUM = "checksum"
+
+
+class Run:
+    """An open run folder; made by `create`, `resume` or `open`, and closed at the end."""
+
+    def __init__(
+        self,
+        folder: Path,
+        info: RunInfo,
+        store: Store,
+        lock: FolderLock | None = None,
+        url: URL | None = None,
+    ) -> None:
+        self._folder = folder
+        self._info = info
+        self._store = store
+        self._lock = lock
+        self._url = url
+
+    @classmethod
+    def create(cls, folder: Path, info: RunInfo, storage: str = "") -> Run:
+        """Make a run folder, hold it for this process alone, and be ready to add.
+
+        Args:
+            folder: made if it is not there; other files in it are left alone.
+            info: what is asked; its `storage` is set here.
+            storage: an SQLAlchemy URL to keep the measurements in, instead of `run.db`.
+
+        Raises:
+            UsageError: when the folder holds a run already, or another process has it.
+            MltuneError: when something cannot be written.
+        """
+        make_folder(folder)
+        if (folder / INFO_NAME).exists():
+            raise UsageError(
+                f"{folder}: holds a run already; go on with --resume, or give another --run"
+            )
+        lock = FolderLock(folder)
+        store = None
+        try:
+            url = read_url(storage) if storage else file_url(folder / DATABASE_NAME)
+            store = _open_store(url, info.id if storage else "", create=True)
+            if (folder / TABLE_NAME).exists() or store.count():
+                raise UsageError(
+                    f"{folder}: holds measurements but no {INFO_NAME}; give another --run"
+                )
+            shown = url.render_as_string(hide_password=True) if storage else ""
+            info = replace(info, storage=shown)
+            if storage:
+                begin_study(store, info)
+            # Last, so that a folder with a run.json is a whole run.
+            write_info(info, folder / INFO_NAME)
+        except BaseException:
+            if store is not None:
+                store.close()
+            lock.close()
+            raise
+        return cls(folder, info, store, lock, url if storage else None)
+
+    @classmethod
+    def resume(cls, folder: Path, storage: str = "") -> Run:
+        """Open a run to add to it, held for this process alone.
+
+        A run that ships has `measurements.csv.gz` and no `run.db`: that is made from it.
+
+        Args:
+            folder: of a run that `create` made.
+            storage: needed again where the run's storage has a password.
+
+        Raises:
+            UsageError: when it is no such folder, or another process has it.
+            MltuneError: when its database is damaged; that is left as it is.
+        """
+        info = read_info(folder)
+        lock = FolderLock(folder)
+        try:
+            if not info.storage and not (folder / DATABASE_NAME).exists():
+                _make_database(folder)
+            url = _storage_url(folder, info, storage)
+            if not info.storage:
+                # SQLite writes to a file when it opens it for writing, even to a damaged one.
+                with Store(url, read_only=True) as store:
+                    store.measurements()
+            store = _open_store(url, info.id if info.storage else "", create=False)
+            if info.storage and study_of(store, info.id) is None:
+                raise UsageError(
+                    f"{folder}: was begun by an older mltune, before runs could be shared; it can "
+                    "be read, and another one begun"
+                )
+        except BaseException:
+            lock.close()
+            raise
+        return cls(folder, info, store, lock, url if info.storage else None)
+
+    @classmethod
+    def open(cls, folder: Path, storage: str = "") -> Run:
+        """Open a run to read it: nothing is written, and no file is made.
+
+        A folder without `run.db` may have `measurements.csv.gz` instead, as runs that ship do.
+
+        Args:
+            folder: of a run.
+            storage: needed again where the run's storage has a password.
+
+        Raises:
+            UsageError: when it is no run folder, or cannot be read.
+        """
+        info = read_info(folder)
+        if not info.storage and not (folder / DATABASE_NAME).exists():
+            if not (folder / TABLE_NAME).exists():
+                raise UsageError(f"{folder}: has neither {DATABASE_NAME} nor {TABLE_NAME}")
+            return cls(folder, info, TableStore(folder / TABLE_NAME))
+        url = _storage_url(folder, info, storage)
+        return cls(folder, info, Store(url, read_only=True, run=info.id if info.storage else ""))
+
+    @property
+    def folder(self) -> Path:
+        """Where the run lies."""
+        return self._folder
+
+    @property
+    def info(self) -> RunInfo:
+        """What was asked."""
+        return self._info
+
+    @property
+    def store(self) -> Store:
+        """What was measured."""
+        return self._store
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the measurements as a pandas table: one row each, with units in the names."""
+        return to_frame(self._store.measurements())
+
+    @property
+    def url(self) -> URL | None:
+        """The database, with its password, of a run that others may take part in."""
+        return self._url
+
+    def close(self) -> None:
+        """Close the store and let go of the folder; a second time does nothing."""
+        self._store.close()
+        if self._lock is not None:
+            self._lock.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def write_info(info: RunInfo, path: Path) -> None:
+    """Write a `run.json`, whole or not at all.
+
+    Raises:
+        MltuneError: when it cannot be written.
+    """
+    content = info.to_json()
+    content[_CHECKSUM] = _checksum(content)
+    write_atomically(path, (json.dumps(content, indent=2) + "\n").encode())
+
+
+def describe_shared(folder: Path, info: RunInfo, url: URL) -> None:
+    """Make a folder from which a run of a shared database can be read, as from its own.
+
+    Raises:
+        UsageError: when the folder holds another run.
+        MltuneError: when it cannot be written.
+    """
+    make_folder(folder)
+    if (folder / INFO_NAME).exists():
+        if read_info(folder).id != info.id:
+            raise UsageError(f"{folder}: holds another run; give another --run")
+        return
+    shown = url.render_as_string(hide_password=True)
+    write_info(replace(info, storage=shown), folder / INFO_NAME)
+
+
+def read_info(folder: Path) -> RunInfo:
+    """Read and check the `run.json` of a run folder.
+
+    Raises:
+        UsageError: when the folder is no run's, or the file is not right.
+    """
+    path = folder / INFO_NAME
+    if folder.is_file():
+        raise UsageError(f"{folder}: is a file; a run is named by its folder")
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such run folder")
+    if not path.exists():
+        raise UsageError(f"{folder}: is no run folder (it has no {INFO_NAME})")
+    return _parse_info(path)
+
+
+def _parse_info(path: Path) -> RunInfo:
+    try:
+        data: Any = parse_json(read_bytes(path))
+    except UsageError as error:
+        message = str(error)
+        raise UsageError(message if str(path) in message else f"{path}: {message}") from error
+    try:
+        # Checked last: what is wrong with a field says more.
+        written = data.pop(_CHECKSUM, None) if isinstance(data, dict) else None
+        info = RunInfo.from_json(data)
+        if written is not None and written != _checksum(data):
+            raise UsageError(
+                f"its content does not give its {_CHECKSUM} {written!r:.40}: it is damaged "
+                "(after a change by hand, delete that line)"
+            )
+        return info
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
+
+
+def _checksum(content: dict[str, Any]) -> str:
+    """Eight hex digits over the content, however it is spaced: a flipped bit leaves it JSON."""
+    return f"{zlib.crc32(json.dumps(content, sort_keys=True).encode()):08x}"
+
+
+def _open_store(url: URL, run: str, *, create: bool) -> Store:
+    """Open a database for writing; one that others write to as well is waited for."""
+    return Store(url, create=create, run=run, patience_seconds=PATIENCE_SECONDS if run else 0.0)
+
+
+def _make_database(folder: Path) -> None:
+    """Make the database of a run that has a table instead, whole or not at all."""
+    table = folder / TABLE_NAME
+    if not table.exists():
+        raise UsageError(f"{folder}: has no {DATABASE_NAME}, so it cannot be resumed")
+    part = folder / f"{DATABASE_NAME}.part"
+    try:
+        part.unlink(missing_ok=True)
+        with Store(file_url(part)) as store:
+            store.add_all(read_table(table))
+        part.replace(folder / DATABASE_NAME)
+    except OSError as error:
+        raise file_error(part, "write", error) from error
+
+
+def _storage_url(folder: Path, info: RunInfo, storage: str) -> URL:
+    if not info.storage:
+        if storage:
+            raise UsageError(f"{folder}: keeps its measurements in {DATABASE_NAME}, not elsewhere")
+        return file_url(folder / DATABASE_NAME)
+    url = read_url(storage or info.storage)
+    if url.password == "***":
+        raise UsageError(f"{folder}: {info.storage} needs its password: give --storage again")
+    if url.render_as_string(hide_password=True) != info.storage:
+        raise UsageError(f"{folder}: keeps its measurements in {info.storage}, got {url!r}")
+    return url

@@ -1,0 +1,249 @@
+"""What a run was asked to do, where and how: the content of `run.json`."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from mltune import __version__
+from mltune.device_info import DeviceInfo
+from mltune.errors import UsageError
+from mltune.problem import Contraction, Problem, Size, problem_of_size, problem_type_name
+from mltune.problem.problem import Scalar, scalar_from_json, scalar_to_json
+from mltune.run.fields import Fields
+from mltune.run.host import Host
+
+TIME, ENERGY = "time", "energy"
+"""What a search may make small."""
+
+SCHEMA_VERSION = 1
+"""Raised when `run.json` changes so that an older mltune would misread it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """How each measurement of a run was timed.
+
+    Attributes:
+        warmups: launches before the first timed one.
+        samples: timed launches.
+        statistic: how the samples become the one reported time.
+        build_timeout_seconds: after which a build counts as failed.
+        run_timeout_seconds: after which a measurement counts as failed.
+        cache: `warm` from launch to launch, or `cold`: emptied before each.
+    """
+
+    warmups: int
+    samples: int
+    statistic: str = "median"
+    build_timeout_seconds: float
+    run_timeout_seconds: float
+    cache: str = "warm"
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """Read the mapping that `dataclasses.asdict` gives.
+
+        Raises:
+            UsageError: when it is no such mapping.
+        """
+        read = Fields(data, "timing")
+        read.only(field.name for field in fields(cls))
+        return cls(
+            warmups=read.whole("warmups"),
+            samples=read.whole("samples"),
+            statistic=read.text("statistic"),
+            build_timeout_seconds=read.number("build_timeout_seconds"),
+            run_timeout_seconds=read.number("run_timeout_seconds"),
+            cache=read.text("cache") if "cache" in read else "warm",
+        )
+
+
+def new_run_id() -> str:
+    """Return an id that no other run has."""
+    return uuid.uuid4().hex[:16]
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInfo:
+    """Everything that is needed to repeat a run.
+
+    Attributes:
+        id: tells this run from every other, also where several share a database.
+        created: UTC, ISO 8601.
+        command: the command line, word by word.
+        space: the space's name.
+        space_text: the whole text of the space's file, so that it is known if the file changes.
+        budget: how many trials were asked for.
+        cross_sizes: further sizes of the leaders' cross-benchmark, not searched on.
+        priors: paths of the records that the searcher learned from first.
+        sampler_arguments: those of a sampler of the user's own, as JSON; empty if it has none.
+        observers: names of what else was looked at.
+        objective: what the search made small: `time`, or `energy` of one launch.
+        kernels: descriptions and sources of hand-written kernels as JSON; empty if it has none.
+        storage: the URL of the database without its password; empty for the folder's `run.db`.
+    """
+
+    mltune_version: str
+    command: tuple[str, ...]
+    contraction: Contraction
+    alpha: Scalar = 1.0
+    beta: Scalar = 0.0
+    sizes: tuple[Size, ...]
+    space: str
+    space_text: str
+    family: str
+    device: DeviceInfo
+    seed: int
+    budget: int
+    sampler: str
+    timing: Timing
+    host: Host = field(default_factory=Host.here)
+    created: str = field(default_factory=_now)
+    id: str = field(default_factory=new_run_id)
+    storage: str = ""
+    cross_sizes: tuple[Size, ...] = ()
+    priors: tuple[str, ...] = ()
+    observers: tuple[str, ...] = ()
+    objective: str = "time"
+    kernels: str = ""
+    sampler_arguments: str = ""
+
+    def asked_of(self, device: DeviceInfo, command: tuple[str, ...]) -> Self:
+        """The same question to another device, from this host: another run."""
+        return replace(
+            self,
+            device=device,
+            command=command,
+            host=Host.here(),
+            created=_now(),
+            id=new_run_id(),
+            mltune_version=__version__,
+        )
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """The problems that are searched on, one a size."""
+        return tuple(map(self._problem, self.sizes))
+
+    @property
+    def cross_problems(self) -> tuple[Problem, ...]:
+        """The problems of the leaders' cross-benchmark: those searched on, then the others."""
+        return tuple(dict.fromkeys(map(self._problem, (*self.sizes, *self.cross_sizes))))
+
+    @property
+    def counts(self) -> dict[Problem, int]:
+        """How often each size is called, of those searched on and the others.
+
+        Empty where all that were searched on have the same count: then nobody has counted.
+        """
+        if len({size.count for size in self.sizes}) == 1:
+            return {}
+        sizes = (*self.cross_sizes, *self.sizes)  # a size of both counts as it was searched on
+        return {self._problem(size): size.count for size in sizes}
+
+    def _problem(self, size: Size) -> Problem:
+        return problem_of_size(self.contraction, size.extents, self.alpha, self.beta)
+
+    @property
+    def space_hash(self) -> str:
+        """Sixteen hex digits of the SHA-256 of the space's text."""
+        return hashlib.sha256(self.space_text.encode()).hexdigest()[:16]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready mapping that `from_json` reads back."""
+        return {
+            "schema": SCHEMA_VERSION,
+            "id": self.id,
+            "mltune_version": self.mltune_version,
+            "created": self.created,
+            "command": list(self.command),
+            "problem": problem_type_name(self.contraction),
+            "contraction": self.contraction.name,
+            "alpha": scalar_to_json(self.alpha),
+            "beta": scalar_to_json(self.beta),
+            "sizes": [size.to_json() for size in self.sizes],
+            "space": self.space,
+            "space_hash": self.space_hash,
+            "space_text": self.space_text,
+            "family": self.family,
+            "device": self.device.to_json(),
+            "seed": self.seed,
+            "budget": self.budget,
+            "sampler": self.sampler,
+            "timing": asdict(self.timing),
+            "host": asdict(self.host),
+            "storage": self.storage,
+            "cross_sizes": [size.to_json() for size in self.cross_sizes],
+            "priors": list(self.priors),
+            "observers": list(self.observers),
+            "objective": self.objective,
+            **({"kernels": self.kernels} if self.kernels else {}),
+            **({"sampler_arguments": self.sampler_arguments} if self.sampler_arguments else {}),
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> RunInfo:
+        """Read what `to_json` wrote.
+
+        Raises:
+            UsageError: when it is no such mapping, or of a newer schema.
+        """
+        read = Fields(data)
+        schema = read.whole("schema")
+        if schema > SCHEMA_VERSION:
+            raise UsageError(
+                f"its schema {schema} is newer than {SCHEMA_VERSION}, the newest that this "
+                "mltune knows: update mltune"
+            )
+        read.only(_JSON_FIELDS)
+        return cls(
+            id=read.text("id"),
+            mltune_version=read.text("mltune_version"),
+            created=read.text("created"),
+            command=read.texts("command"),
+            contraction=Contraction.from_name(read.text("contraction")),
+            alpha=_scalar(read, "alpha"),
+            beta=_scalar(read, "beta"),
+            sizes=tuple(Size.from_json(size) for size in read.items("sizes")),
+            space=read.text("space"),
+            space_text=read.text("space_text"),
+            family=read.text("family"),
+            device=DeviceInfo.from_json(read.get("device")),
+            seed=read.whole("seed"),
+            budget=read.whole("budget"),
+            sampler=read.text("sampler"),
+            timing=Timing.from_json(read.get("timing")),
+            host=Host.from_json(read.get("host")),
+            storage=read.text("storage"),
+            cross_sizes=tuple(Size.from_json(size) for size in read.items("cross_sizes"))
+            if "cross_sizes" in read
+            else (),
+            priors=read.texts("priors") if "priors" in read else (),
+            observers=read.texts("observers") if "observers" in read else (),
+            objective=read.text("objective") if "objective" in read else "time",
+            kernels=read.text("kernels") if "kernels" in read else "",
+            sampler_arguments=read.text("sampler_arguments")
+            if "sampler_arguments" in read
+            else "",
+        )
+
+
+_JSON_FIELDS = frozenset(
+    {field.name for field in fields(RunInfo)} | {"schema", "problem", "space_hash"}
+)
+"""The last two are for people: reading takes them from the contraction and the space's text."""
+
+
+def _scalar(read: Fields, name: str) -> Scalar:
+    try:
+        return scalar_from_json(read.get(name))
+    except (TypeError, ValueError, IndexError, OverflowError):
+        raise read.wrong(name, "a number or a list of two") from None

@@ -1,0 +1,142 @@
+"""The tables of a database, and the steps that bring those of an older mltune up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    Double,
+    Engine,
+    Text,
+    func,
+    insert,
+    inspect,
+    select,
+    update,
+)
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.schema import CreateTable
+
+from mltune.errors import UsageError
+from mltune.run.row import LATER_COLUMNS
+from mltune.run.tables import LEASES, MEASUREMENTS, RUNS, SCHEMA, TRIALS
+
+if TYPE_CHECKING:
+    from alembic.operations import Operations
+
+SCHEMA_VERSION = 4
+"""Raised when an older mltune would misread the tables, or write to them what it must not."""
+
+_CREATION = 0x6D6C74756E65  # "mltune": the lock of those who make the tables
+
+
+def prepare(engine: Engine, where: str, *, create: bool, read_only: bool) -> dict[str, str]:
+    """Make the tables, or bring those of an older mltune up to date.
+
+    Args:
+        engine: of the database.
+        where: names it in errors.
+        create: make the tables where they are missing.
+        read_only: change nothing.
+
+    Returns:
+        The columns that the measurements lack and what they would hold: none, unless read-only.
+
+    Raises:
+        UsageError: when there are no tables, or those of a newer mltune.
+    """
+    with engine.connect() as connection:
+        version = _version(connection)
+    if version is None and create and not read_only:
+        version = _create(engine)
+    if version is None:
+        raise UsageError(f"{where}: holds no measurements of mltune")
+    if version > SCHEMA_VERSION:
+        raise UsageError(
+            f"{where}: its schema {version} is newer than {SCHEMA_VERSION}, "
+            "the newest that this mltune knows: update mltune"
+        )
+    with engine.connect() as connection:
+        lacking = _lacking(connection)
+    if read_only or (not lacking and version == SCHEMA_VERSION):
+        return lacking
+    _migrate(engine)
+    return {}
+
+
+def _create(engine: Engine) -> int | None:
+    with engine.begin() as connection:
+        if connection.dialect.name == "postgresql":
+            # There IF NOT EXISTS fails for the second of two that make a table at once.
+            connection.execute(select(func.pg_advisory_xact_lock(_CREATION)))
+        for table in (SCHEMA, MEASUREMENTS, RUNS, TRIALS, LEASES):
+            connection.execute(CreateTable(table, if_not_exists=True))
+    try:
+        # Last, so that a version says that the tables are there.
+        with engine.begin() as connection:
+            connection.execute(insert(SCHEMA).values(id=1, version=SCHEMA_VERSION))
+    except IntegrityError:
+        pass  # another process made them at the same moment
+    with engine.connect() as connection:
+        return _version(connection)
+
+
+def _migrate(engine: Engine) -> None:
+    """Take the steps that are due; each may have been taken by another process meanwhile."""
+    from alembic.migration import MigrationContext  # rarely needed, and slow to load
+    from alembic.operations import Operations
+
+    with engine.begin() as connection:
+        # A change first: until it is committed, others wait here.
+        connection.execute(update(SCHEMA).values(version=SCHEMA.c.version))
+        operations = Operations(MigrationContext.configure(connection))
+        for name in _lacking(connection):
+            operations.add_column(MEASUREMENTS.name, MEASUREMENTS.c[name])
+        for version in range((_version(connection) or 0) + 1, SCHEMA_VERSION + 1):
+            _STEPS[version](operations)
+        connection.execute(
+            update(SCHEMA).where(SCHEMA.c.version < SCHEMA_VERSION).values(version=SCHEMA_VERSION)
+        )
+
+
+def _add_sharing(operations: Operations) -> None:
+    for table in (RUNS, TRIALS, LEASES):
+        operations.get_bind().execute(CreateTable(table, if_not_exists=True))
+
+
+def _tell_sizes_apart(operations: Operations) -> None:
+    """Keep a value for each size of a trial, where there was one for all of them."""
+    columns = inspect(operations.get_bind()).get_columns(TRIALS.name)
+    if "value" in {column["name"] for column in columns}:
+        operations.add_column(TRIALS.name, Column("size_values", Text))
+        operations.drop_column(TRIALS.name, "value")
+
+
+def _note_times(operations: Operations) -> None:
+    """Keep when a trial began and ended."""
+    columns = inspect(operations.get_bind()).get_columns(TRIALS.name)
+    for name in {"began", "ended"} - {column["name"] for column in columns}:
+        operations.add_column(TRIALS.name, Column(name, Double))
+
+
+# Numbered in a table of mltune's own: in a shared database Optuna has that of Alembic.
+_STEPS: dict[int, Callable[[Operations], None]] = {
+    2: _add_sharing,
+    3: _tell_sizes_apart,
+    4: _note_times,
+}
+"""What brings tables of the version before up to this one."""
+
+
+def _lacking(connection: Connection) -> dict[str, str]:
+    there = {column["name"] for column in inspect(connection).get_columns(MEASUREMENTS.name)}
+    return {name: value for name, value in LATER_COLUMNS.items() if name not in there}
+
+
+def _version(connection: Connection) -> int | None:
+    if not inspect(connection).has_table(SCHEMA.name):
+        return None
+    return connection.execute(select(SCHEMA.c.version)).scalar()

@@ -1,0 +1,128 @@
+"""What records of other devices, sizes or kernels say about the configs of a space.
+
+A forest is fitted to each record, on the parameters that it shares by name with the space. How
+much of it holds here is for the search to find out: it takes each forest as a function with an
+unknown share, so that a record which misleads is soon worth nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from mltune.errors import UsageError
+from mltune.measurement.recording import Recording
+from mltune.search.encoding import Matrix
+from mltune.search.expectation import Scale
+from mltune.space.config import Config
+from mltune.space.config_space import ConfigSpace
+from mltune.space.parameter import Parameter
+
+_SHARE_DEVIATION = 0.5
+"""Of a record's share; its mean is 1 / the number of records."""
+_LEVEL_DEVIATION = 1.0
+_FEWEST_VALUES = 10
+_MOST_POINTS = 20_000
+"""Of a record; a sample of a longer one says the same, sooner."""
+_TREES = 150
+
+
+class Transfer:
+    """Expectations from records, in units of a `Scale`.
+
+    Args:
+        space: what is to be searched.
+        recordings: of anything with parameters of the same names.
+        seed: decides the forests.
+
+    Attributes:
+        reach: how far above the best value the expectations end, in logs of seconds.
+        spread: of the values up to there.
+        doubt: how much of the variance is left open at first.
+
+    Raises:
+        UsageError: when a recording shares no parameter that varies, or has too few times.
+    """
+
+    doubt = 0.3
+
+    def __init__(self, space: ConfigSpace, recordings: Sequence[Recording], seed: int) -> None:
+        self._experts = [_Prior(space.parameters, one, seed) for one in recordings]
+        # Asked for again and again, and slow to work out.
+        self._known: dict[Config, tuple[float, ...]] = {}
+        self.reach = float(np.mean([expert.reach for expert in self._experts]))
+        self.spread = float(np.mean([expert.scale.spread for expert in self._experts]))
+
+    def views(self, configs: Sequence[Config]) -> Matrix:
+        """Return what each record makes of some configs, a column each."""
+        new = list(dict.fromkeys(config for config in configs if config not in self._known))
+        if new:
+            columns = [expert.predict(new).tolist() for expert in self._experts]
+            self._known |= zip(new, zip(*columns, strict=True), strict=True)
+        rows = [self._known[config] for config in configs]
+        return np.array(rows, dtype=np.float64).reshape(-1, len(self._experts))
+
+    @staticmethod
+    def expected(views: Matrix) -> Matrix:
+        """Return what is expected if every record is right in equal parts."""
+        mean: Matrix = views.mean(axis=1)
+        return mean
+
+    @staticmethod
+    def basis(views: Matrix) -> Matrix:
+        """Return the functions whose share is unknown: a level, and each record."""
+        level = np.full((len(views), 1), _LEVEL_DEVIATION)
+        return np.concatenate((level, _SHARE_DEVIATION * views), axis=1)
+
+
+class _Prior:
+    """One record's forest."""
+
+    def __init__(self, parameters: Sequence[Parameter], recording: Recording, seed: int) -> None:
+        from sklearn.ensemble import ExtraTreesRegressor  # as slow to load as a device to open
+
+        points = recording.points
+        known = set(points[0].config) if points else set()
+        self._shared = [one for one in parameters if one.name in known and len(one.values) > 1]
+        if not self._shared:
+            raise UsageError(
+                f"{recording.where}: shares no parameter with the space "
+                f"(it varies: {', '.join(one.name for one in parameters)})"
+            )
+        if len(points) > _MOST_POINTS:
+            chosen = np.random.default_rng(seed).choice(len(points), _MOST_POINTS, replace=False)
+            points = tuple(points[number] for number in np.sort(chosen))
+        answers = np.array(
+            [math.inf if one.seconds is None else math.log(one.seconds) for one in points]
+        )
+        count = int(np.isfinite(answers).sum())
+        if count < _FEWEST_VALUES:
+            raise UsageError(
+                f"{recording.where}: has {count} times, a prior needs {_FEWEST_VALUES}"
+            )
+        self.scale = Scale.of(answers)
+        self.reach = self.scale.cap - self.scale.best
+        # Leaves of two and a part of the parameters a split: a forest that repeats each single
+        # time repeats its noise too, and led worse on from one GPU to another.
+        self._forest = ExtraTreesRegressor(
+            _TREES, min_samples_leaf=2, max_features=0.7, random_state=seed
+        )
+        self._forest.fit(self._features([one.config for one in points]), self.scale.units(answers))
+
+    def predict(self, configs: Sequence[Config]) -> Matrix:
+        """Return the expected values of some configs, at least one."""
+        values: Matrix = self._forest.predict(self._features(configs))
+        return values
+
+    def _features(self, configs: Sequence[Config]) -> Matrix:
+        """Numbers as they are, words by their place among the space's; an unknown one is -1."""
+        rows = np.empty((len(configs), len(self._shared)))
+        for column, one in enumerate(self._shared):
+            places = {value: place for place, value in enumerate(one.values)}
+            for row, config in enumerate(configs):
+                value = config[one.name]
+                number = isinstance(value, int) and one.is_number
+                rows[row, column] = value if number else places.get(value, -1)
+        return rows

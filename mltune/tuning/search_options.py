@@ -1,0 +1,306 @@
+"""What `mltune search` was asked, and what that means for a new run or a resumed one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from mltune import __version__
+from mltune.device_info import DeviceInfo
+from mltune.errors import UsageError
+from mltune.kernel.handwritten import Description
+from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
+from mltune.kernel.handwritten.read import read_files, to_text
+from mltune.kernel.handwritten.space import contraction_of, space_text
+from mltune.problem import (
+    Size,
+    parse_problem_type,
+    problem_of_size,
+    problem_type_name,
+)
+from mltune.problem.sizes import parse_sizes
+from mltune.reading import read_text
+from mltune.resources import data_folder
+from mltune.run.database import read_url
+from mltune.run.run_info import ENERGY, TIME, RunInfo, Timing, new_run_id
+from mltune.runner.capacity import refuse_too_large
+from mltune.runner.live import DEFAULT_SAMPLES
+from mltune.runner.observe import OBSERVERS
+from mltune.runner.timing import WARMUPS
+from mltune.search.names import SAMPLERS, check_sampler, is_own
+
+DEFAULT_BUDGET = 500
+DEFAULT_PROBLEM = "sgemm_nn"
+DEFAULT_SAMPLER = "guided"
+RUNS = Path("runs")
+WARM, COLD = "warm", "cold"
+ALL_DEVICES = "all"
+NO_PATIENCE = "--patience: a search with --storage ends by its budget or --time-limit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchOptions:
+    """The options of `mltune search`; None stands for an option that was not given.
+
+    Attributes:
+        run_id: of a new run.
+    """
+
+    budget: int | None = None
+    device: str | None = None
+    problem: str | None = None
+    sizes: str | None = None
+    cross_sizes: str | None = None
+    space: str | None = None
+    sampler: str | None = None
+    sampler_arguments: str | None = None
+    seed: int | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    samples: int | None = None
+    build_timeout_seconds: float | None = None
+    run_timeout_seconds: float | None = None
+    folder: Path | None = None
+    resume: bool = False
+    storage: str | None = None
+    cache: str | None = None
+    builders: int | None = None
+    rest_seconds: float | None = None
+    observers: tuple[str, ...] | None = None
+    objective: str | None = None
+    priors: tuple[Path, ...] = ()
+    time_limit_seconds: float | None = None
+    patience: int | None = None
+    kernels: tuple[Path, ...] = ()
+    command: tuple[str, ...] = ()
+    run_id: str = field(default_factory=new_run_id)
+
+
+def check_options(options: SearchOptions) -> None:
+    """Refuse what is wrong before any device is opened.
+
+    Raises:
+        UsageError: with the first mistake.
+    """
+    if options.sampler is not None:
+        check_sampler(options.sampler)
+    if options.sampler_arguments is not None:
+        check_sampler_arguments(options.sampler, options.sampler_arguments)
+    if options.priors and options.sampler not in (None, "guided"):
+        raise UsageError(
+            f"--prior: only the sampler 'guided' learns from records, got '{options.sampler}'"
+        )
+    for path in options.priors:
+        if not path.exists():
+            raise UsageError(f"--prior: {path}: there is no such file or folder")
+    if options.problem is not None:
+        parse_problem_type(options.problem)
+    if options.storage is not None:
+        url = read_url(options.storage)
+        if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
+            raise UsageError(
+                f"storage: '{options.storage}' would be lost at the end; give sqlite:///FILE"
+            )
+        if options.patience is not None:
+            raise UsageError(NO_PATIENCE)
+    elif options.device == ALL_DEVICES:
+        raise UsageError(
+            f"--device {ALL_DEVICES}: the workers share a database: give --storage, such as sqlite:///all.db"
+        )
+    for sizes in (options.sizes, options.cross_sizes):
+        if sizes is not None:
+            parse_sizes(sizes)
+    for option, value, known in (
+        ("cache", options.cache, (WARM, COLD)),
+        ("objective", options.objective, (TIME, ENERGY)),
+        *(("observe", name, tuple(OBSERVERS)) for name in options.observers or ()),
+    ):
+        if value is not None and value not in known:
+            raise UsageError(f"{option}: unknown '{value}' (known: {', '.join(known)})")
+    if options.objective == ENERGY and not options.observers and not options.resume:
+        raise UsageError("objective: energy needs a meter: --observe nvml (NVIDIA) or rapl (CPU)")
+    if options.seed is not None and options.seed < 0:
+        raise UsageError(f"seed: must be at least 0, got {options.seed}")
+
+
+def check_sampler_arguments(sampler: str | None, text: str) -> dict[str, Any]:
+    """Read `--sampler-args`.
+
+    Raises:
+        UsageError: when it is no JSON object, or the sampler takes none.
+    """
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"--sampler-args: is not JSON ({error})") from error
+    if not isinstance(found, dict):
+        raise UsageError(f'--sampler-args: must be a JSON object such as {{"n": 1}}, got {text}')
+    if sampler is None or not is_own(sampler):
+        raise UsageError("--sampler-args: needs --sampler module:Class, whose arguments they are")
+    return found
+
+
+def default_space(device: DeviceInfo) -> Path:
+    """The space that a search takes where none is given."""
+    name = "packed-cpu" if device.kind == "cpu" else "tiled-gpu"
+    return data_folder("spaces") / f"{name}.yaml"
+
+
+def new_run_info(
+    options: SearchOptions,
+    device: DeviceInfo,
+    family: str,
+    kernels: tuple[Description, ...] = (),
+) -> RunInfo:
+    """Fill in the defaults, some of which depend on the device.
+
+    Args:
+        options: what was asked.
+        device: that will measure.
+        family: the kernel family's name.
+        kernels: hand-written ones.
+
+    Raises:
+        UsageError: when an option is wrong.
+    """
+    kind = "cpu" if device.kind == "cpu" else "gpu"
+    space = Path(options.space or default_space(device))
+    is_written = family == HANDWRITTEN
+    if is_written and options.problem is None:
+        contraction = contraction_of(kernels)
+    else:
+        contraction = parse_problem_type(options.problem or DEFAULT_PROBLEM)
+    generated_space = is_written and options.space is None
+    info = RunInfo(
+        id=options.run_id,
+        mltune_version=__version__,
+        command=without_password(options.command, options.storage),
+        contraction=contraction,
+        alpha=_given(options.alpha, 1.0),
+        beta=_given(options.beta, 0.0),
+        sizes=parse_sizes(options.sizes or ("gemmbench" if is_written else kind)),
+        cross_sizes=parse_sizes(options.cross_sizes) if options.cross_sizes else (),
+        space=HANDWRITTEN if generated_space else str(space) if options.space else space.name,
+        space_text=space_text(kernels) if generated_space else read_text(space),
+        family=family,
+        device=device,
+        seed=_given(options.seed, 0),
+        budget=_given(options.budget, DEFAULT_BUDGET),
+        sampler=options.sampler or DEFAULT_SAMPLER,
+        sampler_arguments=options.sampler_arguments or "",
+        timing=Timing(
+            warmups=WARMUPS,
+            samples=_given(options.samples, DEFAULT_SAMPLES),
+            build_timeout_seconds=_given(options.build_timeout_seconds, 60.0),
+            run_timeout_seconds=_given(options.run_timeout_seconds, 30.0),
+            cache=options.cache or WARM,
+        ),
+        observers=options.observers or (),
+        objective=options.objective or TIME,
+        priors=tuple(str(path.absolute()) for path in options.priors),
+        kernels=to_text(kernels) if kernels else "",
+    )
+    for size in (*info.sizes, *info.cross_sizes):
+        problem_of_size(contraction, size.extents, info.alpha, info.beta)
+    refuse_too_large(info.cross_problems, device)
+    return info
+
+
+def without_password(command: tuple[str, ...], storage: str | None) -> tuple[str, ...]:
+    """A command line as it may be kept."""
+    if storage is None:
+        return command
+    shown = read_url(storage).render_as_string()
+    return tuple(word.replace(storage, shown) for word in command)
+
+
+def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
+    """Refuse options that contradict the run that is to go on.
+
+    Raises:
+        UsageError: with the first contradiction.
+    """
+    if info.sampler not in SAMPLERS and not is_own(info.sampler):
+        raise UsageError(
+            f"{folder}: was begun with 'mltune {info.sampler}', which resumes it (--resume)"
+        )
+    if is_own(info.sampler) and options.sampler is None:
+        # A run folder may come from a stranger: what it names is not imported.
+        raise UsageError(
+            f"{folder}: was begun with --sampler {info.sampler}; give that again, as code that a "
+            "file names is not run"
+        )
+    priors = tuple(str(path.absolute()) for path in options.priors) or None
+    asked: list[tuple[str, Any, Any]] = [
+        ("--prior", priors, info.priors),
+        ("--sampler", options.sampler, info.sampler),
+        ("--sampler-args", options.sampler_arguments, info.sampler_arguments),
+        ("--seed", options.seed, info.seed),
+        ("--alpha", options.alpha, info.alpha),
+        ("--beta", options.beta, info.beta),
+        ("--samples", options.samples, info.timing.samples),
+        ("--build-timeout", options.build_timeout_seconds, info.timing.build_timeout_seconds),
+        ("--run-timeout", options.run_timeout_seconds, info.timing.run_timeout_seconds),
+        ("--cache", options.cache, info.timing.cache),
+        ("--observe", options.observers, info.observers),
+        ("--objective", options.objective, info.objective),
+    ]
+    if options.problem is not None:
+        name = problem_type_name(parse_problem_type(options.problem))
+        asked.append(("--problem", name, problem_type_name(info.contraction)))
+    for option, text, known in (
+        ("--sizes", options.sizes, info.sizes),
+        ("--cross-sizes", options.cross_sizes, info.cross_sizes),
+    ):
+        if text is not None:
+            asked.append((option, _labels(parse_sizes(text)), _labels(known)))
+    if options.space is not None and read_text(Path(options.space)) != info.space_text:
+        raise UsageError(f"{folder}: was begun with another text of the space {info.space}")
+    if options.kernels and to_text(read_files(options.kernels)) != info.kernels:
+        raise UsageError(f"{folder}: was begun with other --kernels")
+    for option, given, recorded in asked:
+        if given is not None and given != recorded:
+            raise UsageError(
+                f"{folder}: was begun with {option} {recorded}, got {given} "
+                "(leave it out to resume, or begin another run)"
+            )
+
+
+def default_folder(info: RunInfo) -> Path:
+    """Name a new run: date, problem type and device."""
+    date = datetime.now(UTC).strftime("%Y-%m-%d")
+    name = problem_type_name(info.contraction).replace("_", "-")
+    base = RUNS / f"{date}-{name}-{info.device.slug}"
+    return next(path for path in _numbered(base) if not path.exists())
+
+
+def newest_run() -> Path:
+    """Find the run that was begun last in `runs/`.
+
+    Raises:
+        UsageError: when there is none.
+    """
+    found = sorted(RUNS.glob("*/run.json"), key=lambda path: path.stat().st_mtime)
+    if not found:
+        raise UsageError(f"{RUNS}/: there is no run to resume; name one with --run DIR")
+    return found[-1].parent
+
+
+def _numbered(base: Path) -> Iterator[Path]:
+    yield base
+    number = 2
+    while True:
+        yield base.with_name(f"{base.name}-{number}")
+        number += 1
+
+
+def _labels(sizes: tuple[Size, ...]) -> str:
+    return ",".join(size.label for size in sizes)
+
+
+def _given(value: Any, default: Any) -> Any:
+    return default if value is None else value

@@ -1,0 +1,208 @@
+"""What a run needs in order to begin or to be resumed: its runner, space, sampler and study."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mltune.device_info import DeviceInfo
+from mltune.errors import UnsupportedError, UsageError
+from mltune.kernel import KernelFamily
+from mltune.kernel.handwritten.family import KERNEL
+from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
+from mltune.kernel.handwritten.read import read_kept
+from mltune.kernel.handwritten.space import space_text
+from mltune.measurement.recording import Recording
+from mltune.problem import Contraction, problem_type_name
+from mltune.run.run_info import ENERGY, RunInfo
+from mltune.runner.live import WorkerRunner
+from mltune.space.load import parse_space
+from mltune.space.names import outside_names
+from mltune.space.space import Space
+from mltune.tuning.families import family_named
+from mltune.tuning.search_options import COLD
+from mltune.workflow.recordings import read_any
+
+if TYPE_CHECKING:
+    import optuna
+    from sqlalchemy import URL
+
+    from mltune.search.sampler import ConfigSampler
+    from mltune.tuning.study import TuningStudy
+    from mltune.tuning.study_writer import StudyWriter
+
+Note = Callable[[str], None]
+
+_PROBES = 64  # configs; a space whose family refuses that many is not for that family
+
+
+def open_runner(
+    info: RunInfo, device: str, where: str, *, builders: int | None, rest_seconds: float = 0
+) -> WorkerRunner:
+    """Open a device to measure on as a run asks for.
+
+    Raises:
+        UsageError: when the device's name fits several, or the family is not known.
+        NoDeviceError: when there is no such device, or it computes wrong.
+    """
+    return WorkerRunner(
+        device,
+        family_named(info.family, where, info.kernels),
+        build_timeout_seconds=info.timing.build_timeout_seconds,
+        run_timeout_seconds=info.timing.run_timeout_seconds,
+        samples=info.timing.samples,
+        seed=info.seed,
+        cold=info.timing.cache == COLD,
+        observers=info.observers,
+        rest_seconds=rest_seconds,
+        builders=builders,
+    )
+
+
+def of_model(runner: WorkerRunner, recorded: DeviceInfo, where: object) -> WorkerRunner:
+    """Return a runner whose device is of the model that a run was measured on; else close it.
+
+    Raises:
+        UsageError: when it is of another one; `where` says which run.
+    """
+    here = runner.device.model
+    if here == recorded.model:
+        return runner
+    runner.close()
+    raise UsageError(
+        f"{where}: was measured on {recorded.model}, this is {here}; begin another run"
+    )
+
+
+def bound_space(info: RunInfo) -> Space:
+    """The space of a run on its device."""
+    names = outside_names(info.device, info.contraction.precision)
+    return parse_space(info.space_text, info.space).bind(names)
+
+
+def check_family(family: KernelFamily, contraction: Contraction, space: Space) -> None:
+    """Refuse a problem type or a space that the family cannot write, before anything is made.
+
+    A space may hold some configs that its family refuses; these fail one by one.
+
+    Raises:
+        UnsupportedError: when the family cannot write the problem type.
+        UsageError: when it refuses all configs that were looked at.
+    """
+    refusal = None
+    for config in space.sample(np.random.default_rng(0), _PROBES):
+        try:
+            family.generate(contraction, config)
+        except UnsupportedError:
+            raise
+        except UsageError as error:
+            refusal = refusal or error
+        else:
+            return
+    if refusal is not None:
+        raise refusal
+
+
+def sampler_of(info: RunInfo, space: Space, seed: int, note: Note) -> ConfigSampler:
+    """Make the sampler that a run asks for.
+
+    Raises:
+        UsageError: when there is no such sampler, or a record to learn from cannot be read.
+    """
+    from mltune.search.make import make_sampler
+
+    return make_sampler(
+        info.sampler,
+        space,
+        seed,
+        priors=read_priors(info, note),
+        counts=[size.count for size in info.sizes],
+        problems=info.problems,
+        arguments=json.loads(info.sampler_arguments or "{}"),
+    )
+
+
+def new_study(info: RunInfo, space: Space, seed: int, note: Note) -> TuningStudy:
+    """Make a study in memory that drives a run; raises what `sampler_of` does."""
+    import optuna
+
+    from mltune.search.planned_sizes import PlannedSizesPruner
+
+    sampler = sampler_of(info, space, seed, note)
+    study = optuna.create_study(sampler=sampler, pruner=PlannedSizesPruner())
+    return tuning_study(study, info)
+
+
+def tuning_study(study: optuna.Study, info: RunInfo) -> TuningStudy:
+    """Wrap the study that drives a run, with the run's hand-written kernels if it has any."""
+    from mltune.tuning.study import TuningStudy
+
+    if not info.kernels or info.family == HANDWRITTEN:
+        return TuningStudy(study, len(info.sizes), (info.family,), lambda config: info.family)
+    names = outside_names(info.device, info.contraction.precision)
+    kernels = read_kept(info.kernels, "kernels")
+    written = parse_space(space_text(kernels), HANDWRITTEN).bind(names)
+    return TuningStudy(
+        study,
+        len(info.sizes),
+        (info.family, HANDWRITTEN),
+        lambda config: HANDWRITTEN if KERNEL in config else info.family,
+        given=written,
+        others=written.parameters,
+    )
+
+
+def study_attributes(info: RunInfo) -> dict[str, Any]:
+    """What a reader of a run's study has to know, as attributes of the study."""
+    device = info.device
+    unit = "joules of one launch" if info.objective == ENERGY else "seconds of one launch"
+    return {
+        "run": info.id,
+        "problem": problem_type_name(info.contraction),
+        "device": device.name,
+        "driver": f"{device.platform} {device.driver_version}",
+        "sizes": {str(step): size.label for step, size in enumerate(info.sizes)},
+        "value": f"geometric mean over the sizes, {unit}; smaller is better",
+        "intermediate value": f"at step i: {unit} on size i",
+        "value of a pruned trial": "estimated from the sizes that it was timed on",
+        "time": f"kernel time by device events, {info.timing.statistic} of samples",
+        "space": info.space,
+        "sampler": info.sampler,
+        "seed": info.seed,
+        "mltune": info.mltune_version,
+    }
+
+
+def open_writer(info: RunInfo, url: URL, name: str = "") -> StudyWriter:
+    """Open the database in which a run's study is shown.
+
+    Args:
+        info: what the run asks for.
+        url: of the database.
+        name: of the study; of a shared run one by problem, device and id.
+
+    Raises:
+        MltuneError: when the database cannot be written.
+    """
+    from mltune.tuning.study_writer import StudyWriter
+
+    metric = "joules" if info.objective == ENERGY else "seconds"
+    name = name or f"{problem_type_name(info.contraction)} {info.device.slug} {info.id}"
+    return StudyWriter(url, name, study_attributes(info), f"{metric} (geometric mean)")
+
+
+def read_priors(info: RunInfo, note: Note) -> list[Recording]:
+    """Read the records that a run's sampler learns from first.
+
+    Raises:
+        UsageError: when one cannot be read.
+    """
+    priors = [read_any(Path(path)) for path in info.priors]
+    for prior in priors:
+        for line in prior.notes:
+            note(line)
+    return priors

@@ -1,0 +1,162 @@
+"""An Optuna study over an objective, whose `optimize` is a full search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
+
+import optuna
+from optuna.trial import FrozenTrial
+
+from mltune.errors import UsageError
+from mltune.run.database import file_url
+from mltune.run.run import DATABASE_NAME
+from mltune.search.expected_gain import ExpectedGain
+from mltune.search.feasible_sampler import FeasibleSampler
+from mltune.search.planned_sizes import PlannedSizesPruner
+from mltune.search.sampler import ConfigSampler
+from mltune.tuning.local_tuning import LocalTuning
+from mltune.tuning.progress import Progress, Show, ignore_progress
+from mltune.tuning.queue import Job
+from mltune.tuning.trial import Trial
+from mltune.workflow.objective import Objective
+from mltune.workflow.run_setup import open_writer, sampler_of, tuning_study
+
+Callback = Callable[[optuna.Study, FrozenTrial], None]
+
+
+def create_study(
+    objective: Objective,
+    *,
+    sampler: optuna.samplers.BaseSampler | None = None,
+    pruner: optuna.pruners.BasePruner | None = None,
+    storage: str | optuna.storages.BaseStorage | None = None,
+    study_name: str | None = None,
+) -> TunedStudy:
+    """Make a study that makes an objective small.
+
+    Args:
+        objective: what the study is for.
+        sampler: any of Optuna's; its proposals are made feasible and new. The run's own, which is
+            `GuidedSampler` unless the objective asks for another, if left out.
+        pruner: says before each further size whether it is worth timing; after
+            `GuidedSampler`'s plan if left out.
+        storage: as Optuna's. If left out the study lives in memory, is written into the run's
+            `run.db` at most some seconds later, and knows the trials that the run holds.
+        study_name: the run folder's name if left out.
+
+    Raises:
+        UsageError: when the run asks for a sampler that there is not.
+    """
+    info = objective.info
+    if sampler is None:
+        sampler = sampler_of(info, objective.space, info.seed, objective.note)
+    elif not isinstance(sampler, ConfigSampler):
+        sampler = FeasibleSampler(objective.space, sampler, info.seed)
+    name = study_name or objective.run.folder.name
+    made = optuna.create_study(
+        study_name=name, storage=storage, sampler=sampler, load_if_exists=storage is not None
+    )
+    pruner = pruner or PlannedSizesPruner()
+    study = TunedStudy(study_name=name, storage=made._storage, sampler=sampler, pruner=pruner)
+    study.bind(objective, is_shown=storage is None)
+    return study
+
+
+class TunedStudy(optuna.Study):
+    """A study whose `optimize`, given its objective, builds ahead and ends as `search` does."""
+
+    def bind(self, objective: Objective, *, is_shown: bool) -> None:
+        """Take up an objective, and learn from what its run holds already."""
+        self._objective = objective
+        self._tuning = tuning_study(self, objective.info)
+
+        run = objective.run
+        url = file_url(run.folder / DATABASE_NAME)
+        self.tuning = LocalTuning(
+            run,
+            objective.runner,
+            self._tuning,
+            objective.session,
+            partial(open_writer, run.info, url, run.folder.name) if is_shown else None,
+        )
+
+    def optimize(
+        self,
+        func: Callable[[optuna.Trial], Any],
+        n_trials: int | None = None,
+        timeout: float | None = None,
+        n_jobs: int = 1,
+        catch: Iterable[type[Exception]] | type[Exception] = (),
+        callbacks: Iterable[Callback] | None = None,
+        gc_after_trial: bool = False,
+        show_progress_bar: bool = False,
+    ) -> None:
+        """Search; given the study's own objective, build ahead and measure the leaders at the end.
+
+        Any other function goes to Optuna's own loop. For the arguments see
+        `optuna.Study.optimize`. One device measures one trial at a time, so `n_jobs` is 1.
+
+        Raises:
+            UsageError: when `n_jobs` is another number.
+            DeviceGoneError: when the device can no longer be used.
+        """
+        if func is not self._objective:
+            super().optimize(
+                func,
+                n_trials,
+                timeout,
+                n_jobs,
+                catch,
+                callbacks,
+                gc_after_trial,
+                show_progress_bar,
+            )
+            return
+        if n_jobs != 1:
+            raise UsageError(
+                f"optimize: one device measures one trial at a time, got n_jobs={n_jobs}"
+            )
+        called = tuple(callbacks or ())
+
+        def after_trial(job: Job, trial: Trial) -> None:
+            if called and job.proposal is not None:
+                frozen = self.get_trials(deepcopy=False)[job.proposal.number]
+                for callback in called:
+                    callback(self, frozen)
+
+        budget = self._objective.info.budget if n_trials is None else self.tuning.trials + n_trials
+        with ExitStack() as stack:
+            show = stack.enter_context(Bar()) if show_progress_bar else ignore_progress
+            self.tuning.search(budget, timeout, show=show, after_trial=after_trial)
+            self.tuning.measure_leaders(show)
+
+    def expected_gain(self, trials: int) -> ExpectedGain | None:
+        """What so many further trials are expected to bring; None where that is not known."""
+        return self._tuning.expected_gain(trials)
+
+    def stop(self) -> None:
+        """End `optimize` after the trial that is measured now."""
+        self.tuning.stop()
+
+
+class Bar:
+    """A progress bar as Optuna's, for notebooks and terminals."""
+
+    def __enter__(self) -> Show:
+        from tqdm.auto import tqdm
+
+        self._bar = tqdm(unit="trial")
+        return self._show
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()
+
+    def _show(self, progress: Progress) -> None:
+        self._bar.set_description(progress.phase, refresh=False)
+        self._bar.total, self._bar.n = progress.total, progress.done
+        if progress.best_gflops is not None:
+            self._bar.set_postfix_str(f"best {progress.best_gflops:,.1f} GFLOP/s", refresh=False)
+        self._bar.refresh()

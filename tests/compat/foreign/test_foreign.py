@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mltune.compat.foreign import read_recording
+from mltune.errors import UsageError
+from mltune.measurement.measurement import Status
+from mltune.space.config import Config
+
+ROWS: list[dict[str, Any]] = [
+    {"x": 1, "way": "a b", "time": 2.0},
+    {"x": 2, "way": "c", "time": 0.5},
+    {"x": 4, "way": "c", "time": "CompilationFailedConfig"},
+    {"x": 8, "way": "c", "time": 1e20},
+    {"x": 16, "way": "c", "__error__": "RuntimeFailedConfig"},
+]
+HEADER = {"device_name": "SharedTrials", "kernel_name": "Xgemm", "tune_params_keys": ["x", "way"]}
+
+
+def cache_text(rows: list[dict[str, Any]]) -> str:
+    lines = ",\n".join(f'"{number}": {json.dumps(row)}' for number, row in enumerate(rows))
+    return json.dumps(HEADER)[:-1] + ',\n"cache": {\n' + lines + "}\n}"
+
+
+def t4_row(x: int, value: object, invalidity: str = "correct") -> dict[str, Any]:
+    return {
+        "configuration": {"x": x},
+        "invalidity": invalidity,
+        "measurements": [{"name": "time", "value": value}],
+    }
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "file.json"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_reads_a_cache_with_its_failures(tmp_path: Path) -> None:
+    recording = read_recording(written(tmp_path, cache_text(ROWS)))
+
+    assert (recording.device, recording.problem, recording.notes) == ("SharedTrials", "Xgemm", ())
+    assert [(p.seconds, p.status) for p in recording.points] == [
+        (0.002, Status.OK),
+        (0.0005, Status.OK),
+        (None, Status.BUILD_ERROR),
+        (None, Status.INVALID),
+        (None, Status.LAUNCH_ERROR),
+    ]
+    assert recording.points[0].config == Config.of({"x": 1, "way": "a_b"})
+    assert recording.optimum_seconds == 0.0005
+
+
+def test_a_gzipped_file_says_the_same(tmp_path: Path) -> None:
+    plain = written(tmp_path, cache_text(ROWS))
+    packed = tmp_path / "any.name"
+    packed.write_bytes(gzip.compress(cache_text(ROWS).encode()))
+
+    assert read_recording(packed).points == read_recording(plain).points
+
+
+def test_reads_t4_results_in_their_unit(tmp_path: Path) -> None:
+    text = json.dumps(
+        {
+            "metadata": {"timeunit": "microseconds"},
+            "results": [t4_row(1, 3.0), t4_row(2, None, "compile"), t4_row(4, 1, "timeout")],
+        }
+    )
+    points = read_recording(written(tmp_path, text)).points
+
+    assert [(p.seconds, p.status) for p in points] == [
+        (pytest.approx(3e-6), Status.OK),
+        (None, Status.BUILD_ERROR),
+        (None, Status.TIMEOUT),
+    ]
+
+
+def test_a_file_cut_anywhere_keeps_its_whole_rows(tmp_path: Path) -> None:
+    text = cache_text(ROWS)
+    first_end = text.index("}", text.index('"0"')) + 1
+    counts = []
+    for end in range(first_end, len(text)):
+        recording = read_recording(written(tmp_path, text[:end]))
+        (note,) = recording.notes
+        assert note.startswith(f"{tmp_path / 'file.json'}: line ")
+        assert "left out" in note
+        counts.append(len(recording.points))
+
+    assert counts == sorted(counts)
+    assert (counts[0], counts[-1]) == (1, len(ROWS))
+
+
+def test_a_gzip_file_that_is_cut_keeps_what_can_be_unpacked(tmp_path: Path) -> None:
+    rows = [
+        {"x": number, "way": str(hash(str(number)) % 997), "time": 1.0} for number in range(900)
+    ]
+    data = gzip.compress(cache_text(rows).encode())
+    path = tmp_path / "cut.json.gz"
+    path.write_bytes(data[: len(data) * 3 // 4])
+    recording = read_recording(path)
+
+    assert 100 < len(recording.points) < 900
+    assert recording.notes == (f"{path}: cut off within its gzip data, the rest is left out",)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"x": 1, "time": 1.0},
+        {"x": [1], "way": "a", "time": 1.0},
+        {"x": 10**30, "way": "a", "time": 1.0},
+        {"x": 1, "way": "a", "time": -1.0},
+        {"x": 1, "way": "a", "time": float("nan")},
+        {"x": 1, "way": "a", "time": True},
+        {"x": 1, "way": "a"},
+    ],
+)
+def test_a_wrong_row_is_named_and_left_out(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    recording = read_recording(written(tmp_path, cache_text([*ROWS, wrong, wrong])))
+
+    assert len(recording.points) == len(ROWS)
+    (note,) = recording.notes
+    assert "row '5': " in note
+    assert note.endswith("; the row is left out, and 1 more")
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("", "expected|ends here"),
+        ("[]", "expected a JSON object"),
+        ("{}", "no records"),
+        ('{"cache": {}}', "tune_params_keys"),
+        (json.dumps({**HEADER, "cache": {}}), "no usable row"),
+        ('{"results": []}', "no usable row"),
+        ('{"results": 3}', "no usable row"),
+        ('{"metadata": {"timeunit": "days"}, "results": []}', "timeunit"),
+        ('{"a": ' + "[" * 100_000, "nested too deeply"),
+        ('{"a": ' + "9" * 6_000 + "}", "line 1"),
+    ],
+)
+def test_what_is_no_recording_is_one_line(tmp_path: Path, text: str, rule: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(UsageError, match=rule) as caught:
+        read_recording(path)
+
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_no_text_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "binary"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="no UTF-8 text"):
+        read_recording(path)
+    with pytest.raises(UsageError, match="missing"):
+        read_recording(tmp_path / "missing")

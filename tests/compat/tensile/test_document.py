@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mltune.compat.tensile import parse_protocol
+from mltune.compat.tensile.plan import plan
+from mltune.errors import UsageError
+from mltune.problem import problem_type_name
+from mltune.resources import data_folder
+
+FILES = sorted((data_folder("spaces") / "protocols").glob("*.yaml"))
+
+GROUPS = """
+BenchmarkProblems:
+  -
+    - OperationType: GEMM
+      DataType: s
+    -
+      ForkParameters:
+        - WorkGroup: [[8, 8, 1], [16, 8, 1]]
+        - LdsPadB: [0, 4]
+      BenchmarkFinalParameters:
+        - ProblemSizes:
+          - Range: [[16, 16, 64], 0, [32]]
+          - Exact: [35, 7, 5]
+    -
+      ForkParameters:
+        - ThreadTile: [[2, 2], [4, 4], [8, 8]]
+      BenchmarkFinalParameters:
+        - ProblemSizes:
+          - Exact: [1024, 1, 512]
+  -
+    - OperationType: TensorContraction
+      DataType: d
+      IndexAssignmentsA: [0, 3, 2]
+      IndexAssignmentsB: [1, 3, 2]
+      NumIndicesC: 3
+    -
+      BenchmarkFinalParameters:
+        - ProblemSizes:
+          - Range: [[8], [8], [2], [16, 16, 48]]
+"""
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_every_protocol_that_ships_is_right(file: Path) -> None:
+    protocol = parse_protocol(file.read_text(), str(file))
+
+    for problems in protocol.problems:
+        for group in problems.groups:
+            assert plan(group, lambda _: True).measurements > 0
+
+
+def test_ranges_exact_sizes_groups_and_problem_types() -> None:
+    protocol = parse_protocol(GROUPS, "t.yaml")
+
+    (first, second), (third,) = (problems.groups for problems in protocol.problems)
+    assert [problem_type_name(one.contraction) for one in protocol.problems] == [
+        "sgemm_nn",
+        "dgemm_nt_batched",
+    ]
+    assert [size.label for size in first.final_sizes] == [
+        "16x16x32", "32x32x32", "48x48x32", "64x64x32", "35x7x5",
+    ]  # fmt: skip
+    assert [size.label for size in second.final_sizes] == ["1024x1x512"]
+    assert [size.label for size in third.final_sizes] == ["8x8x16x2", "8x8x32x2", "8x8x48x2"]
+
+
+def test_groups_plan_their_kernels_apart_on_their_sizes() -> None:
+    plans = [
+        plan(group, lambda _: True)
+        for problems in parse_protocol(GROUPS, "t.yaml").problems
+        for group in problems.groups
+    ]
+
+    assert [len(one.kernels) for one in plans] == [2 * 2, 3, 1]
+    assert [one.measurements for one in plans] == [4 * 5, 3 * 1, 1 * 3]
+
+
+def test_kernels_of_all_groups_have_the_same_parameters() -> None:
+    first, second = parse_protocol(GROUPS, "t.yaml").problems[0].groups
+
+    names = {tuple(config) for group in (first, second) for config in plan(group, bool).kernels}
+    assert len(names) == 1
+    assert "local_pad_b" in names.pop()
+
+
+def test_settings_that_change_nothing_are_told_and_samples_are_taken() -> None:
+    head = "GlobalParameters:\n  SleepPercent: 50\n  SyncsPerBenchmark: 3\n  EnqueuesPerSync: 4\n"
+    protocol = parse_protocol(head + GROUPS + "LibraryLogic:\n", "t.yaml")
+
+    assert protocol.samples == 12
+    assert protocol.notes == (
+        "t.yaml:2: SleepPercent is passed over: --rest pauses between measurements",
+        "t.yaml:34: LibraryLogic is passed over: mltune distil and mltune export do it",
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("DataType: s", "DataType: q", "t.yaml:5: precision: unknown 'q'"),
+        ("DataType: s", "DataTyp: s", "t.yaml:5: unknown key of a problem type 'DataTyp'"),
+        ("DataType: s", "StridedBatched: False", "StridedBatched: False is not supported"),
+        ("OperationType: GEMM", "OperationType: GEMV", "t.yaml:4: OperationType: unknown 'GEMV'"),
+        ("  - LdsPadB: [0, 4]", "  - LdsPadB: 4", "t.yaml:9: LdsPadB: the values must be a list"),
+        ("LdsPadB: [0, 4]", "LdsPadB: []", "t.yaml:9: LdsPadB: needs at least one value"),
+        ("LdsPadB: [0, 4]", "InnerUnroll: [1, 4]", "t.yaml:9: InnerUnroll: 4 is not supported"),
+        ("ForkParameters", "ForkParameter", "unknown step 'ForkParameter' (did you mean"),
+        ("ForkParameters", "JoinParameters", "a joined parameter must be text, got a mapping"),
+        ("BenchmarkProblems", "Problems", "t.yaml:2: unknown key 'Problems'"),
+        ("OperationType: GEMM", "NumIndicesC: 2", "NumIndicesC: a GEMM has TransposeA, -B"),
+        ("ForkParameters", "BenchmarkCommonParameters", "no ProblemSizes before this step"),
+        ("IndexAssignmentsA: [0, 3, 2]", "UseBeta: True", "needs IndexAssignmentsA"),
+    ],
+)
+def test_a_mistake_is_named_with_its_line(old: str, new: str, message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        parse_protocol(GROUPS.replace(old, new, 1), "t.yaml")
+
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_the_same_problem_type_twice_is_refused() -> None:
+    problems = GROUPS.split("BenchmarkProblems:\n")[1]
+
+    with pytest.raises(UsageError, match="sgemm_nn stands twice"):
+        parse_protocol(GROUPS + problems, "t.yaml")
+
+
+def test_a_join_needs_sizes_to_compare_on() -> None:
+    text = GROUPS.replace(
+        "      ForkParameters", "      JoinParameters: [MacroTile]\n      ForkParameters", 1
+    )
+
+    with pytest.raises(UsageError, match="no ProblemSizes before it"):
+        parse_protocol(text, "t.yaml")

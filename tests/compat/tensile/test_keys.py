@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import pytest
+
+from mltune.compat.tensile.complete import complete
+from mltune.compat.tensile.keys import joined_value, parameter_names, read_value
+from mltune.errors import UsageError
+from mltune.kernel.families import FAMILIES
+from mltune.problem import Precision, gemm
+from mltune.space.config import Config, Value
+from mltune.space.yaml_document import parse_document
+
+
+def settings(name: str, value: str) -> dict[str, Value]:
+    return dict(read_value(name, parse_document(value, "t.yaml")))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("WorkGroup", "[16, 8, 2]", {"work_group_0": 16, "work_group_1": 8, "local_split_u": 2}),
+        ("ThreadTile", "[6, 4]", {"thread_tile_0": 6, "thread_tile_1": 4}),
+        ("PrefetchGlobalRead", "True", {"prefetch_global_read": 1}),
+        ("PrefetchLocalRead", "0", {"prefetch_local_read": 0}),
+        ("1LDSBuffer", "1", {"local_buffers": 1}),
+        ("MACInstruction", "MAD", {"multiply_add": "mad"}),
+        ("DirectToVgprB", "True", {"direct_to_registers_b": 1}),
+        ("DirectToLds", "True", {"global_to_local": "async"}),
+        ("GlobalReadVectorWidth", "-1", {"global_read_vector_width": 0}),
+        ("GlobalSplitU", "4", {"global_split_u": 4}),
+        ("GlobalSplitUAlgorithm", "SingleBuffer", {"global_split_u_algorithm": "single"}),
+        (
+            "GlobalSplitUAlgorithm",
+            "MultipleBufferSingleKernel",
+            {"global_split_u_algorithm": "multiple_single_kernel"},
+        ),
+        (
+            "GlobalSplitUWorkGroupMappingRoundRobin",
+            "True",
+            {"global_split_u_work_group_mapping_round_robin": 1},
+        ),
+        ("PersistentKernel", "2", {"persistent_kernel": 2}),
+        ("StreamK", "1", {"stream_k": 1}),
+        ("StaggerU", "32", {"stagger_u": 32}),
+        ("StaggerUMapping", "3", {"stagger_u_mapping": 3}),
+        ("EdgeType", "Branch", {}),
+        ("edge_type", "remainder", {"edge_type": "remainder"}),
+        ("multiply_add", "expr", {"multiply_add": "expr"}),
+    ],
+)
+def test_tensiles_keys_set_our_parameters(
+    name: str, value: str, expected: dict[str, Value]
+) -> None:
+    assert settings(name, value) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        (
+            "InnerUnroll",
+            "4",
+            "t.yaml:1: InnerUnroll: 4 is not supported: LoopUnroll says",
+        ),
+        ("StreamK", "2", "StreamK: True or False, got '2'"),
+        ("StaggerU", "-1", "StaggerU: -1 is not supported: whole numbers of at least 0"),
+        ("GlobalSplitU", "0", "GlobalSplitU: 0 is not supported: whole numbers of at least 1"),
+        ("EdgeType", "ShiftPtr", "EdgeType: ShiftPtr is not supported: the rim of C is handled"),
+        ("MatrixInstruction", "[]", "MatrixInstruction is not supported: it has no counterpart"),
+        ("ThreadTyle", "[4, 4]", "unknown parameter 'ThreadTyle' (did you mean 'ThreadTile'?"),
+        ("ThreadTile", "[4]", "ThreadTile: 2 numbers of at least 1, got [4]"),
+        ("DepthU", "0", "DepthU: 0 is not supported: whole numbers of at least 1, or -1"),
+        ("PrefetchGlobalRead", "2", "PrefetchGlobalRead: True or False, got '2'"),
+        ("MACInstruction", "MUL", "MACInstruction: 'MUL' is not supported (known: FMA, MAD)"),
+    ],
+)
+def test_what_is_not_supported_is_named_with_its_line(name: str, value: str, message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        settings(name, value)
+
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_kernel_of_nothing_but_defaults_is_tensiles_default() -> None:
+    kernel = FAMILIES["tiled"].generate(gemm(Precision.SINGLE), complete({}))
+
+    assert kernel.macro_tile == (64, 64)
+    assert kernel.work_group == (16, 16, 1)
+
+
+def test_what_is_left_open_follows_from_the_rest() -> None:
+    assert complete({"loop_unroll": 8, "local_split_u": 4})["depth_u"] == 32
+    assert complete({"thread_tile_0": 6, "thread_tile_1": 4})["vector_width"] == 2
+    assert complete({"thread_tile_0": 3, "thread_tile_1": 3})["vector_width"] == 1
+    assert complete({"depth_u": 8, "local_split_u": 4})["loop_unroll"] == 2
+    assert complete({"depth_u": 8, "local_split_u": 8})["prefetch_local_read"] == 0
+    assert complete({"local_buffers": 2, "prefetch_global_read": 0})["local_buffers"] == 1
+
+
+def test_a_macro_tile_is_joined_by_its_extents() -> None:
+    config = Config.of({**complete({}), "thread_tile_0": 2})
+
+    assert joined_value("MacroTile", config) == (32, 64)
+    assert joined_value("WorkGroup", config) == (16, 16, 1)
+
+
+def test_every_name_that_is_offered_is_known() -> None:
+    assert len(parameter_names()) == len(set(parameter_names()))

@@ -1,0 +1,124 @@
+"""Tensile's library logic."""
+
+from __future__ import annotations
+
+import pytest
+
+from mltune.compat.tensile.logic import parse_logic
+from mltune.compat.tensile.logic_text import logic_text
+from mltune.errors import UsageError
+from mltune.kernel.families import FAMILIES
+from mltune.problem import Size, parse_problem_type, problem_type_name
+from mltune.space import Config
+
+TEXT = """\
+- {MinimumRequiredVersion: 4.2.0}
+- vega10
+- gfx900
+- [Device 6860]
+- {OperationType: GEMM, DataType: 0, TransposeA: false, TransposeB: true, UseBeta: true}
+- - {SolutionIndex: 0, WorkGroup: [16, 16, 1], ThreadTile: [4, 8], DepthU: 8, VectorWidth: 4,
+     KernelLanguage: Source, ISA: [9, 0, 0], PrefetchGlobalRead: true}
+  - {SolutionIndex: 1, WorkGroup: [16, 8, 2], ThreadTile: [4, 4], DepthU: 16, InnerUnroll: 4,
+     KernelLanguage: Assembly}
+  - {SolutionIndex: 2, MacroTile: 64}
+- [2, 3, 0, 1]
+- - - [64, 128, 1, 256]
+    - [0, 4321.5]
+  - - [64, 96, 1, 32, 64, 64, 64, 96]
+    - [1, 17.5]
+- null
+"""
+
+
+def test_sizes_and_solutions_are_read() -> None:
+    logic = parse_logic(TEXT, "logic.yaml")
+
+    assert problem_type_name(logic.contraction) == "sgemm_nt"
+    assert logic.sizes == (Size((64, 128, 256)), Size((64, 96, 32)))
+    first, second = logic.configs
+    assert (first["work_group_0"], first["thread_tile_1"], first["depth_u"]) == (16, 8, 8)
+    assert (second["local_split_u"], second["vector_width"]) == (2, 4)
+
+
+def test_what_has_no_counterpart_is_named() -> None:
+    assert parse_logic(TEXT, "logic.yaml").notes == (
+        "logic.yaml: not carried over: InnerUnroll: 4 (1 of 3 solutions)",
+        "logic.yaml: not carried over: KernelLanguage: 'Assembly' (1 of 3 solutions)",
+        "logic.yaml: not carried over: a solution without WorkGroup and ThreadTile "
+        "(1 of 3 solutions)",
+    )
+
+
+def test_batches_make_a_batched_problem() -> None:
+    logic = parse_logic(TEXT.replace("[64, 128, 1, 256]", "[64, 128, 7, 256]"), "logic.yaml")
+
+    assert problem_type_name(logic.contraction) == "sgemm_nt_batched"
+    assert Size((64, 128, 256, 7)) in logic.sizes
+
+
+WIDE: dict[str, int | str] = {
+    "work_group_0": 16, "work_group_1": 8, "thread_tile_0": 8, "thread_tile_1": 6, "depth_u": 12,
+    "vector_width": 4, "prefetch_global_read": 1, "local_pad": 2, "loop_unroll": 2,
+    "work_group_mapping": 8, "multiply_add": "expr", "vector_access": "vload",
+}  # fmt: skip
+MORE: list[dict[str, int | str]] = [
+    {},
+    {"local_buffers": 2, "local_split_u": 2, "prefetch_local_read": 1, "local_pad_b": 5},
+    {"local_buffers": 2, "prefetch_local_read": 2, "edge_type": "none"},
+    {"multiply_add": "mad", "vector_width_b": 2, "wave_lanes_0": 4, "wave_lanes_1": 8},
+    {"global_to_local": "async", "local_buffers": 3, "local_pad": 4, "prefetch_global_read": 0},
+    {"vector_access": "cast", "non_temporal_a": 1, "non_temporal_c": 1},
+    {"global_split_u": 4, "global_split_u_algorithm": "single"},
+    {"global_split_u": 3, "global_split_u_summation_assignment_round_robin": 1},
+    {"stagger_u": 32, "stagger_u_mapping": 3, "stagger_u_stride": 64},
+    {"persistent_kernel": 2},
+    {"persistent_kernel": 1, "stream_k": 1},
+    {"prefetch_global_read": 0, "max_registers": 64, "global_read_vector_width": 2},
+]
+
+
+@pytest.mark.parametrize("more", MORE)
+def test_what_is_written_reads_back_to_the_same_kernel(more: dict[str, int | str]) -> None:
+    contraction = parse_problem_type("sgemm_nt")
+    config = Config.of({**WIDE, **more})
+    text = logic_text(contraction, [((96, 64, 32), config, 12.5)], "a board")
+    back = parse_logic(text, "logic.yaml")
+
+    def source(of: Config) -> str:
+        kernel = FAMILIES["tiled"].generate(contraction, of)
+        return kernel.source.replace(kernel.name, "")
+
+    assert (back.contraction, back.notes) == (contraction, ())
+    assert back.sizes == (Size((96, 64, 32)),)
+    assert source(back.configs[0]) == source(config)
+
+
+@pytest.mark.parametrize("name", ["sgemm_nn_batched", "zgemm_ct", "dgemm_tn", "hgemm_nn"])
+def test_every_column_major_gemm_can_be_written(name: str) -> None:
+    contraction = parse_problem_type(name)
+    batch = (3,) if "batched" in name else ()
+    text = logic_text(contraction, [((8, 4, 2, *batch), Config.of(WIDE), 1.0)], "a board")
+
+    assert parse_logic(text, "logic.yaml").contraction == contraction
+
+
+def test_other_problem_types_are_refused() -> None:
+    with pytest.raises(UsageError, match="sgemm_nn_row is no column-major GEMM"):
+        logic_text(parse_problem_type("sgemm_nn_row"), [((1, 1, 1), Config.of(WIDE), 1.0)], "x")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("- 1\n- 2\n", "library logic has at least 8 parts"),
+        (TEXT.replace("DataType: 0", "DataType: 7"), "DataType: 7 is not supported"),
+        (TEXT.replace("[64, 128, 1, 256]", "[64, many]"), "must begin with its extents"),
+        (TEXT.replace("TransposeB: true", "TransposeB: maybe"), "TransposeB: True or False"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(text: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words) as caught:
+        parse_logic(text, "logic.yaml")
+
+    assert str(caught.value).startswith("logic.yaml:")

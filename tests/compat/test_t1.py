@@ -1,0 +1,91 @@
+"""Spaces in T1, in and out."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from mltune.compat.t1 import from_t1, to_t1
+from mltune.errors import UsageError
+from mltune.resources import data_folder
+from mltune.space.load import load_space, parse_space
+from mltune.space.names import OUTSIDE_NAMES
+
+LIMITS = dict.fromkeys(OUTSIDE_NAMES, 1 << 16) | {
+    "bytes": 4,
+    "parts": 1,
+    "stored_bytes": 4,
+    "wave_size": 32,
+}
+
+
+@pytest.mark.parametrize("name", ["tiled-cpu", "tiled-gpu"])
+def test_a_space_comes_back_with_the_same_configs(name: str) -> None:
+    given = load_space(data_folder("spaces") / f"{name}.yaml")
+    text, notes = to_t1(given)
+    back_text, lost = from_t1(text, "t1.json")
+    back = parse_space(back_text, "back.yaml")
+
+    assert lost == ()
+    assert any("local_mem_bytes, which T1 does not define" in note for note in notes)
+    assert back.family == given.family
+    assert [p.values for p in back.parameters] == [p.values for p in given.parameters]
+    assert back.bind(LIMITS).size == given.bind(LIMITS).size
+
+
+def foreign(**changes: Any) -> str:
+    section = {
+        "TuningParameters": [
+            {"Name": "block", "Type": "int", "Values": "[8, 16, 32]"},
+            {"Name": "split", "Type": "int", "Values": "[1, 2, 3]"},
+            {"Name": "way", "Type": "string", "Values": "['a', 'b']"},
+        ],
+        "Conditions": [
+            {"Expression": "block / 4 >= split && (split != 3 || way == 'a')", "Parameters": []},
+            {"Expression": "block**2 > 9", "Parameters": ["block"]},
+            {"Expression": "block < warp", "Parameters": ["block"]},
+        ],
+    }
+    top = {
+        "ConfigurationSpace": section | changes,
+        "KernelSpecification": {"KernelName": "my gemm"},
+    }
+    return json.dumps(top, indent=2)
+
+
+def test_another_tuners_space_is_read_and_what_cannot_be_said_is_named() -> None:
+    text, notes = from_t1(foreign(), "their.json")
+    space = parse_space(text, "ours.yaml").bind(LIMITS)
+
+    assert space.family == "my_gemm"
+    assert [p.name for p in space.parameters] == ["block", "split", "way"]
+    assert space.size == sum(
+        block // 4 >= split and (split != 3 or way == "a")
+        for block in (8, 16, 32)
+        for split in (1, 2, 3)
+        for way in "ab"
+    )
+    assert len(notes) == 2
+    assert "their.json" in notes[0]
+    assert "condition 'block**2 > 9' is left out" in notes[0]
+    assert notes[1].endswith("condition 'block < warp' is left out: unknown name 'warp'")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{}", "lacks the key 'ConfigurationSpace'"),
+        ('{"ConfigurationSpace": {}}', "lacks the key 'TuningParameters'"),
+        (foreign(TuningParameters=[{"Name": "x"}]), "lacks the key 'Values'"),
+        (foreign(TuningParameters=[{"Name": "x y", "Values": "[1]"}]), "is no name"),
+        (foreign(TuningParameters=[{"Name": "x", "Values": "3"}]), "'Values' must be a list"),
+        (foreign(TuningParameters=[{"Name": "x", "Values": "[1, a]"}]), "all numbers or all"),
+    ],
+)
+def test_what_is_no_t1_is_one_line(text: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words) as caught:
+        from_t1(text, "t1.json")
+
+    assert "\n" not in str(caught.value)

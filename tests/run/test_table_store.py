@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mltune.errors import UsageError
+from mltune.measurement.measurement import Measurement, Phase
+from mltune.run.csv_table import write_table
+from mltune.run.table_store import TableStore
+
+Make = Callable[..., Measurement]
+
+
+@pytest.fixture
+def path(tmp_path: Path, make: Make) -> Path:
+    path = tmp_path / "table.csv.gz"
+    write_table([make(id=9, trial=4), make(id=5), make(id=7, trial=4, phase=Phase.FINAL)], path)
+    return path
+
+
+def test_a_table_answers_as_a_database_does(path: Path, make: Make) -> None:
+    first, last, searched = make(id=5), make(id=7, trial=4, phase=Phase.FINAL), make(id=9, trial=4)
+    with TableStore(path) as store:
+        assert store.measurements() == [first, last, searched]
+        assert store.measurements(Phase.FINAL) == [last]
+        assert store.salvage(Phase.SEARCH) == ([first, searched], [])
+        assert store.trial(4) == [searched]
+        assert store.get(7) == last
+        assert (store.count(), store.count(Phase.FINAL)) == (3, 1)
+        assert store.where == str(path)
+
+
+def test_what_it_lacks_and_what_it_refuses_is_one_line(
+    path: Path, tmp_path: Path, make: Make
+) -> None:
+    empty = tmp_path / "empty.csv.gz"
+    write_table([], empty)
+    with TableStore(path) as store, TableStore(empty) as nothing:
+        with pytest.raises(
+            UsageError, match=r"table\.csv\.gz: no measurement 1 \(it has 5 to 9\)"
+        ):
+            store.get(1)
+        with pytest.raises(UsageError, match=r"no measurement 1 \(it has none\)"):
+            nothing.get(1)
+        with pytest.raises(UsageError, match="opened for reading only"):
+            store.add(make())
+        assert nothing.count() == 0

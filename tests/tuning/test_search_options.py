@@ -1,0 +1,145 @@
+"""The options of a search: their defaults, and what a resumed run refuses."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mltune.errors import UsageError
+from mltune.run.run_info import RunInfo
+from mltune.tuning.families import family_named
+from mltune.tuning.search_options import (
+    SearchOptions,
+    check_options,
+    check_resumed,
+    default_folder,
+    new_run_info,
+    newest_run,
+)
+
+
+def test_what_was_not_given_has_the_documented_default(info: RunInfo) -> None:
+    made = new_run_info(SearchOptions(), info.device, "tiled")
+
+    assert (made.budget, made.sampler, made.seed) == (500, "guided", 0)
+    assert (made.alpha, made.beta) == (1.0, 0.0)
+    assert (made.timing.samples, made.timing.build_timeout_seconds) == (7, 60.0)
+    assert made.timing.run_timeout_seconds == 30.0
+    assert made.to_json()["problem"] == "sgemm_nn"
+
+
+@pytest.mark.parametrize(("kind", "space"), [("cpu", "packed-cpu"), ("gpu", "tiled-gpu")])
+def test_space_and_sizes_are_those_of_the_kind_of_device(
+    info: RunInfo, kind: str, space: str
+) -> None:
+    made = new_run_info(SearchOptions(), replace(info.device, kind=kind), "tiled")
+
+    assert made.space == f"{space}.yaml"
+    assert made.space_text.startswith(f"name: {space}\n")
+    assert len(made.sizes) >= 12
+
+
+def test_zero_is_a_value_and_not_a_missing_one(info: RunInfo) -> None:
+    made = new_run_info(SearchOptions(alpha=0.0, beta=0.5, seed=0), info.device, "tiled")
+
+    assert (made.alpha, made.beta) == (0.0, 0.5)
+
+
+def test_sizes_that_do_not_fit_the_problem_are_refused(info: RunInfo) -> None:
+    with pytest.raises(UsageError, match="takes MxNxK"):
+        new_run_info(SearchOptions(sizes="8x8"), info.device, "tiled")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"sampler": "annealing"}, "sampler: unknown 'annealing'"),
+        ({"problem": "gemm"}, "problem: unknown 'gemm'"),
+        ({"sizes": "8x"}, "8x"),
+        ({"storage": "here"}, "storage: 'here' is no URL"),
+        ({"seed": -1}, "seed: must be at least 0, got -1"),
+    ],
+)
+def test_a_mistake_is_found_before_a_device_is_opened(wrong: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        check_options(SearchOptions(**wrong))
+
+
+def test_the_family_of_a_space_must_be_known() -> None:
+    with pytest.raises(UsageError, match=r"^mine\.yaml: unknown kernel family 'woven' \(known: "):
+        family_named("woven", "mine.yaml")
+
+
+def test_resuming_with_the_same_words_is_fine(info: RunInfo) -> None:
+    same = SearchOptions(
+        sampler="tpe", seed=1, problem="sgemm", sizes="8x8x8,16x8x8", samples=7, budget=99
+    )
+
+    check_resumed(same, info, Path("run"))
+    check_resumed(SearchOptions(), info, Path("run"))
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ({"sampler": "random"}, "--sampler tpe, got random"),
+        ({"seed": 0}, "--seed 1, got 0"),
+        ({"alpha": 0.0}, "--alpha 1.0, got 0.0"),
+        ({"beta": 1.0}, "--beta 0.0, got 1.0"),
+        ({"samples": 9}, "--samples 7, got 9"),
+        ({"build_timeout_seconds": 1.0}, "--build-timeout 60.0, got 1.0"),
+        ({"run_timeout_seconds": 1.0}, "--run-timeout 30.0, got 1.0"),
+        ({"problem": "dgemm"}, "--problem sgemm_nn, got dgemm_nn"),
+        ({"sizes": "8x8x8"}, "--sizes 8x8x8,16x8x8, got 8x8x8"),
+    ],
+)
+def test_resuming_with_other_words_is_refused(
+    info: RunInfo, other: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(UsageError) as refusal:
+        check_resumed(SearchOptions(**other), info, Path("run"))
+
+    assert str(refusal.value).startswith(f"run: was begun with {words}")
+
+
+def test_resuming_with_another_space_is_refused(info: RunInfo, tmp_path: Path) -> None:
+    space = tmp_path / "space.yaml"
+    space.write_text(info.space_text)
+    check_resumed(SearchOptions(space=str(space)), info, Path("run"))
+
+    space.write_text(info.space_text + "# changed\n")
+    with pytest.raises(UsageError, match="another text of the space made-up"):
+        check_resumed(SearchOptions(space=str(space)), info, Path("run"))
+
+
+def test_a_second_run_of_a_day_gets_a_number(
+    info: RunInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = default_folder(info)
+    first.mkdir(parents=True)
+
+    second = default_folder(info)
+
+    assert first.parent == Path("runs")
+    assert first.name.endswith(f"-sgemm-nn-{info.device.slug}")
+    assert second.name == f"{first.name}-2"
+
+
+def test_the_newest_run_is_the_one_that_was_begun_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="there is no run to resume"):
+        newest_run()
+
+    for age, name in enumerate(("young", "old")):
+        path = tmp_path / "runs" / name / "run.json"
+        path.parent.mkdir(parents=True)
+        path.touch()
+        os.utime(path, (1000 - age, 1000 - age))
+    assert newest_run() == Path("runs/young")

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from mltune.errors import UsageError
+from mltune.run.run_info import RunInfo
+from mltune.tuning.search_options import SearchOptions, check_options, without_password
+from mltune.tuning.sharing import device_key, own_seed
+
+
+def test_a_gpu_is_known_by_its_uuid_wherever_it_is_listed(info: RunInfo) -> None:
+    gpu = replace(info.device, kind="gpu", uuid="0123")
+
+    assert device_key(gpu, "0:0") == device_key(replace(gpu, name="as seen here"), "2:1")
+    assert device_key(gpu, "0:0") != device_key(replace(gpu, uuid="0124"), "0:0")
+
+
+def test_a_device_without_a_uuid_is_known_by_machine_platform_and_number(info: RunInfo) -> None:
+    assert device_key(info.device, "0:1") == device_key(info.device, "3:1")
+    assert device_key(info.device, "0:1") != device_key(info.device, "0:0")
+
+
+def test_a_process_keeps_its_seed() -> None:
+    assert own_seed() == own_seed()
+
+
+def test_a_command_is_kept_without_its_password() -> None:
+    url = "postgresql+psycopg://me:secret@db/tuning"
+    shown = "postgresql+psycopg://me:***@db/tuning"
+
+    assert without_password(("mltune", "--storage", url), url) == ("mltune", "--storage", shown)
+    assert without_password((f"--storage={url}",), url) == (f"--storage={shown}",)
+    assert without_password(("mltune", "search"), None) == ("mltune", "search")
+
+
+def test_a_shared_search_has_no_patience() -> None:
+    with pytest.raises(UsageError, match=r"^--patience: a search with --storage ends by its"):
+        check_options(SearchOptions(storage="sqlite:///all.db", patience=10))
