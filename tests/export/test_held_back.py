@@ -14,7 +14,7 @@ from mltune.compat.autogemm import FullCWriter
 from mltune.export import WRITERS
 from mltune.export.library import Library
 from mltune.kernel.held_back import released
-from tests.compat.test_autogemm import spoil_sources
+from tests.export.test_autogemm import spoil_sources
 from tests.export.conftest import COMPILERS, STRICT
 from tests.ptx_texts import BODY, HEAD, HELD_BACK, OTHERS
 
