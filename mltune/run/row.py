@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Mapping
 from enum import Enum
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from mltune.errors import UsageError
 from mltune.measurement.measurement import Measurement, Phase, Status
@@ -16,6 +16,7 @@ from mltune.run.fields import Fields
 from mltune.space.config import Config
 
 Cell = int | float | str | None
+E = TypeVar("E", bound=Enum)
 
 MESSAGE_LIMIT = 100_000
 """Characters of a message that are kept: a driver's build log can be megabytes."""
@@ -133,7 +134,7 @@ def from_row(row: Mapping[str, Any]) -> Measurement:
             device=fields.text("device"),
             driver=fields.text("driver"),
             uuid=fields.text("uuid"),
-            status=_status(fields.text("status")),
+            status=_member(Status, fields.text("status")),
             seconds=_samples(fields.text("samples")),
             max_error=fields.optional_number("max_error"),
             error_bound=fields.optional_number("error_bound"),
@@ -143,7 +144,7 @@ def from_row(row: Mapping[str, Any]) -> Measurement:
             timestamp=fields.text("timestamp"),
             protocol=fields.whole("protocol"),
             trial=fields.whole("trial"),
-            phase=_phase(fields.text("phase")),
+            phase=_member(Phase, fields.text("phase")),
             observed=_observed(fields.text("observed")),
             id=fields.whole("id"),
         )
@@ -194,20 +195,13 @@ def _observed(text: str) -> tuple[tuple[str, float], ...]:
     return tuple((name, seen.number(name)) for name in sorted(seen))
 
 
-def _status(text: str) -> Status:
+def _member(kind: type[E], text: str) -> E:
+    """The member of an enumeration that a word stands for."""
     try:
-        return Status(text)
+        return kind(text)
     except ValueError:
-        known = ", ".join(status.value for status in Status)
-        raise UsageError(f"unknown status '{text}' (known: {known})") from None
-
-
-def _phase(text: str) -> Phase:
-    try:
-        return Phase(text)
-    except ValueError:
-        known = ", ".join(Phase)
-        raise UsageError(f"unknown phase '{text}' (known: {known})") from None
+        known = ", ".join(str(member.value) for member in kind)
+        raise UsageError(f"unknown {kind.__name__.lower()} '{text}' (known: {known})") from None
 
 
 def _samples(text: str) -> tuple[float, ...]:

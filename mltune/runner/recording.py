@@ -2,54 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from mltune.device_info import DeviceInfo
 from mltune.measurement import Measurement
 from mltune.measurement.recording import Recording
 from mltune.problem import Precision, Problem, gemm, gemm_problem
+from mltune.runner.replay import ReplayRunner
 from mltune.space.config import Config
 
 
-class RecordingRunner:
+class RecordingRunner(ReplayRunner):
     """A runner without a device: every config of the recording has its point.
 
     What was computed, and where, is said in the recording's own words; one problem and a device
     without limits stand for it.
     """
 
-    ahead = 0
-
     def __init__(self, recording: Recording) -> None:
+        super().__init__((), _device(recording.device))
         self.points = {point.config: point for point in recording.points}
         self.problem = gemm_problem(gemm(Precision.SINGLE), 1, 1, 1)
-        self.device = DeviceInfo(
-            name=recording.device,
-            vendor="",
-            kind="cpu",
-            platform="recorded",
-            platform_version="",
-            driver_version="",
-            opencl_c_version="",
-            compute_units=1,
-            clock_mhz=1,
-            wave_size=1,
-            max_work_group_size=1,
-            max_work_item_sizes=(1, 1, 1),
-            local_mem_bytes=1,
-            global_mem_bytes=1,
-            max_alloc_bytes=1,
-        )
-
-    def prepare(self, problem: Problem, config: Config) -> None:
-        """Do nothing: all answers are there."""
-
-    def expect(self, problem: Problem) -> None:
-        """Do nothing, either."""
-
-    def soonest(self, problem: Problem, configs: Sequence[Config]) -> int:
-        """Return the first."""
-        return 0
 
     def run(
         self,
@@ -75,5 +46,22 @@ class RecordingRunner:
             seconds=() if point.seconds is None else (point.seconds,),
         )
 
-    def close(self) -> None:
-        """Do nothing: there is no device to let go of."""
+
+def _device(name: str) -> DeviceInfo:
+    return DeviceInfo(
+        name=name,
+        vendor="",
+        kind="cpu",
+        platform="recorded",
+        platform_version="",
+        driver_version="",
+        opencl_c_version="",
+        compute_units=1,
+        clock_mhz=1,
+        wave_size=1,
+        max_work_group_size=1,
+        max_work_item_sizes=(1, 1, 1),
+        local_mem_bytes=1,
+        global_mem_bytes=1,
+        max_alloc_bytes=1,
+    )
