@@ -11,7 +11,7 @@ from typing import Any
 
 import optuna
 from optuna.distributions import BaseDistribution
-from optuna.trial import FrozenTrial, TrialState, create_trial
+from optuna.trial import FrozenTrial, TrialState
 
 from mltune.record import Status
 from mltune.search.distributions import FAMILY, distributions_of, family_distribution
@@ -20,6 +20,7 @@ from mltune.search.sampler import SIZES, ConfigSampler, SpaceUsedUpError, config
 from mltune.space.config import Config
 from mltune.space.parameter import Parameter
 from mltune.tuning.mean import geometric_mean
+from mltune.tuning.told_trial import ToldTrial
 from mltune.tuning.trial import Trial
 
 STATUS, MESSAGE, KERNEL = "status", "message", "kernel"
@@ -216,11 +217,7 @@ class TuningStudy:
 
     def running(self, config: Config) -> FrozenTrial:
         """Return a trial that has begun, as `take` would have left it."""
-        return create_trial(
-            state=TrialState.RUNNING,
-            params={FAMILY: self._family_of(config), **config},
-            distributions=self._distributions(config),
-        )
+        return self._told(config, TrialState.RUNNING)
 
     def frozen(
         self,
@@ -233,13 +230,9 @@ class TuningStudy:
         failed = status is not Status.OK
         whole = not failed and len(values) == self._sizes
         state = TrialState.FAIL if failed else TrialState.COMPLETE if whole else TrialState.PRUNED
-        return create_trial(
-            state=state,
-            value=geometric_mean(values.values()) if whole else None,
-            params={FAMILY: self._family_of(config), **config},
-            distributions=self._distributions(config),
-            intermediate_values=dict(values),
-            user_attrs={STATUS: status.value, **(attributes or {})},
+        value = geometric_mean(values.values()) if whole else None
+        return self._told(
+            config, state, value, values, {STATUS: status.value, **(attributes or {})}
         )
 
     def expected_gain(self, trials: int) -> ExpectedGain | None:
@@ -280,6 +273,18 @@ class TuningStudy:
 
     def _frozen(self, number: int) -> FrozenTrial:
         return self._study.get_trials(deepcopy=False)[number]
+
+    def _told(
+        self,
+        config: Config,
+        state: TrialState,
+        value: float | None = None,
+        values: Mapping[int, float] | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> ToldTrial:
+        params = {FAMILY: self._family_of(config), **config}
+        distributions = self._distributions(config)
+        return ToldTrial(state, value, params, distributions, values or {}, attributes or {})
 
     def _distributions(self, config: Config) -> dict[str, BaseDistribution]:
         known = {**self._others, **self._sampler.distributions}

@@ -11,6 +11,7 @@ import pytest
 from optuna.trial import FrozenTrial, TrialState
 
 from mltune.record import Status
+from mltune.search import sampler
 from mltune.search.exhaustive import ExhaustiveSampler
 from mltune.search.guided import GuidedSampler
 from mltune.search.random import RandomSampler
@@ -56,6 +57,24 @@ def test_what_is_tried_elsewhere_is_not_asked_for() -> None:
     asked.study.note_running(SPACE.at(1))
 
     assert {asked.config() for _ in range(4)} == {GIVEN[1], SPACE.at(0), SPACE.at(2), None}
+
+
+def test_a_trial_that_ended_elsewhere_is_not_looked_at_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = Asked(RandomSampler(LINE, 0), 1)
+    for x in range(20):
+        asked.study.note_running(LINE.at(x))
+        asked.learn(LINE.at(x), 1.0)
+    asked.config()
+    seen: list[int] = []
+    read = sampler.config_of
+    monkeypatch.setattr(
+        sampler, "config_of", lambda trial: (seen.append(trial.number), read(trial))[1]
+    )
+    asked.config()
+
+    assert not seen
 
 
 def test_the_families_stand_in_the_study() -> None:
