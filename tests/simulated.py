@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import sys
@@ -160,6 +161,7 @@ def ignore(_: object) -> None:
 def fork(work: Callable[[], object]) -> int:
     """Do something in a process of its own; return its number."""
     sys.stdout.flush()
+    gc.freeze()  # or a collection in each process copies all that it looks at
     number = os.fork()
     if number:
         return number

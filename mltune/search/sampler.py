@@ -154,14 +154,10 @@ class ConfigSampler(BaseSampler, ABC):
             is_other = asking is None or trial.number != asking.number
             if trial.state == TrialState.RUNNING and is_other and trial.number not in self._begun:
                 config = config_of(trial)
-                if config is None:
-                    continue
-                if config in self._unvisited:
+                if config is not None and config in self._unvisited:
                     self._begun.add(trial.number)
                     self._unvisited.visit(config)
                     self._avoid(config)
-                elif self._unvisited.has_visited(config):
-                    self._begun.add(trial.number)  # its end was told in another trial
         while self._settled in self._ended:
             self._settled += 1
 

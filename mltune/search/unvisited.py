@@ -28,10 +28,6 @@ class UnvisitedConfigs:
         """Whether a config is in the space and not visited."""
         return config not in self._visited and config in self._space
 
-    def has_visited(self, config: Config) -> bool:
-        """Whether a config was visited."""
-        return config in self._visited
-
     def visit(self, config: Config) -> None:
         """Never draw this config."""
         self._visited.add(config)

@@ -109,6 +109,8 @@ class TuningStudy:
         self._configs: set[Config] = set()
         self._listener: Listener = lambda number, trial: None
         self._run_numbers: dict[int, int] = {}
+        self._elsewhere: dict[Config, int] = {}
+        """The trials that other processes have begun, by their identities in the storage."""
         self._asking = threading.Lock()
         self._whole = 0
         self._log_sums: dict[int, float] = defaultdict(float)
@@ -206,14 +208,28 @@ class TuningStudy:
         config = config_of(trial)
         assert config is not None  # made by `frozen`
         self._configs.add(config)
-        self._study.add_trial(trial)
+        running = self._elsewhere.pop(config, None)
+        if running is None:
+            self._study.add_trial(trial)
+        else:
+            self._end(running, trial)
         self._count(trial)
         return self.with_estimate(trial)
 
     def note_running(self, config: Config) -> None:
         """Add a trial that another process has begun."""
         self._configs.add(config)
-        self._study.add_trial(self.running(config))
+        study, running = self._study, self.running(config)
+        self._elsewhere[config] = study._storage.create_new_trial(study._study_id, running)
+
+    def _end(self, running: int, trial: FrozenTrial) -> None:
+        """Let a trial that was noted end, as Optuna's ask and tell can for own trials only."""
+        storage = self._study._storage
+        for step, value in trial.intermediate_values.items():
+            storage.set_trial_intermediate_value(running, step, value)
+        for key, attribute in trial.user_attrs.items():
+            storage.set_trial_user_attr(running, key, attribute)
+        storage.set_trial_state_values(running, trial.state, trial.values)
 
     def running(self, config: Config) -> FrozenTrial:
         """Return a trial that has begun, as `take` would have left it."""

@@ -9,6 +9,8 @@ from typing import Any, Self
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
+_HOLDERS = (dict, list)
+
 
 class ToldTrial(FrozenTrial):
     """A trial that ran elsewhere or earlier.
@@ -52,6 +54,8 @@ class ToldTrial(FrozenTrial):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         copied = type(self).__new__(type(self))
-        for name, value in vars(self).items():
-            setattr(copied, name, value.copy() if isinstance(value, dict | list) else value)
+        vars(copied).update(
+            (name, value.copy() if isinstance(value, _HOLDERS) else value)
+            for name, value in vars(self).items()
+        )
         return copied

@@ -11,7 +11,6 @@ import pytest
 from optuna.trial import FrozenTrial, TrialState
 
 from mltune.record import Status
-from mltune.search import sampler
 from mltune.search.exhaustive import ExhaustiveSampler
 from mltune.search.guided import GuidedSampler
 from mltune.search.random import RandomSampler
@@ -59,22 +58,21 @@ def test_what_is_tried_elsewhere_is_not_asked_for() -> None:
     assert {asked.config() for _ in range(4)} == {GIVEN[1], SPACE.at(0), SPACE.at(2), None}
 
 
-def test_a_trial_that_ended_elsewhere_is_not_looked_at_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked = Asked(RandomSampler(LINE, 0), 1)
-    for x in range(20):
-        asked.study.note_running(LINE.at(x))
-        asked.learn(LINE.at(x), 1.0)
-    asked.config()
-    seen: list[int] = []
-    read = sampler.config_of
-    monkeypatch.setattr(
-        sampler, "config_of", lambda trial: (seen.append(trial.number), read(trial))[1]
-    )
-    asked.config()
+def test_a_trial_that_another_process_began_ends_in_the_study_too() -> None:
+    asked = alternating()
+    asked.study.note_running(SPACE.at(0))
+    asked.study.note_running(SPACE.at(1))
+    asked.study.note_running(SPACE.at(2))
+    asked.learn(SPACE.at(1), {0: 1.0, 1: 4.0})
+    asked.learn(SPACE.at(0), {0: 3.0})
+    asked.learn(SPACE.at(2), Status.WRONG_RESULT)
 
-    assert not seen
+    trials = asked.trials
+    assert [trial.params["x"] for trial in trials] == [1, 2, 3]
+    assert [trial.state.name for trial in trials] == ["PRUNED", "COMPLETE", "FAIL"]
+    assert [trial.values for trial in trials] == [None, [2.0], None]
+    assert [trial.intermediate_values for trial in trials] == [{0: 3.0}, {0: 1.0, 1: 4.0}, {}]
+    assert trials[2].user_attrs == {"status": "wrong_result"}
 
 
 def test_the_families_stand_in_the_study() -> None:
