@@ -210,7 +210,7 @@ class TuningStudy:
         self._configs.add(config)
         running = self._elsewhere.pop(config, None)
         if running is None:
-            self._study.add_trial(trial)
+            self._add(trial)
         else:
             self._end(running, trial)
         self._count(trial)
@@ -219,8 +219,11 @@ class TuningStudy:
     def note_running(self, config: Config) -> None:
         """Add a trial that another process has begun."""
         self._configs.add(config)
-        study, running = self._study, self.running(config)
-        self._elsewhere[config] = study._storage.create_new_trial(study._study_id, running)
+        self._elsewhere[config] = self._add(self.running(config))
+
+    def _add(self, trial: FrozenTrial) -> int:
+        """Add a trial that was made here; `Study.add_trial` would check all of it again."""
+        return self._study._storage.create_new_trial(self._study._study_id, trial)
 
     def _end(self, running: int, trial: FrozenTrial) -> None:
         """Let a trial that was noted end, as Optuna's ask and tell can for own trials only."""
