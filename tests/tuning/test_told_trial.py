@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import optuna
+from optuna.distributions import BaseDistribution
 from optuna.trial import TrialState, create_trial
 
 from mltune.search.distributions import FAMILY, family_distribution
 from mltune.tuning.told_trial import ToldTrial
 
-_DISTRIBUTIONS = {FAMILY: family_distribution(["tiled"])}
+_DISTRIBUTIONS: dict[str, BaseDistribution] = {FAMILY: family_distribution(["tiled"])}
 
 
 def _told() -> ToldTrial:
