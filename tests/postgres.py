@@ -73,7 +73,7 @@ def server(
         )
         with (folder / "data" / "pg_hba.conf").open("a") as rules:
             rules.write(f"host all all {address}/24 scram-sha-256\n")
-        port = _free_port()
+        port = free_port()
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen(
                 [
@@ -97,10 +97,18 @@ def server(
             process.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this host that nothing listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def cpu_seconds(number: int, *, of_ended_children: bool = False) -> float:
+    """What a process used of the processor, or those of its children that have ended."""
+    fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+    first = 13 if of_ended_children else 11
+    return (int(fields[first]) + int(fields[first + 1])) / os.sysconf("SC_CLK_TCK")
 
 
 def _wait(bin_folder: Path, address: str, port: int, process: subprocess.Popen[bytes]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import sys
@@ -106,15 +107,15 @@ def _recorded(problems: tuple[Problem, ...]) -> tuple[Measurement, ...]:
     )
 
 
-def begin(url: str, budget: int, sizes: int = 2) -> Study:
-    """Begin a study that takes part in nothing by itself."""
-    info = RunInfo(
+def run_info(space_text: str, budget: int, sizes: int) -> RunInfo:
+    """What a run with a random sampler asks for."""
+    return RunInfo(
         mltune_version="0",
         command=("simulated",),
         contraction=gemm(Precision.SINGLE),
         sizes=tuple(Size((8 * number, 8, 8)) for number in range(1, sizes + 1)),
         space="simulated",
-        space_text=SPACE,
+        space_text=space_text,
         family="tiled",
         device=DEVICE,
         seed=0,
@@ -122,6 +123,11 @@ def begin(url: str, budget: int, sizes: int = 2) -> Study:
         sampler="random",
         timing=Timing(warmups=2, samples=7, build_timeout_seconds=60.0, run_timeout_seconds=30.0),
     )
+
+
+def begin(url: str, budget: int, sizes: int = 2) -> Study:
+    """Begin a study that takes part in nothing by itself."""
+    info = run_info(SPACE, budget, sizes)
     _recorded(info.problems)  # once, before workers are forked
     with Store(url, run=info.id) as store:
         begin_study(store, info)
@@ -155,6 +161,7 @@ def ignore(_: object) -> None:
 def fork(work: Callable[[], object]) -> int:
     """Do something in a process of its own; return its number."""
     sys.stdout.flush()
+    gc.freeze()  # or a collection in each process copies all that it looks at
     number = os.fork()
     if number:
         return number

@@ -88,8 +88,9 @@ class ProposalQueue:
         """Count what a trial brought, of earlier sessions too; `values` as in `finish`."""
         if status is not Status.OK:
             self.failures[status.value] += 1
-        logs = {size: math.log(value) for size, value in values.items()}
-        self._idle = 0 if self._incumbents.add(logs) >= LITTLE else self._idle + 1
+        if self._patience is not None:
+            logs = {size: math.log(value) for size, value in values.items()}
+            self._idle = 0 if self._incumbents.add(logs) >= LITTLE else self._idle + 1
 
     def finish(self, job: Job, trial: Trial, values: Mapping[int, float]) -> None:
         """Count it."""

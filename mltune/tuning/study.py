@@ -11,7 +11,7 @@ from typing import Any
 
 import optuna
 from optuna.distributions import BaseDistribution
-from optuna.trial import FrozenTrial, TrialState, create_trial
+from optuna.trial import FrozenTrial, TrialState
 
 from mltune.measurement import Status
 from mltune.search.distributions import FAMILY, distributions_of, family_distribution
@@ -20,6 +20,7 @@ from mltune.search.sampler import SIZES, ConfigSampler, SpaceUsedUpError, config
 from mltune.space.config import Config
 from mltune.space.parameter import Parameter
 from mltune.tuning.mean import geometric_mean
+from mltune.tuning.told_trial import ToldTrial
 from mltune.tuning.trial import Trial
 
 STATUS, MESSAGE, KERNEL = "status", "message", "kernel"
@@ -108,6 +109,8 @@ class TuningStudy:
         self._configs: set[Config] = set()
         self._listener: Listener = lambda number, trial: None
         self._run_numbers: dict[int, int] = {}
+        self._elsewhere: dict[Config, int] = {}
+        """The trials that other processes have begun, by their identities in the storage."""
         self._asking = threading.Lock()
         self._whole = 0
         self._log_sums: dict[int, float] = defaultdict(float)
@@ -205,22 +208,35 @@ class TuningStudy:
         config = config_of(trial)
         assert config is not None  # made by `frozen`
         self._configs.add(config)
-        self._study.add_trial(trial)
+        running = self._elsewhere.pop(config, None)
+        if running is None:
+            self._add(trial)
+        else:
+            self._end(running, trial)
         self._count(trial)
         return self.with_estimate(trial)
 
     def note_running(self, config: Config) -> None:
         """Add a trial that another process has begun."""
         self._configs.add(config)
-        self._study.add_trial(self.running(config))
+        self._elsewhere[config] = self._add(self.running(config))
+
+    def _add(self, trial: FrozenTrial) -> int:
+        """Add a trial that was made here; `Study.add_trial` would check all of it again."""
+        return self._study._storage.create_new_trial(self._study._study_id, trial)
+
+    def _end(self, running: int, trial: FrozenTrial) -> None:
+        """Let a trial that was noted end, as Optuna's ask and tell can for own trials only."""
+        storage = self._study._storage
+        for step, value in trial.intermediate_values.items():
+            storage.set_trial_intermediate_value(running, step, value)
+        for key, attribute in trial.user_attrs.items():
+            storage.set_trial_user_attr(running, key, attribute)
+        storage.set_trial_state_values(running, trial.state, trial.values)
 
     def running(self, config: Config) -> FrozenTrial:
         """Return a trial that has begun, as `take` would have left it."""
-        return create_trial(
-            state=TrialState.RUNNING,
-            params={FAMILY: self._family_of(config), **config},
-            distributions=self._distributions(config),
-        )
+        return self._told(config, TrialState.RUNNING)
 
     def frozen(
         self,
@@ -233,13 +249,9 @@ class TuningStudy:
         failed = status is not Status.OK
         whole = not failed and len(values) == self._sizes
         state = TrialState.FAIL if failed else TrialState.COMPLETE if whole else TrialState.PRUNED
-        return create_trial(
-            state=state,
-            value=geometric_mean(values.values()) if whole else None,
-            params={FAMILY: self._family_of(config), **config},
-            distributions=self._distributions(config),
-            intermediate_values=dict(values),
-            user_attrs={STATUS: status.value, **(attributes or {})},
+        value = geometric_mean(values.values()) if whole else None
+        return self._told(
+            config, state, value, values, {STATUS: status.value, **(attributes or {})}
         )
 
     def expected_gain(self, trials: int) -> ExpectedGain | None:
@@ -280,6 +292,18 @@ class TuningStudy:
 
     def _frozen(self, number: int) -> FrozenTrial:
         return self._study.get_trials(deepcopy=False)[number]
+
+    def _told(
+        self,
+        config: Config,
+        state: TrialState,
+        value: float | None = None,
+        values: Mapping[int, float] | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> ToldTrial:
+        params = {FAMILY: self._family_of(config), **config}
+        distributions = self._distributions(config)
+        return ToldTrial(state, value, params, distributions, values or {}, attributes or {})
 
     def _distributions(self, config: Config) -> dict[str, BaseDistribution]:
         known = {**self._others, **self._sampler.distributions}

@@ -5,22 +5,21 @@
 Starts a PostgreSQL of its own (Debian's `postgresql`; with --flush it flushes every commit to the
 disk, as one in use does), and forks that many simulated workers for each line: the whole session
 with leases, claims and answers to a sampler, on replayed measurements that take --pause seconds.
-Latency is that of one call of the shared: of a claim (one a trial), of an added measurement (one a
-size) and of a finished trial. What processors are used for a trial hardly depends on other work on
-the machine, rate and latency do.
+Latency is that of one call of the board: of a claim (one a trial), of measurements added in one
+transaction (all that wait then) and of a finished trial. What processors are used for a trial
+hardly depends on other work on the machine, rate and latency do.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -40,19 +39,20 @@ _COLUMNS = (
 
 
 class Timed(SharedTrials):
-    """A shared that notes how long its calls take."""
+    """A board that notes how long its calls take."""
 
-    def __init__(self, shared: SharedTrials, calls: dict[str, list[float]]) -> None:
-        self.__dict__.update(shared.__dict__)
+    def __init__(self, board: SharedTrials, calls: dict[str, list[float]]) -> None:
+        self.__dict__.update(board.__dict__)
         self._calls = calls
 
     def claim(self, config: Config) -> int | None:
         with self._timed("claim"):
             return super().claim(config)
 
-    def add(self, measurement: Measurement) -> Measurement:
+    def add_all(self, measurements: Sequence[Measurement]) -> list[Measurement]:
+        self._calls["measurements"] += [0.0] * len(measurements)
         with self._timed("add"):
-            return super().add(measurement)
+            return super().add_all(measurements)
 
     def finish(self, number: int, values: Mapping[int, float], status: Status) -> None:
         with self._timed("finish"):
@@ -88,13 +88,13 @@ def _line(server: postgres.Server, workers: int, options: argparse.Namespace) ->
             calls: dict[str, list[float]] = defaultdict(list)
             used = 0.0
 
-            def begin(shared: SharedTrials) -> SharedTrials:
+            def begin(board: SharedTrials) -> SharedTrials:
                 nonlocal used
                 (folder / f"{device}.ready").touch()
                 while not go.exists():
                     time.sleep(0.1)
                 used = time.process_time()
-                return Timed(shared, calls)
+                return Timed(board, calls)
 
             simulated.take_part(
                 study, f"simulated {device}", options.pause, begin, options.seconds
@@ -105,7 +105,7 @@ def _line(server: postgres.Server, workers: int, options: argparse.Namespace) ->
         numbers = [simulated.fork(partial(work, device)) for device in range(workers)]
         while len(list(folder.glob("*.ready"))) < workers:
             time.sleep(0.1)
-        before = _cpu_seconds(server.pid)
+        before = postgres.cpu_seconds(server.pid, of_ended_children=True)
         go.touch()
         failed = sum(not simulated.ended_well(number) for number in numbers)
         if failed:
@@ -114,23 +114,18 @@ def _line(server: postgres.Server, workers: int, options: argparse.Namespace) ->
     time.sleep(1)  # the server's processes end after their clients
     calls = {
         name: [each for answer in answers for each in answer["calls"].get(name, ())]
-        for name in _CALLS
+        for name in (*_CALLS, "measurements")
     }
+    measurements = len(calls.pop("measurements"))
     trials = len(calls["finish"])
     client = sum(answer["used"] for answer in answers) / trials
     # All of a server's process counts that ends meanwhile, its start and end with it.
-    own = (_cpu_seconds(server.pid) - before) / trials
+    own = (postgres.cpu_seconds(server.pid, of_ended_children=True) - before) / trials
     cells = [str(workers), str(trials), f"{trials / options.seconds:.0f}"]
-    cells.append(f"{len(calls['add']) / options.seconds:.0f}")
+    cells.append(f"{measurements / options.seconds:.0f}")
     cells += [_percentiles(times) for times in calls.values()]
     cells += [f"{1e3 * client:.1f}", f"{1e3 * own:.1f}"]
     return f"| {' | '.join(cells)} |"
-
-
-def _cpu_seconds(pid: int) -> float:
-    """What the ended children of a process used of the processor."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
 
 
 def _percentiles(times: list[float]) -> str:

@@ -14,8 +14,8 @@ from mltune.compat.autogemm import FullCWriter
 from mltune.export import WRITERS
 from mltune.export.library import Library
 from mltune.kernel.held_back import released
-from tests.export.test_autogemm import spoil_sources
 from tests.export.conftest import COMPILERS, STRICT
+from tests.export.test_autogemm import spoil_sources
 from tests.ptx_texts import BODY, HEAD, HELD_BACK, OTHERS
 
 Make = Callable[..., Library]

@@ -122,7 +122,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> Callable[[Selector, Sequence[Ker
 
     def write(selector: Selector, kernels: Sequence[Kernel]) -> Texts:
         kept.clear()
-        for name, writer in {**WRITERS, "full": full_layout.FullCWriter(("all",))}.items():
+        for name, writer in {**WRITERS, "full": autogemm.FullCWriter(("all",))}.items():
             writer.write(selector, kernels, Path(name))
         return dict(kept)
 

@@ -198,7 +198,7 @@ def test_a_damaged_info_names_the_file(folder: Path, content: bytes, message: st
 
 
 def test_the_package_loads_no_database_library() -> None:
-    code = "import sys, mltune.record; sys.exit('sqlalchemy' in sys.modules)"
+    code = "import sys, mltune.measurement; sys.exit('sqlalchemy' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -58,6 +58,23 @@ def test_what_is_tried_elsewhere_is_not_asked_for() -> None:
     assert {asked.config() for _ in range(4)} == {GIVEN[1], SPACE.at(0), SPACE.at(2), None}
 
 
+def test_a_trial_that_another_process_began_ends_in_the_study_too() -> None:
+    asked = alternating()
+    asked.study.note_running(SPACE.at(0))
+    asked.study.note_running(SPACE.at(1))
+    asked.study.note_running(SPACE.at(2))
+    asked.learn(SPACE.at(1), {0: 1.0, 1: 4.0})
+    asked.learn(SPACE.at(0), {0: 3.0})
+    asked.learn(SPACE.at(2), Status.WRONG_RESULT)
+
+    trials = asked.trials
+    assert [trial.params["x"] for trial in trials] == [1, 2, 3]
+    assert [trial.state.name for trial in trials] == ["PRUNED", "COMPLETE", "FAIL"]
+    assert [trial.values for trial in trials] == [None, [2.0], None]
+    assert [trial.intermediate_values for trial in trials] == [{0: 3.0}, {0: 1.0, 1: 4.0}, {}]
+    assert trials[2].user_attrs == {"status": "wrong_result"}
+
+
 def test_the_families_stand_in_the_study() -> None:
     asked = alternating()
     asked.steps(lambda config, sizes: dict.fromkeys(sizes, 1.0))
