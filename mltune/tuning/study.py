@@ -196,8 +196,21 @@ class TuningStudy:
         self._run_numbers.pop(proposal.number, None)
         self._study.tell(proposal.number, state=TrialState.PRUNED)
 
-    def learn(self, trial: FrozenTrial) -> FrozenTrial:
+    def ended_configs(self) -> frozenset[Config | None]:
+        """The configs that the study knows, by whoever told it: a storage may have lasted."""
+        trials = self._study.get_trials(deepcopy=False)
+        return frozenset(
+            config_of(trial)
+            for trial in trials
+            if trial.state.is_finished() and STATUS in trial.user_attrs
+        )
+
+    def learn(self, trial: FrozenTrial, *, is_held: bool = False) -> FrozenTrial:
         """Add a trial that ended earlier or elsewhere, the next in the order of their ends.
+
+        Args:
+            trial: as `frozen` makes it.
+            is_held: whether the study has it already.
 
         Returns:
             the trial as a listener would have been told of it.
@@ -205,7 +218,8 @@ class TuningStudy:
         config = config_of(trial)
         assert config is not None  # made by `frozen`
         self._configs.add(config)
-        self._study.add_trial(trial)
+        if not is_held:
+            self._study.add_trial(trial)
         self._count(trial)
         return self.with_estimate(trial)
 
