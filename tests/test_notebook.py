@@ -8,6 +8,8 @@ from __future__ import annotations
 import base64
 import os
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,11 @@ from nbclient import NotebookClient
 
 NOTEBOOK = Path(__file__).parents[1] / "docs" / "first-search.ipynb"
 MAX_PICTURE_BYTES = 30_000
+
+
+# nbformat has no annotations.
+write: Callable[[Any], str] = nbformat.writes
+read: Callable[[Path], Any] = partial(nbformat.read, as_version=4)
 
 
 def outputs(notebook: Any) -> list[Any]:
@@ -39,7 +46,7 @@ def without_noise(notebook: Any) -> Any:
 
 def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # the notebook's own folder goes there
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    notebook = read(NOTEBOOK)
     before = [cell.source for cell in notebook.cells]
 
     NotebookClient(notebook, timeout=600, resources={"metadata": {"path": tmp_path}}).execute()
@@ -48,12 +55,12 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert float(said[-2]) < 1e-3  # the largest error of the product
     assert "report.html" in said[-1]
     if os.environ.get("MLTUNE_UPDATE_NOTEBOOK"):
-        NOTEBOOK.write_text(nbformat.writes(without_noise(notebook)) + "\n", encoding="utf-8")
-    assert [cell.source for cell in nbformat.read(NOTEBOOK, as_version=4).cells] == before
+        NOTEBOOK.write_text(write(without_noise(notebook)) + "\n", encoding="utf-8")
+    assert [cell.source for cell in read(NOTEBOOK).cells] == before
 
 
 def test_the_committed_notebook_was_executed_and_is_small() -> None:
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    notebook = read(NOTEBOOK)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     found = outputs(notebook)
     pictures = [out.data["image/png"] for out in found if "image/png" in out.get("data", {})]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import optuna
 import pytest
@@ -84,7 +85,7 @@ def test_an_unknown_option_is_one_line() -> None:
     ],
 )
 def test_a_sampler_that_cannot_be_made_leaves_no_folder(
-    tmp_path: Path, device_spec: str, options: dict[str, str], rule: str
+    tmp_path: Path, device_spec: str, options: dict[str, Any], rule: str
 ) -> None:
     with pytest.raises(UsageError, match=rule):
         Objective("sgemm_nn", "8x8x8", device_spec, folder=tmp_path / "run", builders=0, **options)

@@ -34,9 +34,10 @@ def begin(tmp_path: Path, device_spec: str) -> Iterator[Open]:
 
     def make(**options: Any) -> Objective:
         if not options.get("resume"):
-            given = {"space": str(space), "samples": 2, "sizes": "16x16x16,8x24x16"}
-            options = given | {"device": device_spec} | options
-        objective = Objective(**{"folder": tmp_path / "run", "builders": 0} | options)
+            of_new = {"space": str(space), "samples": 2, "sizes": "16x16x16,8x24x16"}
+            options = of_new | {"device": device_spec} | options
+        given: dict[str, Any] = {"folder": tmp_path / "run", "builders": 0}
+        objective = Objective(**given | options)
         opened.append(objective)
         return objective
 
@@ -46,7 +47,7 @@ def begin(tmp_path: Path, device_spec: str) -> Iterator[Open]:
 
 
 def trials_of(run: Run) -> list[Trial]:
-    return group_trials(row for row in run.store.measurements() if row.phase == Phase.SEARCH)
+    return list(group_trials(row for row in run.store.measurements() if row.phase == Phase.SEARCH))
 
 
 def shown_trials(folder: Path) -> list[FrozenTrial]:
