@@ -155,14 +155,17 @@ class TuningStudy:
                 return None  # of a single config no sampler is asked
 
     def take(self, config: Config) -> Proposal:
-        """Begin a trial with a given config, by Optuna's own queue of such trials."""
+        """Begin a trial with a given config.
+
+        Not by Optuna's queue of such trials, whose first may be one that the user has put there.
+        """
         with self._asking:
             sizes = self._sampler.worthwhile(self._study, config)
-            self._study.enqueue_trial(
-                {FAMILY: self._family_of(config), **config},
-                user_attrs={} if sizes is None else {SIZES: list(sizes)},
-            )
-            trial = self._study.ask(self._distributions(config))
+            self._study.add_trial(self.running(config))
+            added = self._study.get_trials(deepcopy=False)[-1]
+            trial = optuna.Trial(self._study, added._trial_id)
+        if sizes is not None:
+            trial.set_user_attr(SIZES, list(sizes))
         self._configs.add(config)
         return Proposal(trial, config, self._tell_listener)
 
