@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from mltune.search.guided import GuidedSampler as GuidedSampler
     from mltune.selector import Selector
     from mltune.workflow.objective import Objective as Objective
+    from mltune.workflow.python import distil as distil
+    from mltune.workflow.python import export as export
+    from mltune.workflow.python import report as report
+    from mltune.workflow.python import search as search
     from mltune.workflow.python import train as train
     from mltune.workflow.tuned_study import create_study as create_study
 

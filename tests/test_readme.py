@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shlex
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cl_array
 import pytest
 
 from mltune.cli.main import VERBS, main
+from mltune.device import choose
+from tests.quick import QUICK_SPACE
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -55,3 +62,61 @@ def test_the_index_of_the_docs_has_every_page() -> None:
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
 
     assert [page.name for page in DOCS if f"({page.name})" not in index] == ["README.md"]
+
+
+def _python(page: Path) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+
+
+def _run(code: str, folder: Path, **names: Any) -> dict[str, Any]:
+    """Run a block of a page as a script that has the names that its text takes for granted."""
+    script = folder / "block.py"
+    script.write_text(code, encoding="utf-8")
+    return runpy.run_path(str(script), init_globals=names)
+
+
+def test_the_python_of_the_readme_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device_spec: str
+) -> None:
+    monkeypatch.chdir(ROOT)  # it names a pack that ships
+    chosen = choose(device_spec)
+    device = cl.get_platforms()[chosen.platform].get_devices()[chosen.device]
+    queue = cl.CommandQueue(cl.Context([device]))
+    a, b = (np.asfortranarray(np.random.default_rng(0).random((40, 40), np.float32)) for _ in "ab")
+    there = {name: cl_array.to_device(queue, array) for name, array in (("a", a), ("b", b))}
+    (block,) = _python(ROOT / "README.md")
+
+    found = _run(block, tmp_path, queue=queue, **there)
+
+    found["event"].wait()
+    np.testing.assert_allclose(found["c"].get(), 2.0 * (a @ b), rtol=1e-4)
+    found["gemm"].release()
+
+
+def test_the_python_of_the_page_on_optuna_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device_spec: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("mltune.runtime.tuned_gemm.choose", lambda _: choose(device_spec))
+    (tmp_path / "my-space.yaml").write_text(QUICK_SPACE)
+    whole, own = _python(ROOT / "docs" / "optuna.md")
+    a, b = (np.random.default_rng(0).random((40, 40), np.float32) for _ in "ab")
+    shorter = {'sizes="cpu"': 'sizes="16x16x16"', '"auto"': f'"{device_spec}"', "=60": "=2"}
+    for given, here in shorter.items():
+        assert given in whole
+        whole = whole.replace(given, here)
+
+    found = _run(whole, tmp_path, a=a, b=b)
+    np.testing.assert_allclose(found["c"], a @ b, rtol=1e-4)
+    assert (tmp_path / "tuned-c" / "Makefile").exists()
+    assert found["frame"]["trial"].nunique() == 2
+
+    def my_function(trial: Any) -> float:
+        known = trial.study.sampler.infer_relative_search_space(trial.study, None)
+        got = {name: trial.suggest_categorical(name, one.choices) for name, one in known.items()}
+        return float(got["thread_tile_0"])
+
+    study = _run("import mltune\n" + own.replace("=100", "=3"), tmp_path, my_function=my_function)[
+        "study"
+    ]
+    assert len(study.trials) == 3

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from mltune.cli.parser import seconds, whole
 
@@ -31,3 +33,12 @@ def declare_limits(add: Add) -> None:
     )
     add("--run-timeout", type=seconds, metavar="SECONDS", help="a size's limit (default: 30)")
     add("--rest", type=seconds, metavar="SECONDS", help="pause before each size (default: none)")
+
+
+def import_from_here(sampler: str | None) -> None:
+    """Let `module:Class` name a file of the current folder.
+
+    The folder comes last, so that a file of it that is named like a library is not taken for one.
+    """
+    if sampler is not None and ":" in sampler:
+        sys.path.append(str(Path.cwd()))

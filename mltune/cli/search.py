@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mltune.cli.options import declare_builders, declare_limits
+from mltune.cli.options import declare_builders, declare_limits, import_from_here
 from mltune.cli.output import (
     ProgressBar,
     conclude,
@@ -189,8 +189,7 @@ def _declare_elsewhere(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Search, and print the best kernel of every size."""
-    if args.sampler is not None and ":" in args.sampler:
-        sys.path.insert(0, str(Path.cwd()))  # the user's own module may lie here
+    import_from_here(args.sampler)
     if args.replay is not None:
         return _run_replay(args)
     from mltune.tuning.search_options import SearchOptions

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from mltune.cli.options import declare_builders
+from mltune.cli.options import declare_builders, import_from_here
 from mltune.cli.output import ProgressBar, duration_text, print_json
 from mltune.cli.parser import seconds
 from mltune.errors import UsageError
@@ -32,6 +32,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "platform (default: auto)",
     )
     add("--study", metavar="ID", help="which study of the database (default: the newest)")
+    add(
+        "--sampler",
+        metavar="NAME",
+        help="that of the study; to be given if it is module:Class, as code that a database names "
+        "is not run (default: the study's)",
+    )
     add(
         "--run",
         type=Path,
@@ -63,6 +69,7 @@ def run(args: argparse.Namespace) -> int:
     from mltune.tuning.search_options import ALL_DEVICES
     from mltune.workflow.worker import WorkerOptions, work, work_on_all
 
+    import_from_here(args.sampler)
     storage = args.storage or os.environ.get(STORAGE_VARIABLE)
     if not storage:
         raise UsageError(f"worker: needs --storage URL, or {STORAGE_VARIABLE} to be set")
@@ -70,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
         storage=storage,
         device=args.device,
         study=args.study,
+        sampler=args.sampler,
         folder=args.run,
         builders=args.builders,
         time_limit_seconds=args.time_limit,

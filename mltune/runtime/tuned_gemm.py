@@ -198,7 +198,9 @@ def _to_host(array: cl_array.Array, order: str) -> Operand:
 
 
 def _swapped(array: Operand) -> Operand:
-    """The same matrices, each transposed, without a copy."""
+    """The same matrices, each transposed, without a copy; what is no matrix `gemm` refuses."""
+    if array.ndim < 2:
+        return array
     return array.transpose((*range(array.ndim - 2), array.ndim - 1, array.ndim - 2))
 
 

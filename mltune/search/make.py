@@ -64,10 +64,20 @@ def make_sampler(
     return _own(name, space, seed, dict(arguments or {}))
 
 
-def _own(name: str, space: ConfigSpace, seed: int, arguments: dict[str, Any]) -> ConfigSampler:
+def own_class(name: str) -> type[BaseSampler]:
+    """Import the class that `module:Class` names; nothing of the module is called.
+
+    Raises:
+        UsageError: when there is none, or it is no sampler.
+    """
     kind = _named(name)
     if not (isinstance(kind, type) and issubclass(kind, BaseSampler)):
         raise UsageError(f"sampler: {name} is no optuna.samplers.BaseSampler")
+    return kind
+
+
+def _own(name: str, space: ConfigSpace, seed: int, arguments: dict[str, Any]) -> ConfigSampler:
+    kind = own_class(name)
     if "seed" in inspect.signature(kind).parameters:
         arguments.setdefault("seed", seed)
     try:
@@ -76,7 +86,15 @@ def _own(name: str, space: ConfigSpace, seed: int, arguments: dict[str, Any]) ->
         sampler = kind(**arguments)
     except (TypeError, ValueError, ImportError) as error:
         raise UsageError(f"sampler: {name}: {error}") from error
-    return FeasibleSampler(space, sampler, seed, numeric=kind.__name__ in _NUMERIC)
+    return made_feasible(space, sampler, seed)
+
+
+def made_feasible(space: ConfigSpace, sampler: BaseSampler, seed: int) -> ConfigSampler:
+    """Return a sampler as it is if it knows the space, else one that grants its wishes."""
+    if isinstance(sampler, ConfigSampler):
+        return sampler
+    numeric = type(sampler).__name__ in _NUMERIC
+    return FeasibleSampler(space, sampler, seed, numeric=numeric)
 
 
 def _named(name: str) -> Any:
@@ -84,5 +102,5 @@ def _named(name: str) -> Any:
     module, _, attribute = name.partition(":")
     try:
         return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, SyntaxError) as error:
         raise UsageError(f"sampler: {name}: {error}") from error

@@ -57,3 +57,8 @@ class BackgroundSampler:
         """Return the next proposal; None when the space is used up."""
         begun, self._next = self._next, None
         return self._study.ask() if begun is None else begun.result()
+
+    def left(self) -> Proposal | None:
+        """Return what was begun in the background and not asked for; only after the end."""
+        begun, self._next = self._next, None
+        return None if begun is None or begun.exception() else begun.result()

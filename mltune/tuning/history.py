@@ -49,9 +49,12 @@ def learn_history(
 ) -> dict[int, FrozenTrial]:
     """Let a study learn from trials that have ended; return them by their numbers."""
     learnt: dict[int, FrozenTrial] = {}
+    held = study.ended_configs()
     for trial in trials:
         values = {} if trial.failure else trial.values_by(problems, session.worth)
-        learnt[trial.number] = study.learn(frozen_of(study, trial, values))
+        learnt[trial.number] = study.learn(
+            frozen_of(study, trial, values), is_held=trial.config in held
+        )
     return learnt
 
 

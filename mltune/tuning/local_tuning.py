@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
 from optuna.trial import FrozenTrial
 
-from mltune.measurement import Phase, Status
+from mltune.measurement import Measurement, Phase, Status
 from mltune.run.run import Run
 from mltune.runner import Runner
 from mltune.tuning.final_rounds import FinalRounds, contenders
@@ -18,7 +18,7 @@ from mltune.tuning.queue import Job
 from mltune.tuning.recorder import AtOnce, Recorder, WriteBehind
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.stop_reason import StopReason
-from mltune.tuning.study import TuningStudy
+from mltune.tuning.study import Proposal, TuningStudy
 from mltune.tuning.study_writer import StudyWriter
 from mltune.tuning.trial import Trial, group_trials
 from mltune.tuning.tuner import Tuner
@@ -52,19 +52,22 @@ class LocalTuning:
         before = run.store.measurements()
         self._session = session or MeasurementSession(runner, run.info.objective, before)
         self._open_writer = open_writer
-        history = History.of(before)
-        self._has_finals = history.has_finals
-        self._cut_off = history.cut_off
-        self._trials = list(history.trials)
-        self._shown: dict[int, FrozenTrial] = learn_history(
-            study, self._trials, self._problems, self._session
-        )
+        self._has_finals = False
+        self._cut_off: Trial | None = None
+        self._trials: list[Trial] = []
+        self._shown: dict[int, FrozenTrial] = {}
+        self._ahead: tuple[Proposal, ...] = ()
         self._tuner: Tuner | None = None
+        self._learn(before)
 
     @property
     def trials(self) -> int:
         """How many trials the run holds, with one that was cut off."""
         return len(self._trials) + (self._cut_off is not None)
+
+    def catch_up(self) -> None:
+        """Learn from what was measured on the run since: by Optuna's own loop, or until Ctrl-C."""
+        self._learn(self._run.store.measurements())
 
     def search(
         self,
@@ -95,6 +98,7 @@ class LocalTuning:
             cut_off,
             counts,
             patience,
+            self._ahead,
         )
         for trial in self._trials:
             queue.hear(*self._outcome(trial))
@@ -110,7 +114,10 @@ class LocalTuning:
             self._tuner = Tuner(
                 queue, self._study, self._session, self._recorder(), self._problems, show
             )
-            return self._tuner.run(time_limit_seconds, note_trial)
+            try:
+                return self._tuner.run(time_limit_seconds, note_trial)
+            finally:
+                self._ahead = queue.unmeasured
 
     def stop(self) -> None:
         """End the search after the trial that is measured now."""
@@ -145,6 +152,22 @@ class LocalTuning:
         trials = group_trials(row for row in rows if row.phase == Phase.SEARCH)
         before = [row for row in rows if row.phase == Phase.FINAL]
         return FinalRounds(self._session, contenders(trials, self._session), before, recorder.add)
+
+    def _learn(self, rows: Sequence[Measurement]) -> None:
+        history = History.of(rows)
+        known = {trial.number for trial in self._trials}
+        news = [trial for trial in history.trials if trial.number not in known]
+        cut_off = history.cut_off
+        if cut_off is not None:
+            if cut_off.number in known:
+                cut_off = None
+            elif cut_off.config in self._study.ended_configs():
+                news.append(cut_off)
+                cut_off = None
+        self._cut_off = cut_off
+        self._has_finals = history.has_finals
+        self._trials += news
+        self._shown |= learn_history(self._study, news, self._problems, self._session)
 
     def _outcome(self, trial: Trial) -> tuple[Mapping[int, float], Status]:
         if trial.failure is not None:

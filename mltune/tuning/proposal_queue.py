@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Self
 
@@ -31,6 +31,7 @@ class ProposalQueue:
         cut_off: the last of them, if it was cut off: it is measured to its end.
         counts: how often each size is called.
         patience: trials without a gain after which the search ends if none is expected.
+        ahead: proposals that an earlier queue of this study did not come to.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class ProposalQueue:
         cut_off: Trial | None = None,
         counts: Sequence[int] = (),
         patience: int | None = None,
+        ahead: Iterable[Proposal] = (),
     ) -> None:
         self._study = study
         self._runner = runner
@@ -52,6 +54,7 @@ class ProposalQueue:
         self._cut_off = cut_off
         self._sampler = BackgroundSampler(study, is_apart=runner.device.kind != "cpu")
         self._ahead: list[tuple[int, Proposal]] = []
+        self._spare = deque(ahead)
         self._free = _unused({trial.number for trial in (*before, *filter(None, [cut_off]))})
         self._patience = patience
         self._idle = 0
@@ -69,6 +72,12 @@ class ProposalQueue:
     def total(self) -> int:
         """The budget."""
         return self._budget
+
+    @property
+    def unmeasured(self) -> tuple[Proposal, ...]:
+        """Proposals that it did not come to, once it is left."""
+        begun = self._sampler.left()
+        return (*(one for _, one in self._ahead), *self._spare, *([begun] if begun else ()))
 
     def next(self) -> Job | None:
         """Return the trial whose kernel is built first."""
@@ -132,10 +141,10 @@ class ProposalQueue:
         """Have as many kernels built as the runner can build while one is measured."""
         while (left := self._left) > 0 and len(self._ahead) < (room := self._room(left)):
             # While there is enough to build and to measure, nothing waits for the sampler.
-            if 2 * len(self._ahead) >= room and self._sampler.is_late:
+            if not self._spare and 2 * len(self._ahead) >= room and self._sampler.is_late:
                 self._sampler.begin()
                 return
-            proposal = self._sampler.ask()
+            proposal = self._spare.popleft() if self._spare else self._sampler.ask()
             if proposal is None:
                 self.stop_reason = StopReason.SPACE
                 return

@@ -88,6 +88,10 @@ def check_options(options: SearchOptions) -> None:
     """
     if options.sampler is not None:
         check_sampler(options.sampler)
+        if is_own(options.sampler):
+            from mltune.search.make import own_class
+
+            own_class(options.sampler)
     if options.sampler_arguments is not None:
         check_sampler_arguments(options.sampler, options.sampler_arguments)
     if options.priors and options.sampler not in (None, "guided"):
@@ -228,12 +232,8 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
         raise UsageError(
             f"{folder}: was begun with 'mltune {info.sampler}', which resumes it (--resume)"
         )
-    if is_own(info.sampler) and options.sampler is None:
-        # A run folder may come from a stranger: what it names is not imported.
-        raise UsageError(
-            f"{folder}: was begun with --sampler {info.sampler}; give that again, as code that a "
-            "file names is not run"
-        )
+    if options.sampler is None:
+        check_sampler_given(folder, info.sampler, None)
     priors = tuple(str(path.absolute()) for path in options.priors) or None
     asked: list[tuple[str, Any, Any]] = [
         ("--prior", priors, info.priors),
@@ -268,6 +268,26 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
                 f"{folder}: was begun with {option} {recorded}, got {given} "
                 "(leave it out to resume, or begin another run)"
             )
+
+
+def check_sampler_given(where: object, recorded: str, given: str | None) -> None:
+    """Refuse to import what only a record names: a folder or a database may be a stranger's.
+
+    Args:
+        where: the run or the study.
+        recorded: the sampler that it was begun with.
+        given: the one that the user names; None for none.
+
+    Raises:
+        UsageError: when they differ, or the user has to name it.
+    """
+    if given is None and is_own(recorded):
+        raise UsageError(
+            f"{where}: was begun with --sampler {recorded}; give that again, as code that a "
+            "record names is not run"
+        )
+    if given is not None and given != recorded:
+        raise UsageError(f"{where}: was begun with --sampler {recorded}, got {given}")
 
 
 def default_folder(info: RunInfo) -> Path:

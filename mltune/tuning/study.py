@@ -158,14 +158,17 @@ class TuningStudy:
                 return None  # of a single config no sampler is asked
 
     def take(self, config: Config) -> Proposal:
-        """Begin a trial with a given config, by Optuna's own queue of such trials."""
+        """Begin a trial with a given config.
+
+        Not by Optuna's queue of such trials, whose first may be one that the user has put there.
+        """
         with self._asking:
             sizes = self._sampler.worthwhile(self._study, config)
-            self._study.enqueue_trial(
-                {FAMILY: self._family_of(config), **config},
-                user_attrs={} if sizes is None else {SIZES: list(sizes)},
-            )
-            trial = self._study.ask(self._distributions(config))
+            self._study.add_trial(self.running(config))
+            added = self._study.get_trials(deepcopy=False)[-1]
+            trial = optuna.Trial(self._study, added._trial_id)
+        if sizes is not None:
+            trial.set_user_attr(SIZES, list(sizes))
         self._configs.add(config)
         return Proposal(trial, config, self._tell_listener)
 
@@ -199,8 +202,21 @@ class TuningStudy:
         self._run_numbers.pop(proposal.number, None)
         self._study.tell(proposal.number, state=TrialState.PRUNED)
 
-    def learn(self, trial: FrozenTrial) -> FrozenTrial:
+    def ended_configs(self) -> frozenset[Config | None]:
+        """The configs that the study knows, by whoever told it: a storage may have lasted."""
+        trials = self._study.get_trials(deepcopy=False)
+        return frozenset(
+            config_of(trial)
+            for trial in trials
+            if trial.state.is_finished() and STATUS in trial.user_attrs
+        )
+
+    def learn(self, trial: FrozenTrial, *, is_held: bool = False) -> FrozenTrial:
         """Add a trial that ended earlier or elsewhere, the next in the order of their ends.
+
+        Args:
+            trial: as `frozen` makes it.
+            is_held: whether the study has it already.
 
         Returns:
             the trial as a listener would have been told of it.
@@ -209,10 +225,10 @@ class TuningStudy:
         assert config is not None  # made by `frozen`
         self._configs.add(config)
         running = self._elsewhere.pop(config, None)
-        if running is None:
-            self._add(trial)
-        else:
+        if running is not None:
             self._end(running, trial)
+        elif not is_held:
+            self._add(trial)
         self._count(trial)
         return self.with_estimate(trial)
 

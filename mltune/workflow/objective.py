@@ -13,6 +13,7 @@ from mltune.problem import Problem
 from mltune.run.run import INFO_NAME, Run
 from mltune.run.run_info import RunInfo
 from mltune.runner.live import WorkerRunner
+from mltune.search.names import is_own
 from mltune.space.config import Config
 from mltune.space.load import load_space
 from mltune.space.space import Space
@@ -31,7 +32,14 @@ from mltune.tuning.search_options import (
 )
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.trial import Trial
-from mltune.workflow.run_setup import Note, bound_space, check_family, of_model, open_runner
+from mltune.workflow.run_setup import (
+    Note,
+    bound_space,
+    check_family,
+    of_model,
+    open_runner,
+    sampler_of,
+)
 
 if TYPE_CHECKING:
     import optuna
@@ -94,7 +102,7 @@ class Objective:
         self.run, self.runner, self.space = begin(options)
         before = self.run.store.measurements()
         self.session = MeasurementSession(self.runner, self.info.objective, before)
-        self._used = {row.trial for row in before}
+        self._used: set[int | None] = {row.trial for row in before}
 
     @property
     def info(self) -> RunInfo:
@@ -152,6 +160,10 @@ class Objective:
             raise optuna.TrialPruned
         return geometric_mean(values.values())
 
+    def note_numbers(self) -> None:
+        """Note which numbers of trials a search has given away."""
+        self._used.update(row.trial for row in self.run.store.measurements())
+
     def close(self) -> None:
         """Let go of the device and of the run folder; closing twice is fine."""
         if not self._closed:
@@ -192,6 +204,9 @@ def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, Space]:
         info = new_run_info(options, runner.device, family.name, kernels)
         space = bound_space(info)
         check_family(family, info.contraction, space)
+        if is_own(info.sampler):
+            # It may refuse its arguments: that is said before there is a folder.
+            sampler_of(info, space, info.seed, ignore_note)
         run = Run.create(options.folder or default_folder(info), info, options.storage or "")
     except BaseException:
         runner.close()

@@ -258,7 +258,9 @@ def _one_and_others(options: SearchOptions) -> tuple[SearchOptions, LocalWorkers
     if builders is None:
         builders = share_of_builders((first, *others))
     run = read_info(options.folder or newest_run()).id if options.resume else options.run_id
-    more = ("--builders", str(builders), "--wait", str(_WAIT_SECONDS))
+    more = ["--builders", str(builders), "--wait", str(_WAIT_SECONDS)]
+    if options.sampler is not None:
+        more += ["--sampler", options.sampler]
     storage = read_url(options.storage or "").render_as_string(hide_password=False)
     workers = LocalWorkers(others, storage, run, more)
     return replace(options, device=first.number, builders=builders), workers

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import optuna
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 from mltune.errors import UsageError
 from mltune.run.database import file_url
 from mltune.run.run import DATABASE_NAME
+from mltune.run.run_info import RunInfo
 from mltune.search.expected_gain import ExpectedGain
-from mltune.search.feasible_sampler import FeasibleSampler
+from mltune.search.make import made_feasible
 from mltune.search.planned_sizes import PlannedSizesPruner
-from mltune.search.sampler import ConfigSampler
 from mltune.tuning.local_tuning import LocalTuning
 from mltune.tuning.progress import Progress, Show, ignore_progress
 from mltune.tuning.queue import Job
+from mltune.tuning.study_writer import StudyWriter
 from mltune.tuning.trial import Trial
 from mltune.workflow.objective import Objective
-from mltune.workflow.run_setup import open_writer, sampler_of, tuning_study
+from mltune.workflow.run_setup import open_writer, sampler_of, study_attributes, tuning_study
 
 Callback = Callable[[optuna.Study, FrozenTrial], None]
 
@@ -48,39 +50,60 @@ def create_study(
         study_name: the run folder's name if left out.
 
     Raises:
-        UsageError: when the run asks for a sampler that there is not.
+        UsageError: when the run asks for a sampler that there is not, the run is shared, or the
+            storage has a study of that name that is another's.
     """
     info = objective.info
+    if objective.run.url is not None:
+        raise UsageError(
+            f"{objective.run.folder}: is shared (storage=), which needs mltune.search; a study "
+            "is for one process"
+        )
     if sampler is None:
         sampler = sampler_of(info, objective.space, info.seed, objective.note)
-    elif not isinstance(sampler, ConfigSampler):
-        sampler = FeasibleSampler(objective.space, sampler, info.seed)
+    else:
+        info = replace(info, sampler=type(sampler).__name__)
+        sampler = made_feasible(objective.space, sampler, info.seed)
     name = study_name or objective.run.folder.name
     made = optuna.create_study(
         study_name=name, storage=storage, sampler=sampler, load_if_exists=storage is not None
     )
     pruner = pruner or PlannedSizesPruner()
     study = TunedStudy(study_name=name, storage=made._storage, sampler=sampler, pruner=pruner)
-    study.bind(objective, is_shown=storage is None)
+    if storage is not None:
+        _take_up(study, info)
+    url = file_url(objective.run.folder / DATABASE_NAME)
+    open_shown = partial(open_writer, info, url, objective.run.folder.name)
+    study.bind(objective, open_shown if storage is None else None)
     return study
+
+
+def _take_up(study: optuna.Study, info: RunInfo) -> None:
+    """Say whose study it is that lies in a storage of the user's, and end what was cut off."""
+    held = study.get_trials(deepcopy=False)
+    owner = study.user_attrs.get("run")
+    if owner != info.id and (owner is not None or held):
+        raise UsageError(
+            f"study '{study.study_name}': holds trials of {owner or 'something else'}, not of "
+            f"{info.id}; give another study_name"
+        )
+    for name, value in study_attributes(info).items():
+        study.set_user_attr(name, value)
+    for trial in held:
+        if trial.state == TrialState.RUNNING:
+            # Nothing is known of it: a failure would teach the sampler something.
+            study.tell(trial.number, state=TrialState.PRUNED)
 
 
 class TunedStudy(optuna.Study):
     """A study whose `optimize`, given its objective, builds ahead and ends as `search` does."""
 
-    def bind(self, objective: Objective, *, is_shown: bool) -> None:
+    def bind(self, objective: Objective, open_shown: Callable[[], StudyWriter] | None) -> None:
         """Take up an objective, and learn from what its run holds already."""
         self._objective = objective
         self._tuning = tuning_study(self, objective.info)
-
-        run = objective.run
-        url = file_url(run.folder / DATABASE_NAME)
         self.tuning = LocalTuning(
-            run,
-            objective.runner,
-            self._tuning,
-            objective.session,
-            partial(open_writer, run.info, url, run.folder.name) if is_shown else None,
+            objective.run, objective.runner, self._tuning, objective.session, open_shown
         )
 
     def optimize(
@@ -127,9 +150,11 @@ class TunedStudy(optuna.Study):
                 for callback in called:
                     callback(self, frozen)
 
+        self.tuning.catch_up()
         budget = self._objective.info.budget if n_trials is None else self.tuning.trials + n_trials
         with ExitStack() as stack:
             show = stack.enter_context(Bar()) if show_progress_bar else ignore_progress
+            stack.callback(self._objective.note_numbers)
             self.tuning.search(budget, timeout, show=show, after_trial=after_trial)
             self.tuning.measure_leaders(show)
 

@@ -24,7 +24,7 @@ from mltune.runner.capacity import refuse_too_large
 from mltune.tuning.families import family_named
 from mltune.tuning.local_workers import LocalWorkers, all_devices, share_of_builders
 from mltune.tuning.progress import Show
-from mltune.tuning.search_options import without_password
+from mltune.tuning.search_options import check_sampler_given, without_password
 from mltune.tuning.shared_tuning import SharedTuning
 from mltune.tuning.sharing import device_key, joined, own_seed
 from mltune.workflow.run_setup import (
@@ -46,6 +46,7 @@ class WorkerOptions:
     storage: str
     device: str = "auto"
     study: str | None = None
+    sampler: str | None = None
     folder: Path | None = None
     builders: int | None = None
     time_limit_seconds: float | None = None
@@ -105,14 +106,17 @@ def work_on_all(options: WorkerOptions, note: Note) -> list[dict[str, Any]]:
     """
     url = read_url(options.storage)
     with Store(url, create=False) as store:
-        study = read_study(store, options.study).id
+        asked = read_study(store, options.study)
+    check_sampler_given(f"study {asked.id}", asked.sampler, options.sampler)
     devices = all_devices()
     note(f"a worker for each of {len(devices)} devices: {devices[0].info.name}")
     builders = share_of_builders(devices) if options.builders is None else options.builders
     more = ["--builders", str(builders)]
+    if options.sampler is not None:
+        more += ["--sampler", options.sampler]
     if options.time_limit_seconds is not None:
         more += ["--time-limit", str(options.time_limit_seconds)]
-    with LocalWorkers(devices, options.storage, study, more) as workers:
+    with LocalWorkers(devices, options.storage, asked.id, more) as workers:
         return workers.wait()
 
 
@@ -134,6 +138,7 @@ def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
     started = time.monotonic()
     url = read_url(options.storage)
     asked = _await_study(url, options.study, options.wait_seconds)
+    check_sampler_given(f"study {asked.id}", asked.sampler, options.sampler)
     interrupted, stopped = False, ""
     with open_runner(asked, options.device, "worker", builders=options.builders) as runner:
         command = without_password(options.command, options.storage)

@@ -21,10 +21,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mltune.compat import autogemm
 from mltune.compat.foreign.text import read_text
 from mltune.errors import UsageError
 from mltune.export import WRITERS
-from mltune.export.c import c_writer, full_layout
+from mltune.export.c import c_writer
 from mltune.export.python import python_writer
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
@@ -117,7 +118,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> Callable[[Selector, Sequence[Ker
 
     from mltune.export import json_writer
 
-    for module in (c_writer, full_layout, python_writer, json_writer):
+    for module in (c_writer, autogemm, python_writer, json_writer):
         monkeypatch.setattr(module, "write_files", keep)
 
     def write(selector: Selector, kernels: Sequence[Kernel]) -> Texts:

@@ -42,6 +42,16 @@ def test_given_configs_and_the_samplers_are_proposed_in_turns_and_each_once() ->
     assert len(set(found[:5])) == 5
 
 
+def test_a_config_that_a_user_enqueued_is_not_taken_for_a_given_one() -> None:
+    asked = alternating()
+    asked.study.study.enqueue_trial({"x": 2})
+    proposals = [asked.study.ask() for _ in range(2)]
+
+    found = [proposal.config for proposal in proposals if proposal is not None]
+    assert found == [GIVEN[0], Config.of({"x": 2})]
+    assert [trial.params["kernel"] for trial in asked.trials if "kernel" in trial.params] == ["a"]
+
+
 def test_what_was_learnt_is_not_asked_again() -> None:
     asked = alternating()
     asked.learn(GIVEN[0], Status.WRONG_RESULT)

@@ -1,0 +1,92 @@
+"""An objective measures what any study proposes, on PoCL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pytest
+from optuna.trial import TrialState
+
+from mltune.errors import UsageError
+from mltune.measurement import Phase, Status
+from mltune.workflow.objective import Objective
+from tests.quick import QUICK_SPACE
+
+# The family refuses a vector of 4 numbers for tiles of 6: such trials fail.
+FAILING_SPACE = QUICK_SPACE.replace(
+    "thread_tile_0: {values: [4, 8]}", "thread_tile_0: {values: [4, 6]}"
+)
+
+
+@pytest.fixture
+def objective(tmp_path: Path, device_spec: str) -> Iterator[Objective]:
+    space = tmp_path / "failing.yaml"
+    space.write_text(FAILING_SPACE)
+    with Objective(
+        "sgemm_nn",
+        "16x16x16,8x24x16",
+        device_spec,
+        space=str(space),
+        folder=tmp_path / "run",
+        samples=2,
+        builders=0,
+    ) as made:
+        yield made
+
+
+def test_optunas_own_loop_measures_and_records(objective: Objective) -> None:
+    grid = {"work_group_0": [1, 2], "work_group_1": [1], "thread_tile_0": [4, 6]}
+    own = optuna.create_study(sampler=optuna.samplers.GridSampler(grid, seed=0))
+    for tile in (4, 6):
+        own.enqueue_trial({"thread_tile_0": tile, "work_group_0": 1, "work_group_1": 2})
+    own.optimize(lambda trial: objective(trial), n_trials=2)
+
+    right, failed = own.trials
+    assert right.state == TrialState.COMPLETE
+    assert right.params["family"] == "tiled"
+    assert right.user_attrs["status"] == "ok"
+    assert sorted(right.intermediate_values) == [0, 1]
+    assert right.value is not None
+    assert right.value > 0
+    assert failed.state == TrialState.FAIL
+    assert failed.user_attrs["status"] != "ok"
+    assert failed.user_attrs["message"]
+    rows = objective.run.store.measurements()
+    counted = [row for row in rows if row.phase == Phase.SEARCH]
+    assert [row.trial for row in counted] == [0, 0, 1]
+    assert counted[-1].status is Status(failed.user_attrs["status"])
+
+
+def test_closing_twice_is_fine(objective: Objective) -> None:
+    objective.close()
+    objective.close()
+
+
+def test_an_unknown_option_is_one_line() -> None:
+    with pytest.raises(
+        UsageError, match=r"Objective: .*unexpected keyword argument 'speed'"
+    ) as caught:
+        Objective("sgemm_nn", speed=9)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ({"sampler": "no_such_module:Best"}, "sampler: no_such_module:Best: No module named"),
+        ({"sampler": "math:sqrt"}, "sampler: math:sqrt is no optuna.samplers.BaseSampler"),
+        (
+            {"sampler": "optuna.samplers:TPESampler", "sampler_arguments": '{"speed": 9}'},
+            "unexpected keyword argument 'speed'",
+        ),
+    ],
+)
+def test_a_sampler_that_cannot_be_made_leaves_no_folder(
+    tmp_path: Path, device_spec: str, options: dict[str, Any], rule: str
+) -> None:
+    with pytest.raises(UsageError, match=rule):
+        Objective("sgemm_nn", "8x8x8", device_spec, folder=tmp_path / "run", builders=0, **options)
+    assert not (tmp_path / "run").exists()

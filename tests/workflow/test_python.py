@@ -1,0 +1,40 @@
+"""What the functions of the Python interface refuse, before they open a device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mltune
+from mltune.errors import MltuneError, UsageError
+
+
+@pytest.mark.parametrize(
+    ("call", "rule"),
+    [
+        (lambda: mltune.search("sgemm_nn", speed=9), r"^search: .* argument 'speed'"),
+        (lambda: mltune.search("gemm"), "problem: unknown 'gemm'"),
+        (lambda: mltune.search(sampler="best"), "sampler: unknown 'best'"),
+        (lambda: mltune.train(), "needs a run"),
+        (lambda: mltune.distil(), "needs a run"),
+        (lambda: mltune.train("no-such-run"), "no-such-run"),
+        (lambda: mltune.distil("no-such-run"), "no-such-run"),
+        (lambda: mltune.report("no-such-run"), "no-such-run"),
+        (lambda: mltune.export("no-such-selector", "c", "out"), "no-such-selector"),
+        (lambda: mltune.export("nvidia-h200/sgemm", "cobol", "out"), "unknown language 'cobol'"),
+        (lambda: mltune.load("no-such-selector"), "no-such-selector"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    call: Callable[[], Any], rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=rule) as caught:
+        call()
+
+    assert isinstance(caught.value, MltuneError)
+    assert "\n" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,312 @@
+"""An Optuna study over an objective: its `optimize` is a search as the verb's, on PoCL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optuna
+import pytest
+from optuna.trial import FrozenTrial, TrialState
+
+from mltune.errors import UsageError
+from mltune.measurement import Phase
+from mltune.run.run import Run
+from mltune.search.distributions import FAMILY
+from mltune.tuning.trial import Trial, group_trials
+from mltune.workflow.objective import Objective
+from mltune.workflow.tuned_study import create_study
+from tests.quick import QUICK_SPACE
+
+Open = Callable[..., Objective]
+CONFIGS = 12
+SIZES = 2
+
+
+@pytest.fixture
+def begin(tmp_path: Path, device_spec: str) -> Iterator[Open]:
+    """Open an objective on PoCL, which is closed at the end."""
+    space = tmp_path / "quick.yaml"
+    space.write_text(QUICK_SPACE)
+    opened: list[Objective] = []
+
+    def make(**options: Any) -> Objective:
+        if not options.get("resume"):
+            of_new = {"space": str(space), "samples": 2, "sizes": "16x16x16,8x24x16"}
+            options = of_new | {"device": device_spec} | options
+        given: dict[str, Any] = {"folder": tmp_path / "run", "builders": 0}
+        objective = Objective(**given | options)
+        opened.append(objective)
+        return objective
+
+    yield make
+    for objective in opened:
+        objective.close()
+
+
+def trials_of(run: Run) -> list[Trial]:
+    return list(group_trials(row for row in run.store.measurements() if row.phase == Phase.SEARCH))
+
+
+def shown_trials(folder: Path) -> list[FrozenTrial]:
+    """The study of a run as a dashboard reads it."""
+    return optuna.load_study(
+        study_name=folder.name, storage=f"sqlite:///{folder}/run.db"
+    ).get_trials()
+
+
+def assert_one_to_one(run: Run) -> None:
+    """The study in `run.db` has the run's trials: numbers, parameters, states, times."""
+    measured, shown = trials_of(run), shown_trials(run.folder)
+    assert [trial.number for trial in shown] == sorted(trial.number for trial in measured)
+    by_number = {trial.number: trial for trial in measured}
+    for one in shown:
+        trial = by_number[one.number]
+        assert one.params == {FAMILY: "tiled", **trial.config}
+        assert len(one.intermediate_values) == len({row.problem for row in trial.measurements})
+        whole = len(one.intermediate_values) == SIZES
+        assert one.state == (TrialState.COMPLETE if whole else TrialState.PRUNED)
+        assert one.user_attrs["status"] == "ok"
+        assert one.datetime_start is not None
+        assert one.datetime_complete is not None
+        assert one.datetime_start <= one.datetime_complete
+
+
+def test_optimize_is_a_full_search(begin: Open) -> None:
+    objective = begin()
+    study = create_study(objective)
+    seen: list[FrozenTrial] = []
+    study.optimize(objective, n_trials=6, callbacks=[lambda study, trial: seen.append(trial)])
+    objective.close()
+
+    assert [trial.number for trial in seen] == list(range(6))
+    assert all(trial.state.is_finished() for trial in seen)
+    with Run.open(objective.run.folder) as run:
+        assert len(trials_of(run)) == 6
+        finals = [row for row in run.store.measurements() if row.phase == Phase.FINAL]
+        assert {row.problem for row in finals} == set(objective.problems)
+        assert_one_to_one(run)
+        shown = optuna.load_study(
+            study_name=run.folder.name, storage=f"sqlite:///{run.folder}/run.db"
+        )
+    assert shown.user_attrs["problem"] == "sgemm_nn"
+    assert shown.user_attrs["sizes"] == {"0": "16x16x16", "1": "8x24x16"}
+    assert shown.user_attrs["sampler"] == "guided"
+    assert study.best_params[FAMILY] == "tiled"
+    assert study.best_value == min(trial.value for trial in seen if trial.value is not None)
+
+
+def test_stop_ends_the_trials_and_optimize_goes_on(begin: Open) -> None:
+    objective = begin()
+    study = create_study(objective)
+
+    def stop(study: optuna.Study, trial: FrozenTrial) -> None:
+        if len(trials_of(objective.run)) == 3:
+            study.stop()
+
+    study.optimize(objective, n_trials=CONFIGS, callbacks=[stop])
+    assert len(trials_of(objective.run)) == 3
+    assert any(row.phase == Phase.FINAL for row in objective.run.store.measurements())
+
+    study.optimize(objective, n_trials=2)
+    assert sorted(trial.number for trial in trials_of(objective.run)) == list(range(5))
+    assert_one_to_one(objective.run)
+
+
+def test_no_trial_begins_after_the_timeout(begin: Open) -> None:
+    objective = begin()
+    study = create_study(objective)
+
+    study.optimize(objective, n_trials=5, timeout=0)
+
+    assert objective.run.store.measurements() == []
+    assert study.trials == []
+
+
+def test_a_resumed_search_goes_on_with_its_numbers(begin: Open) -> None:
+    first = begin()
+    create_study(first).optimize(first, n_trials=3)
+    first.close()
+
+    again = begin(resume=True)
+    study = create_study(again)
+    assert [trial.state.is_finished() for trial in study.trials] == [True] * 3
+    study.optimize(again, n_trials=2)
+
+    trials = trials_of(again.run)
+    assert sorted(trial.number for trial in trials) == list(range(5))
+    assert len({trial.config for trial in trials}) == 5
+    assert_one_to_one(again.run)
+
+
+def test_a_space_that_is_used_up_ends_it(begin: Open) -> None:
+    objective = begin(sizes="16x16x16")
+    create_study(objective).optimize(objective, n_trials=50)
+
+    assert len({trial.config for trial in trials_of(objective.run)}) == CONFIGS
+
+
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        optuna.samplers.TPESampler(seed=1, n_startup_trials=2),
+        optuna.samplers.NSGAIISampler(population_size=3, seed=1),
+        optuna.samplers.CmaEsSampler(seed=1, n_startup_trials=1),
+    ],
+    ids=lambda sampler: type(sampler).__name__,
+)
+def test_any_sampler_of_optuna_proposes_feasible_configs_once(
+    begin: Open, sampler: optuna.samplers.BaseSampler
+) -> None:
+    objective = begin(sizes="16x16x16")
+    create_study(objective, sampler=sampler).optimize(objective, n_trials=8)
+
+    configs = [trial.config for trial in trials_of(objective.run)]
+    assert len(set(configs)) == len(configs) == 8
+    assert all(config in objective.space for config in configs)
+    shown = optuna.load_study(study_name="run", storage=f"sqlite:///{objective.run.folder}/run.db")
+    assert shown.user_attrs["sampler"] == type(sampler).__name__
+
+
+def test_numbers_are_ranges_for_samplers_that_compute(begin: Open) -> None:
+    objective = begin(sizes="16x16x16")
+    study = create_study(objective, sampler=optuna.samplers.CmaEsSampler(seed=1))
+    study.optimize(objective, n_trials=1)
+
+    kinds = study.trials[0].distributions
+    assert type(kinds["work_group_0"]).__name__ == "IntDistribution"
+
+
+class FirstSizeOnly(optuna.pruners.BasePruner):
+    """Sees no use in a second size."""
+
+    def prune(self, study: optuna.Study, trial: FrozenTrial) -> bool:
+        return True
+
+
+def test_a_pruner_leaves_out_sizes(begin: Open) -> None:
+    objective = begin()
+    study = create_study(objective, pruner=FirstSizeOnly())
+    study.optimize(objective, n_trials=3)
+
+    assert [trial.state for trial in study.trials] == [TrialState.PRUNED] * 3
+    assert [len(trial.measurements) for trial in trials_of(objective.run)] == [1] * 3
+    assert_one_to_one(objective.run)
+
+
+def test_optunas_median_pruner_works(begin: Open) -> None:
+    objective = begin()
+    pruner = optuna.pruners.MedianPruner(n_startup_trials=1)
+    sampler = optuna.samplers.RandomSampler(seed=2)
+    study = create_study(objective, sampler=sampler, pruner=pruner)
+    study.optimize(objective, n_trials=CONFIGS)
+
+    assert {trial.state for trial in study.trials} <= {TrialState.COMPLETE, TrialState.PRUNED}
+    assert TrialState.COMPLETE in {trial.state for trial in study.trials}
+    assert_one_to_one(objective.run)
+
+
+def test_a_storage_holds_the_study_and_a_resumed_one_doubles_nothing(
+    begin: Open, tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path}/study.db"
+    first = begin(sizes="16x16x16")
+    create_study(first, storage=url, study_name="mine").optimize(first, n_trials=3)
+    first.close()
+
+    again = begin(resume=True)
+    study = create_study(again, storage=url, study_name="mine")
+    assert len(study.trials) == 3
+    study.optimize(again, n_trials=2)
+
+    kept = optuna.load_study(study_name="mine", storage=url)
+    assert [trial.number for trial in kept.trials] == list(range(5))
+    assert {trial.state for trial in kept.trials} == {TrialState.COMPLETE}
+    assert kept.user_attrs["run"] == again.info.id
+    configs = [{k: v for k, v in trial.params.items() if k != FAMILY} for trial in kept.trials]
+    assert configs == [dict(trial.config) for trial in trials_of(again.run)]
+
+
+def test_a_trial_that_a_kill_left_running_in_a_storage_is_pruned(
+    begin: Open, tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path}/study.db"
+    objective = begin(sizes="16x16x16")
+    create_study(objective, storage=url).ask()
+
+    (cut_off,) = create_study(objective, storage=url).trials
+    assert cut_off.state == TrialState.PRUNED
+
+
+def test_a_study_of_another_run_is_refused(begin: Open, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/study.db"
+    other = optuna.create_study(study_name="run", storage=url)
+    other.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=1)
+    objective = begin()
+
+    with pytest.raises(
+        UsageError, match=r"study 'run': holds trials of .*; give another"
+    ) as caught:
+        create_study(objective, storage=url)
+    assert "\n" not in str(caught.value)
+    create_study(objective, storage=url, study_name="another")
+
+
+def test_a_shared_run_needs_search(begin: Open, tmp_path: Path) -> None:
+    objective = begin(storage=f"sqlite:///{tmp_path}/shared.db")
+
+    with pytest.raises(UsageError, match=r"is shared .* needs mltune\.search"):
+        create_study(objective)
+
+
+def test_a_config_of_the_users_choice_is_tried_first(begin: Open) -> None:
+    objective = begin(sizes="16x16x16")
+    study = create_study(objective)
+    (chosen,) = objective.space.sample(np.random.default_rng(5), 1)
+    study.enqueue_trial(dict(chosen))
+    study.optimize(objective, n_trials=2)
+
+    assert study.trials[0].params == {FAMILY: "tiled", **chosen}
+
+
+def test_proposals_that_were_built_ahead_are_measured_by_the_next_optimize(begin: Open) -> None:
+    objective = begin(sizes="16x16x16", builders=2)
+    study = create_study(objective)
+    study.optimize(objective, callbacks=[lambda study, trial: study.stop()])
+    study.optimize(objective, n_trials=1)
+    study.optimize(objective, n_trials=CONFIGS)
+
+    trials = trials_of(objective.run)
+    assert sorted(trial.number for trial in trials) == list(range(CONFIGS))
+    assert len({trial.config for trial in trials}) == CONFIGS
+    assert not any(trial.state == TrialState.RUNNING for trial in study.trials)
+
+
+def test_optunas_loop_after_a_search_counts_on(begin: Open) -> None:
+    objective = begin(sizes="16x16x16")
+    create_study(objective).optimize(objective, n_trials=2)
+    own = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
+    own.optimize(lambda trial: objective(trial), n_trials=2)
+
+    assert sorted(trial.number for trial in trials_of(objective.run)) == list(range(4))
+
+
+def test_two_jobs_are_refused(begin: Open) -> None:
+    objective = begin()
+
+    with pytest.raises(UsageError, match="one device measures one trial at a time, got n_jobs=2"):
+        create_study(objective).optimize(objective, n_trials=2, n_jobs=2)
+
+
+def test_a_function_of_ones_own_goes_to_optunas_loop_and_the_search_goes_on(begin: Open) -> None:
+    objective = begin()
+    study = create_study(objective)
+    study.optimize(lambda trial: objective(trial), n_trials=2)
+    study.optimize(objective, n_trials=2)
+
+    trials = trials_of(objective.run)
+    assert sorted(trial.number for trial in trials) == list(range(4))
+    assert len({trial.config for trial in trials}) == 4
+    assert_one_to_one(objective.run)
