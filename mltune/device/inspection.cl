@@ -16,7 +16,8 @@ __kernel void mltune_count_other(__global const ulong *words, const ulong first,
         atomic_or(out, 1u);
 }
 
-__kernel void mltune_checksum(__global const uint *words, const ulong count, __global uint *out)
+__kernel void mltune_checksum(__global const uint *words, const ulong count, __global uint *sums,
+                              const uint slot)
 {
     uint one = 0, two = 0;
     FOR_EACH(n, count) {
@@ -25,29 +26,31 @@ __kernel void mltune_checksum(__global const uint *words, const ulong count, __g
         one += mixed ^ (mixed >> 13);
         two += mixed * ((uint)n | 1u);
     }
-    atomic_add(out, one);
-    atomic_add(out + 1, two);
+    atomic_add(sums + 2 * slot, one);
+    atomic_add(sums + 2 * slot + 1, two);
 }
 
-/* `spots` are places in `tensor`; of these, `count` from number `start` on, in a ring of `ring`. */
+/* One work-group keeps elements of `tensor`, and then writes others if there is such a row of
+   `values`, or keeps them if not. Elements have numbers in a ring of places. */
 #define SPOTS(BYTES, TYPE)                                                                        \
-    __kernel void mltune_put_##BYTES(__global TYPE *tensor, __global const ulong *spots,          \
-                                     __global const TYPE *values, const uint ring,                \
-                                     const uint start, const uint count, const uint kind)         \
+    __kernel void mltune_spots_##BYTES(__global TYPE *tensor, __global const ulong *places,       \
+                                       __global const TYPE *values, __global TYPE *seen,          \
+                                       const uint ring, const uint rows, const uint start,        \
+                                       const uint count, const uint first,                        \
+                                       const uint then_start, const uint then_count,              \
+                                       const uint then_first, const uint row)                     \
     {                                                                                             \
-        const uint n = get_global_id(0);                                                          \
-        if (n < count) {                                                                          \
-            const uint spot = (start + n) % ring;                                                 \
-            tensor[spots[spot]] = values[kind * ring + spot];                                     \
-        }                                                                                         \
-    }                                                                                             \
-    __kernel void mltune_get_##BYTES(__global const TYPE *tensor, __global const ulong *spots,    \
-                                     __global TYPE *seen, const uint ring, const uint start,      \
-                                     const uint count, const uint first)                          \
-    {                                                                                             \
-        const uint n = get_global_id(0);                                                          \
+        const uint n = get_local_id(0);                                                           \
         if (n < count)                                                                            \
-            seen[first + n] = tensor[spots[(start + n) % ring]];                                  \
+            seen[first + n] = tensor[places[(start + n) % ring]];                                 \
+        barrier(CLK_GLOBAL_MEM_FENCE);                                                            \
+        if (n < then_count) {                                                                     \
+            const uint spot = (then_start + n) % ring;                                            \
+            if (row < rows)                                                                       \
+                tensor[places[spot]] = values[row * ring + spot];                                 \
+            else                                                                                  \
+                seen[then_first + n] = tensor[places[spot]];                                      \
+        }                                                                                         \
     }
 
 SPOTS(2, ushort)

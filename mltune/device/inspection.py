@@ -1,11 +1,13 @@
 """Looks at a device's memory where it lies: whole patterns, checksums and single elements.
 
-All of it is integer arithmetic, so that every device can do it.
+All of it is integer arithmetic, so that every device can do it. What is found stays on the device
+until it is asked for, because every answer that is waited for idles the device.
 """
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,16 @@ from mltune.device.errors import DeviceLostError, LaunchError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_GROUPS, _GROUP = 512, 64
+# A processor reads fastest where each work-item has a stretch of its own, a GPU where neighbours
+# read neighbours.
+_CPU_GRID = (64, 1)
+_GPU_GRID = (512 * 128, 128)
 _WORD = 8  # bytes
+_ZERO = np.zeros(1, np.uint64)
+_MOST_CHECKSUMS = 2
+
+MOST_SPOTS = 64
+"""Elements of a tensor that can be written or kept at once: a work-group does it."""
 
 
 class Inspection:
@@ -30,35 +40,50 @@ class Inspection:
             LaunchError: when the driver cannot.
         """
         self._context, self._queue = context, queue
+        is_cpu = context.devices[0].type & cl.device_type.CPU
+        items, group = _CPU_GRID if is_cpu else _GPU_GRID
+        self._grid = (items,), (group,)
         source = Path(__file__).with_name("inspection.cl").read_text(encoding="utf-8")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", cl.CompilerWarning)
                 self._program = cl.Program(context, source).build(["-cl-std=CL1.2"])
             self._count_other = cl.Kernel(self._program, "mltune_count_other")
+            self._count_other.set_scalar_arg_dtypes([None, np.uint64, np.uint64, np.uint64, None])
             self._checksum = cl.Kernel(self._program, "mltune_checksum")
-            self._out = cl.Buffer(context, cl.mem_flags.READ_WRITE, 2 * _WORD)
+            self._checksum.set_scalar_arg_dtypes([None, np.uint64, None, np.uint32])
+            self._sums = cl.Buffer(context, cl.mem_flags.READ_WRITE, _MOST_CHECKSUMS * _WORD)
         except cl.Error as error:
             raise LaunchError(f"the driver cannot look at memory: {error}") from error
 
-    def is_full(self, buffer: cl.Buffer, byte: int, first_byte: int, end_byte: int) -> bool:
-        """Whether a stretch of a buffer holds one byte throughout.
+    def checksums(self, *buffers: cl.Buffer) -> tuple[int, ...]:
+        """Wait, and return for each of one or two buffers 64 bits that depend on every word.
 
-        Both ends must be multiples of 8.
+        They depend on where it stands, too. Sizes must be multiples of 4.
         """
-        if end_byte <= first_byte:
-            return True
-        word = np.uint64(int.from_bytes(bytes([byte]) * _WORD, "little"))
-        first, count = first_byte // _WORD, (end_byte - first_byte) // _WORD
-        found = self._ask(self._count_other, buffer, np.uint64(first), np.uint64(count), word)
-        return found == 0
+        sums = np.zeros(len(buffers), np.uint64)
+        try:
+            cl.enqueue_fill_buffer(self._queue, self._sums, _ZERO, 0, sums.nbytes)
+            for slot, buffer in enumerate(buffers):
+                self._checksum(
+                    self._queue, *self._grid, buffer, buffer.size // 4, self._sums, slot
+                )
+            cl.enqueue_copy(self._queue, sums, self._sums, is_blocking=True)
+        except cl.Error as error:
+            raise DeviceLostError(f"the device failed to look at memory: {error}") from error
+        return tuple(map(int, sums))
 
-    def checksum(self, buffer: cl.Buffer) -> int:
-        """Return 64 bits that depend on every word of a buffer, and on where it stands.
+    def pattern_check(self, byte: int) -> PatternCheck:
+        """Make ready to look whether memory holds one byte throughout.
 
-        Its size must be a multiple of 4.
+        Raises:
+            LaunchError: when there is no memory left.
         """
-        return self._ask(self._checksum, buffer, np.uint64(buffer.size // 4))
+        try:
+            found = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, _WORD)
+        except cl.Error as error:
+            raise LaunchError(f"no memory for a look at memory: {error}") from error
+        return PatternCheck(self._queue, self._count_other, self._grid, byte, found)
 
     def spots(self, places: Array, values: Array, most_seen: int) -> Spots:
         """Make ready to write and read single elements of a tensor.
@@ -76,16 +101,63 @@ class Inspection:
         except cl.Error as error:
             raise LaunchError(f"no memory for spot checks: {error}") from error
 
-    def _ask(self, kernel: cl.Kernel, *arguments: Any) -> int:
-        found = np.zeros(1, np.uint64)
+
+class PatternCheck:
+    """Whether stretches of memory hold one byte throughout, all of them with one answer.
+
+    `Inspection.pattern_check` makes it.
+    """
+
+    def __init__(
+        self, queue: cl.CommandQueue, kernel: cl.Kernel, grid: Any, byte: int, found: cl.Buffer
+    ) -> None:
+        self._queue, self._kernel, self._grid, self._found = queue, kernel, grid, found
+        self._word = int.from_bytes(bytes([byte]) * _WORD, "little")
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what was found; returns at once."""
         try:
-            cl.enqueue_copy(self._queue, self._out, found, is_blocking=False)
-            kernel(self._queue, (_GROUPS * _GROUP,), (_GROUP,), *arguments, self._out)
-            answer = np.empty(1, np.uint64)
-            cl.enqueue_copy(self._queue, answer, self._out, is_blocking=True)
+            cl.enqueue_fill_buffer(self._queue, self._found, _ZERO, 0, _WORD)
         except cl.Error as error:
             raise DeviceLostError(f"the device failed to look at memory: {error}") from error
-        return int(answer[0])
+
+    def look(self, buffer: cl.Buffer, first_byte: int, end_byte: int) -> None:
+        """Look at a stretch of a buffer, whose ends are multiples of 8; returns at once."""
+        if end_byte <= first_byte:
+            return
+        first, count = first_byte // _WORD, (end_byte - first_byte) // _WORD
+        try:
+            self._kernel(self._queue, *self._grid, buffer, first, count, self._word, self._found)
+        except cl.Error as error:
+            raise DeviceLostError(f"the device failed to look at memory: {error}") from error
+
+    def is_whole(self) -> bool:
+        """Wait, and say whether nothing else was in any stretch since `begin`."""
+        found = np.empty(1, np.uint64)
+        try:
+            cl.enqueue_copy(self._queue, found, self._found, is_blocking=True)
+        except cl.Error as error:
+            raise DeviceLostError(f"the device failed to look at memory: {error}") from error
+        return not found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Elements that are kept: `count` from place number `start` on, as numbers `first` and up."""
+
+    start: int
+    count: int
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Elements that are written: `count` from place number `start` on, with values of a row."""
+
+    start: int
+    count: int
+    row: int
 
 
 class Spots:
@@ -106,27 +178,39 @@ class Spots:
         flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
         self._queue = queue
         self._dtype = values.dtype
-        self._places = cl.Buffer(context, flags, hostbuf=places.astype(np.uint64))
-        self._values = cl.Buffer(context, flags, hostbuf=np.ascontiguousarray(values))
+        self._rows = len(values)
         self._seen = cl.Buffer(context, cl.mem_flags.READ_WRITE, most_seen * values.itemsize)
-        self._put = cl.Kernel(program, f"mltune_put_{values.itemsize}")
-        self._get = cl.Kernel(program, f"mltune_get_{values.itemsize}")
-        for kernel, other in ((self._put, self._values), (self._get, self._seen)):
-            kernel.set_arg(1, self._places)
-            kernel.set_arg(2, other)
-            kernel.set_arg(3, np.uint32(len(places)))
+        self._kernel = cl.Kernel(program, f"mltune_spots_{values.itemsize}")
+        # Without their types, PyOpenCL takes 10 us for each number.
+        self._kernel.set_scalar_arg_dtypes([None] * 4 + [np.uint32] * 9)
+        self._fixed = (
+            cl.Buffer(context, flags, hostbuf=places.astype(np.uint64)),
+            cl.Buffer(context, flags, hostbuf=np.ascontiguousarray(values)),
+            self._seen,
+            len(places),
+            self._rows,
+        )
         # Drivers that compile at the first launch are to do it now.
-        self._run(self._put, self._values, 0, 0, 0)
-        self._run(self._get, self._values, 0, 0, 0)
+        self.exchange(self._seen, None, None)
         queue.finish()
 
-    def put(self, tensor: cl.Buffer, start: int, count: int, row: int) -> None:
-        """Write `count` elements from place number `start` on, with values of a row."""
-        self._run(self._put, tensor, start, count, row)
+    def exchange(self, tensor: cl.Buffer, keep: Kept | None, then: Kept | Put | None) -> None:
+        """Keep some elements, and then write or keep others; returns at once.
 
-    def get(self, tensor: cl.Buffer, start: int, count: int, first: int) -> None:
-        """Keep the same elements as they are now, as numbers `first` and up."""
-        self._run(self._get, tensor, start, count, first)
+        A count is at most `MOST_SPOTS`.
+        """
+        numbers = [0] * 7
+        if keep:
+            numbers[:3] = keep.start, keep.count, keep.first
+        match then:
+            case Put():
+                numbers[3:] = then.start, then.count, 0, then.row
+            case Kept():
+                numbers[3:] = then.start, then.count, then.first, self._rows
+        try:
+            self._kernel(self._queue, (MOST_SPOTS,), (MOST_SPOTS,), tensor, *self._fixed, *numbers)
+        except cl.Error as error:
+            raise DeviceLostError(f"the device failed a spot check: {error}") from error
 
     def seen(self, count: int) -> Array:
         """Wait, and return the first elements that were kept."""
@@ -136,13 +220,3 @@ class Spots:
         except cl.Error as error:
             raise DeviceLostError(f"the device failed a spot check: {error}") from error
         return found
-
-    def _run(self, kernel: cl.Kernel, tensor: cl.Buffer, *numbers: int) -> None:
-        items = -(-max(numbers[1], 1) // _GROUP) * _GROUP
-        try:
-            kernel.set_arg(0, tensor)
-            for place, number in enumerate(numbers, 4):
-                kernel.set_arg(place, np.uint32(number))
-            cl.enqueue_nd_range_kernel(self._queue, kernel, (items,), (_GROUP,))
-        except cl.Error as error:
-            raise DeviceLostError(f"the device failed a spot check: {error}") from error

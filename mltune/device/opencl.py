@@ -170,8 +170,10 @@ class OpenCLDevice:
         word = np.full(4, byte, np.uint8)
         for start in range(first_byte, end, FILL_BYTES):
             size = min(FILL_BYTES, end - start)
-            part = buffer.get_sub_region(start, size) if start else buffer
-            self._checked(cl.enqueue_fill_buffer, self._queue, part, word, 0, size)
+            part, at = buffer, start
+            if start + size > FILL_BYTES:
+                part, at = buffer.get_sub_region(start, size), 0
+            self._checked(cl.enqueue_fill_buffer, self._queue, part, word, at, size)
 
     def read(self, buffer: cl.Buffer, array: Array, first_byte: int = 0) -> None:
         """Fill an array from a buffer, after all that was started before."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mltune.device import LaunchError, LimitError, OpenCLDevice
+from mltune.runner.cache import Cache
 from mltune.runner.data import GUARD_BYTES, PATTERN_BYTE
 
 Buffer = Any  # the driver's handle, which only the device looks into
@@ -22,6 +23,7 @@ _STEP = 2 << 20  # C keeps its place in a page of the largest size, so that time
 _BEFORE = (3, 6)  # sixteenths of the margins that lie before C: 6 MiB at least, and 20 behind
 _LEAST_ROOM = 4 << 20
 _WORD = 8
+_KEPT_PLACES = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +65,9 @@ class Arena:
         self._nbytes = self._room = 0
         self._tenant: object = None
         self._place: Place | None = None
-        self._is_watched = self._was_written = False
+        self._places: Cache[tuple[int, int], Place] = Cache(_KEPT_PLACES)
+        self._pattern = device.inspection.pattern_check(PATTERN_BYTE)
+        self._is_watched = False
 
     def watch(self) -> None:
         """Look, until `untouched` is asked, at each place before a tensor moves in.
@@ -71,7 +75,8 @@ class Arena:
         What a kernel wrote outside would be wiped out there: one write 4 MiB before C was not
         seen in one of 140 measurements.
         """
-        self._is_watched, self._was_written = True, False
+        self._is_watched = True
+        self._pattern.begin()
 
     def place(self, tenant: object, nbytes: int) -> Place:
         """Return where a tenant's tensor lies; it moves in if another one was there.
@@ -102,18 +107,9 @@ class Arena:
         elif last is not None:
             self._wipe(last.first_byte // GUARD_BYTES * GUARD_BYTES, last.first_byte + last.nbytes)
         first = self._choose(self._nbytes - room)
-        if self._is_watched and not self._was_written:
-            look = self._device.inspection
-            self._was_written = not look.is_full(self._buffer, PATTERN_BYTE, first, first + room)
-        self._tenant, self._place = (
-            tenant,
-            Place(
-                whole=self._device.part(self._buffer, first, GUARD_BYTES + nbytes + GUARD_BYTES),
-                inside=self._device.part(self._buffer, first + GUARD_BYTES, nbytes),
-                first_byte=first + GUARD_BYTES,
-                nbytes=nbytes,
-            ),
-        )
+        if self._is_watched:
+            self._pattern.look(self._buffer, first, first + room)
+        self._tenant, self._place = tenant, self._place_at(first, nbytes)
         return self._place
 
     def untouched(self) -> bool:
@@ -121,17 +117,30 @@ class Arena:
         place = self._place
         if place is None:
             return True
-        look = self._device.inspection
+        if not self._is_watched:
+            self._pattern.begin()
+        self._is_watched = False
         end = -(-(place.first_byte + place.nbytes) // _WORD) * _WORD
-        is_whole = look.is_full(self._buffer, PATTERN_BYTE, 0, place.first_byte) and look.is_full(
-            self._buffer, PATTERN_BYTE, end, self._nbytes
-        )
-        was_written = self._was_written
-        self._is_watched = self._was_written = False
+        self._pattern.look(self._buffer, 0, place.first_byte)
+        self._pattern.look(self._buffer, end, self._nbytes)
+        is_whole = self._pattern.is_whole()
         if not is_whole:
             self._place = None
             self._wipe(0, self._nbytes)
-        return is_whole and not was_written
+        return is_whole
+
+    def _place_at(self, first: int, nbytes: int) -> Place:
+        """Return a place of this buffer; making the parts takes longer than a small copy."""
+        place = self._places.get((first, nbytes))
+        if place is None:
+            place = Place(
+                whole=self._device.part(self._buffer, first, GUARD_BYTES + nbytes + GUARD_BYTES),
+                inside=self._device.part(self._buffer, first + GUARD_BYTES, nbytes),
+                first_byte=first + GUARD_BYTES,
+                nbytes=nbytes,
+            )
+            self._places.put((first, nbytes), place)
+        return place
 
     def _rounded(self, room: int) -> int:
         """More than is needed now, so that not every larger tensor needs another arena."""
@@ -147,6 +156,7 @@ class Arena:
 
     def _grow(self, room: int) -> None:
         """Make a larger buffer, with narrower margins where there is not enough memory."""
+        self._places = Cache(_KEPT_PLACES)
         self._buffer, self._room = None, 0  # freed before more is asked for
         limit = self._device.info.max_alloc_bytes - room
         for wanted in (self._margin_bytes, self._margin_bytes // 8, 0):

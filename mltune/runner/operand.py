@@ -62,9 +62,11 @@ class Operand:
             device=device,
             inside=device.part(whole, before + GUARD_BYTES, tensor_bytes),
             whole=whole,
-            checksum=device.inspection.checksum(whole),
+            checksum=device.inspection.checksums(whole)[0],
         )
 
-    def untouched(self) -> bool:
-        """Whether it and all around it is as it was made."""
-        return self.device.inspection.checksum(self.whole) == self.checksum
+
+def untouched(*operands: Operand) -> bool:
+    """Whether one or two operands of a device, and all around them, are as they were made."""
+    found = operands[0].device.inspection.checksums(*(each.whole for each in operands))
+    return found == tuple(each.checksum for each in operands)

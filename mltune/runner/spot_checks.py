@@ -5,18 +5,20 @@ elements that nobody can know beforehand get other contents before some launches
 know either: numbers that are right elsewhere in C, and NaN among them. All other elements stay as
 they are, so that a kernel has to read most of C to tell a checked launch from another one. Where
 beta is not 0, every launch changes C, and it is enough to look at elements before and after.
+
+What a launch left is looked at when the next one spoils, or before one that nobody checks: each
+call of the driver takes a processor tens of microseconds.
 """
 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mltune.device import OpenCLDevice
-from mltune.device.inspection import Spots
+from mltune.device.inspection import MOST_SPOTS, Kept, Put, Spots
 from mltune.problem import Problem
 from mltune.runner.data import Array, Layout
 from mltune.runner.validation import Reference, bound_at
@@ -24,18 +26,10 @@ from mltune.runner.validation import Reference, bound_at
 Buffer = Any  # the driver's handle, which only the device looks into
 
 _RING = 512  # elements of C that may be spoilt
-_MOST_SPOILT = 64  # at once: with 256, a launch of 1 ms on a processor took 2 % longer
 _SHARE = 8  # of a small C, one in so many is
 _MOST_CHECKS = 16  # of one measurement
+_ROWS = 2  # of what elements are spoilt with
 _CLEARLY = 16  # bounds that a spoilt element is off by
-
-
-@dataclass(frozen=True, slots=True)
-class _Check:
-    """One launch: the elements from `start` on, in the ring, got a row of values if any."""
-
-    start: int
-    row: int
 
 
 class SpotChecks:
@@ -72,9 +66,11 @@ class SpotChecks:
         if self._beta != 0:
             self._product = self._product - self._beta * first_c[places].astype(wide)
         self._beta_bound = right.relative * abs(self._beta)
-        self._spoilt = max(1, min(_MOST_SPOILT, count // _SHARE))
+        # With 256 of them, a launch of 1 ms on a processor took 2 % longer.
+        self._spoilt = max(1, min(MOST_SPOTS, count // _SHARE))
         self._random = random.SystemRandom()
-        self._checks: list[_Check] = []
+        self._checks: list[int] = []  # of each launch, where in the ring its elements start
+        self._pending: Buffer = None  # the C of a launch that is not looked at yet
         self._spots: Spots = device.inspection.spots(
             places, values, _MOST_CHECKS * 2 * self._spoilt
         )
@@ -82,19 +78,29 @@ class SpotChecks:
     def begin(self) -> None:
         """Forget what was seen before."""
         self._checks.clear()
+        self._pending = None
 
     def before(self, c: Buffer) -> None:
         """Spoil elements of C before a launch, or note what they are; returns at once."""
-        check = _Check(self._random.randrange(len(self._numbers)), self._random.randrange(2))
-        self._checks.append(check)
+        left = self._left()
+        start, count = self._random.randrange(len(self._numbers)), self._spoilt
+        self._checks.append(start)
+        then: Kept | Put
         if self._beta == 0:
-            self._spots.put(c, check.start, self._spoilt, check.row)
+            then = Put(start, count, self._random.randrange(_ROWS))
         else:
-            self._spots.get(c, check.start, self._spoilt, self._first(-1))
+            then = Kept(start, count, self._first(-1))
+        self._spots.exchange(c, left, then)
+        self._pending = c
 
-    def after(self, c: Buffer) -> None:
-        """Keep, after the launch, what it left there; returns at once."""
-        self._spots.get(c, self._checks[-1].start, self._spoilt, self._first(-1) + self._spoilt)
+    def look(self) -> None:
+        """Keep what the last launch that was checked left, unless that is done; returns at once.
+
+        To be called before anything else changes C.
+        """
+        if self._pending is not None:
+            self._spots.exchange(self._pending, self._left(), None)
+            self._pending = None
 
     @property
     def is_full(self) -> bool:
@@ -105,16 +111,11 @@ class SpotChecks:
         """Wait, and say what is wrong; empty if every launch that was checked did its work."""
         if not self._checks:
             return ""
-        seen = self._spots.seen(len(self._checks) * 2 * self._spoilt)
-        for number in range(len(self._checks)):
-            first = self._first(number)
-            before, after = np.split(seen[first : first + 2 * self._spoilt], 2)
-            if fault := self._fault_of(self._checks[number], before, after):
-                return fault
-        return ""
-
-    def _fault_of(self, check: _Check, before: Array, after: Array) -> str:
-        chosen = (check.start + np.arange(self._spoilt)) % len(self._numbers)
+        self.look()
+        count = len(self._checks)
+        seen = self._spots.seen(count * 2 * self._spoilt).reshape(count, 2, self._spoilt)
+        before, after = seen[:, 0], seen[:, 1]
+        chosen = np.add.outer(self._checks, np.arange(self._spoilt)) % len(self._numbers)
         expected, bound = self._product[chosen], self._bounds[chosen]
         with np.errstate(invalid="ignore", over="ignore"):  # an infinity or a NaN is found
             if self._beta != 0:
@@ -125,16 +126,23 @@ class SpotChecks:
             bad = ~((np.abs(after - expected) <= bound) | np.isinf(bound))
         if not bad.any():
             return ""
-        worst = int(bad.argmax())
+        first = int(bad.any(axis=1).argmax())
+        wrong, worst = int(bad[first].sum()), (first, int(bad[first].argmax()))
         where = np.unravel_index(self._numbers[chosen[worst]], self._shape, order="F")
         return (
-            f"a timed launch left {int(bad.sum())} of {self._spoilt} elements wrong that were "
+            f"a timed launch left {wrong} of {self._spoilt} elements wrong that were "
             f"looked at: C{[int(index) for index in where]} is {after[worst]:.9g}, expected "
             f"{expected[worst]:.9g} within {bound[worst]:.2g}"
         )
 
     def _first(self, check: int) -> int:
         return check % len(self._checks) * 2 * self._spoilt
+
+    def _left(self) -> Kept | None:
+        """Where the last launch that was checked left what nobody has looked at yet."""
+        if self._pending is None:
+            return None
+        return Kept(self._checks[-1], self._spoilt, self._first(-1) + self._spoilt)
 
     def _wrong_results(self, dtype: str) -> Array:
         """Return a row of numbers that are right elsewhere in C, and one with NaN among them."""

@@ -13,7 +13,7 @@ from mltune.problem import Problem
 from mltune.runner.arena import Arena, Place
 from mltune.runner.data import PATTERN_BYTE, Array, Layout
 from mltune.runner.numbers import Numbers
-from mltune.runner.operand import MARGIN_BYTES, Operand
+from mltune.runner.operand import MARGIN_BYTES, Operand, untouched
 from mltune.runner.scratch import Scratch
 from mltune.runner.spot_checks import SpotChecks
 from mltune.runner.validation import Reference, Verdict, bound_at, check
@@ -119,6 +119,11 @@ class Workspace:
 
     def launch(self, program: Program) -> Execution:
         """Start a kernel on these numbers; see `OpenCLDevice.launch` for what it raises."""
+        if self.spot_checks is not None:
+            self.spot_checks.look()
+        return self._launch(program)
+
+    def _launch(self, program: Program) -> Execution:
         units = self.device.info.compute_units
         scratch = self.scratch.of(program.kernel.scratch_bytes(self.problem, units))
         counters = self.counters.of(program.kernel.counter_bytes(self.problem))
@@ -137,9 +142,7 @@ class Workspace:
         if self.spot_checks is None or self.spot_checks.is_full:
             return self.launch(program)
         self.spot_checks.before(self.c)
-        execution = self.launch(program)
-        self.spot_checks.after(self.c)
-        return execution
+        return self._launch(program)
 
     def check(self) -> Verdict:
         """Compare the whole C, and what lies around it, with the reference."""
@@ -179,7 +182,7 @@ class Workspace:
     @property
     def inputs_untouched(self) -> bool:
         """Whether A, B and what lies around them still are what was drawn."""
-        return self.a.untouched() and self.b.untouched()
+        return untouched(self.a, self.b)
 
 
 def workspace_bytes(problem: Problem) -> int:

@@ -5,8 +5,14 @@
 It builds kernels of a space and measures each on every size several times, with the checks and
 without, in turns, within one process. What is looked at once for each kernel is timed by itself.
 It prints the wall and processor time of both, the checks' share of them, and their share of a
-search of these kernels, whose builds count too. Times with and without are compared as well: a
-check must not make a kernel look slower.
+search of these kernels, whose builds count too. What a check costs is the median difference of
+neighbours, one with and one without, over all pairs: other work comes and goes. With it goes how
+far apart the middle half of the differences is, and the standard error that follows. Times with
+and without are compared as well: a check must not make a kernel look slower.
+
+A measurement without checks leaves C where it is, too. Its first result is known in both, as it
+would be compared without any checks of timed launches. `--extra-seconds 0` takes the same number
+of samples in both; with more, a busy machine makes pairs differ by what is no check.
 """
 
 from __future__ import annotations
@@ -32,12 +38,22 @@ from mltune.problem import gemm, gemm_problem
 from mltune.problem.precision import Precision
 from mltune.resources import data_folder
 from mltune.runner import timing
+from mltune.runner.arena import Arena, Place
 from mltune.runner.bench import Bench
 from mltune.runner.messages import Outcome, Request
 from mltune.runner.timing import SamplingPlan
 from mltune.runner.workspace import Workspace
 from mltune.space.load import load_space
 from mltune.space.names import outside_names
+
+_move = Arena.move
+
+
+def stay(arena: Arena, tenant: object, nbytes: int) -> Place:
+    """Leave a tensor where it is, in the place of `Arena.move`."""
+    if arena._place is None or arena._tenant is not tenant:
+        return _move(arena, tenant, nbytes)
+    return arena._place
 
 
 @dataclass(slots=True)
@@ -64,6 +80,7 @@ def main() -> int:
     parser.add_argument("--configs", type=int, default=20)
     parser.add_argument("--sizes", default="64x64x64,100x60x200,256x256x256,512x512x512")
     parser.add_argument("--repeats", type=int, default=6)
+    parser.add_argument("--extra-seconds", type=float, default=0.02)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     device = OpenCLDevice.open(args.device)
@@ -78,7 +95,7 @@ def main() -> int:
     bench = Bench(device, lambda stage: None, min(memory, device.info.global_mem_bytes // 4))
 
     def request(kernel: Kernel, number: int, check: bool = False) -> Request:
-        plan = SamplingPlan(samples=7, extra_seconds=0.02)
+        plan = SamplingPlan(samples=7, extra_seconds=args.extra_seconds)
         return Request(
             problem=problems[number], kernel=kernel, plan=plan, seed=0, run_seconds=30, check=check
         )
@@ -98,9 +115,7 @@ def main() -> int:
         return found
 
     first = Spent()
-    extra: list[
-        tuple[float, float]
-    ] = []  # wall and processor seconds of each measurement's checks
+    extra: list[tuple[float, float]] = []  # wall and processor seconds, of each pair
     whole: list[tuple[float, float]] = []  # of each measurement with checks
     ratios: list[float] = []
     samples = {True: 0, False: 0}
@@ -132,38 +147,41 @@ def main() -> int:
                     if is_checked:
                         one = spent.of(work)
                     else:
-                        with patch.object(timing, "_checked_launches", lambda *_: {}):
+                        with (
+                            patch.object(timing, "_checked_launches", lambda *_: {}),
+                            patch.object(Arena, "move", stay),
+                        ):
                             one = spent.of(work)
                     blamed += one.status is not Status.OK
                     samples[is_checked] += len(one.seconds)
                     medians[is_checked].append(statistics.median(one.seconds))
                 ratios.append(min(medians[True]) / min(medians[False]))
-                # Medians of both, as other work comes and goes.
-                (wall, cpu), (less_wall, less_cpu) = (
-                    (statistics.median(both[each].walls), statistics.median(both[each].cpus))
-                    for each in (True, False)
-                )
-                whole.append((wall, cpu))
-                extra.append((wall - less_wall, cpu - less_cpu))
+                checked, unchecked = both[True], both[False]
+                whole += zip(checked.walls, checked.cpus, strict=True)
+                extra += [
+                    (wall - less_wall, cpu - less_cpu)
+                    for wall, cpu, less_wall, less_cpu in zip(
+                        checked.walls, checked.cpus, unchecked.walls, unchecked.cpus, strict=True
+                    )
+                ]
     print(f"{device.info.name} ({device.info.driver_version}), {kernels} kernels of {path}")
     print(f"blamed: {blamed}")
-    count = len(extra)
-    wall, cpu = (sum(each[place] for each in extra) for place in (0, 1))
-    all_wall, all_cpu = (sum(each[place] for each in whole) for place in (0, 1))
     print(f"samples: {samples[True]} with checks, {samples[False]} without")
-    print(
-        f"checks of timed launches: {1e3 * wall / count:.3f} of {1e3 * all_wall / count:.3f} ms "
-        f"wall ({wall / all_wall:.2%}), {1e3 * cpu / count:.3f} of {1e3 * all_cpu / count:.3f} ms "
-        f"processor ({cpu / all_cpu:.2%}) a measurement"
-    )
-    look_wall, look_cpu = sum(looked.walls), sum(looked.cpus)
-    print(f"looking around: {1e3 * look_wall / kernels:.2f} ms wall a kernel")
-    search_wall, search_cpu = sum(first.walls), sum(first.cpus)
-    print(
-        f"of a search of these kernels with their builds, {search_wall:.1f} s: "
-        f"{(wall + look_wall) / search_wall:.2%} wall, "
-        f"{(cpu + look_cpu) / search_cpu:.2%} processor"
-    )
+    for place, (name, looks, searched) in enumerate(
+        (("wall", looked.walls, first.walls), ("processor", looked.cpus, first.cpus))
+    ):
+        differences = np.array([each[place] for each in extra])
+        low, cost, high = np.quantile(differences, (0.25, 0.5, 0.75))
+        error = 0.93 * (high - low) / len(differences) ** 0.5  # as of a normal distribution
+        measured = statistics.median(each[place] for each in whole)
+        look = statistics.median(looks)
+        share = (len(first.walls) * cost + len(looks) * look) / sum(searched)
+        print(
+            f"{name}: {1e3 * cost:.3f} ({1e3 * low:.3f} to {1e3 * high:.3f}, standard error "
+            f"{1e3 * error:.3f}) of {1e3 * measured:.3f} ms a measurement; looking around "
+            f"{1e3 * look:.2f} ms a kernel; {share:.2%} of a search of these kernels with their "
+            f"builds, {sum(searched):.1f} s"
+        )
     print(
         f"least median with checks over that without: geometric mean "
         f"{statistics.geometric_mean(ratios):.4f}, from {min(ratios):.3f} to {max(ratios):.3f}"

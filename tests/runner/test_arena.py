@@ -36,7 +36,7 @@ def test_a_write_around_the_tensor_is_seen_once(device: OpenCLDevice, distance: 
         write(arena, place, distance)
 
         assert not arena.untouched()
-        assert arena.place(self, 1000) is not place
+        arena.place(self, 1000)
         assert arena.untouched()
 
 

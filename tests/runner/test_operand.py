@@ -8,7 +8,7 @@ import pytest
 from mltune.device import OpenCLDevice
 from mltune.problem import Precision, gemm, gemm_problem
 from mltune.runner.data import Layout, operands
-from mltune.runner.operand import Operand
+from mltune.runner.operand import Operand, untouched
 
 
 @pytest.fixture(scope="module")
@@ -28,16 +28,16 @@ def test_a_kernel_gets_the_matrix_and_every_write_is_seen(
     within = data[layout.guard : layout.guard + len(inside)]
 
     assert inside.tobytes() == within.tobytes()
-    assert operand.untouched()
+    assert untouched(operand)
     whole = np.empty(operand.whole.size, np.uint8)
     device.read(operand.whole, whole)
     for place in (0, 4096, len(whole) // 2, len(whole) - 1):
         changed = whole.copy()
         changed[place] ^= 1
         device.write(operand.whole, changed)
-        assert not operand.untouched()
+        assert not untouched(operand)
     device.write(operand.whole, whole)
-    assert operand.untouched()
+    assert untouched(operand)
 
 
 def test_words_that_change_places_are_seen(device: OpenCLDevice) -> None:
@@ -48,4 +48,4 @@ def test_words_that_change_places_are_seen(device: OpenCLDevice) -> None:
 
     device.write(operand.inside, np.ascontiguousarray(elements.T).ravel()[::-1].copy())
 
-    assert not operand.untouched()
+    assert not untouched(operand)
