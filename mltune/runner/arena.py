@@ -22,6 +22,7 @@ _MEMORY_SHARE = 64  # of the device's memory, at most
 _STEP = 2 << 20  # C keeps its place in a page of the largest size, so that times stay comparable
 _BEFORE = (3, 6)  # sixteenths of the margins that lie before C: 6 MiB at least, and 20 behind
 _LEAST_ROOM = 4 << 20
+_GPU_ROOM = 64 << 20  # most sizes fit at once, so that an arena seldom grows
 _WORD = 8
 _KEPT_PLACES = 256
 
@@ -68,6 +69,7 @@ class Arena:
         self._places: Cache[tuple[int, int], Place] = Cache(_KEPT_PLACES)
         self._pattern = device.inspection.pattern_check(PATTERN_BYTE)
         self._is_watched = False
+        self._retired: list[object] = []
 
     def watch(self) -> None:
         """Look, until `untouched` is asked, at each place before a tensor moves in.
@@ -144,8 +146,12 @@ class Arena:
 
     def _rounded(self, room: int) -> int:
         """More than is needed now, so that not every larger tensor needs another arena."""
-        rounded = max(1 << (room - 1).bit_length(), _LEAST_ROOM)
-        is_wide = 0 < self._margin_bytes <= self._device.info.max_alloc_bytes - rounded
+        info = self._device.info
+        usual = _LEAST_ROOM
+        if info.kind != "cpu":
+            usual = max(min(_GPU_ROOM, info.global_mem_bytes // _MEMORY_SHARE), _LEAST_ROOM)
+        rounded = max(1 << (room - 1).bit_length(), usual)
+        is_wide = 0 < self._margin_bytes <= info.max_alloc_bytes - rounded
         return rounded if is_wide else room
 
     def _choose(self, free: int) -> int:
@@ -156,6 +162,10 @@ class Arena:
 
     def _grow(self, room: int) -> None:
         """Make a larger buffer, with narrower margins where there is not enough memory."""
+        if self._device.info.kind != "cpu":
+            # Kernels still have its parts as arguments. Workers on an H200 died by SIGSEGV at
+            # the launch after an arena had grown and the old one was freed.
+            self._retired.append((self._buffer, self._places))
         self._places = Cache(_KEPT_PLACES)
         self._buffer, self._room = None, 0  # freed before more is asked for
         limit = self._device.info.max_alloc_bytes - room
