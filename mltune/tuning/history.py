@@ -35,7 +35,9 @@ class History:
         searched = [row for row in measurements if row.phase == Phase.SEARCH]
         order = {row.trial: place for place, row in enumerate(searched)}
         trials = sorted(group_trials(searched), key=lambda trial: order[trial.number])
-        has_ended = bool(measurements) and measurements[-1].phase == Phase.FINAL
+        # What was disturbed may stand last, after the leaders as well as among trials.
+        kept = [row.phase for row in measurements if row.phase != Phase.DISTURBED]
+        has_ended = bool(kept) and kept[-1] == Phase.FINAL
         cut_off = trials.pop() if trials and not has_ended else None
         finals = any(row.phase == Phase.FINAL for row in measurements)
         return cls(tuple(trials), cut_off, finals)

@@ -32,7 +32,7 @@ def test_an_interrupted_search_prints_its_table_and_can_go_on(
 
     assert process.returncode == 130
     assert "kernel ms" in out
-    assert f"interrupted; go on with: mltune search --resume --run {run}\n" in out
+    assert f"interrupted; resume with: mltune search --resume --run {run}\n" in out
     assert "Traceback" not in err
 
     resumed = mltune("search", "--resume", "--run", run, "--json", "--quiet")
