@@ -164,7 +164,10 @@ class TunedStudy(optuna.Study):
 
     def stop(self) -> None:
         """End `optimize` after the trial that is measured now."""
-        self.tuning.stop()
+        if self._thread_local.in_optimize_loop:  # Optuna's own, of another function
+            super().stop()
+        else:
+            self.tuning.stop()
 
 
 class Bar:

@@ -261,6 +261,16 @@ def test_a_shared_run_needs_search(begin: Open, tmp_path: Path) -> None:
         create_study(objective)
 
 
+def test_stop_ends_optunas_own_loop_too(begin: Open) -> None:
+    objective = begin(sizes="16x16x16")
+    study = create_study(objective)
+    study.optimize(
+        lambda trial: objective(trial), n_trials=4, callbacks=[lambda study, _: study.stop()]
+    )
+
+    assert len(trials_of(objective.run)) == 1
+
+
 def test_a_config_of_the_users_choice_is_tried_first(begin: Open) -> None:
     objective = begin(sizes="16x16x16")
     study = create_study(objective)
