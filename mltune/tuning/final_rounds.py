@@ -14,7 +14,7 @@ from mltune.problem import Problem
 from mltune.space.config import Config
 from mltune.tuning.progress import Progress
 from mltune.tuning.session import CONTENDS, MeasurementSession
-from mltune.tuning.trial import Trial, leaders
+from mltune.tuning.trial import Trial, group_trials, leaders
 
 ROUNDS = 3
 """Interleaved rounds in which the contenders of a size are measured undisturbed."""
@@ -53,6 +53,13 @@ class FinalRounds:
         self._rows: dict[tuple[Problem, Config], list[Measurement]] = defaultdict(list)
         for measurement in before:
             self._rows[measurement.problem, measurement.config].append(measurement)
+
+    @classmethod
+    def of(cls, rows: Sequence[Measurement], session: MeasurementSession, add: Add) -> FinalRounds:
+        """Let the leaders of a run compete, given all that it holds."""
+        trials = group_trials(row for row in rows if row.phase == Phase.SEARCH)
+        before = [row for row in rows if row.phase == Phase.FINAL]
+        return cls(session, contenders(trials, session), before, add)
 
     def run(self, problems: Sequence[Problem], show: Callable[[Progress], None]) -> None:
         """Measure what is lacking on some sizes; progress is shown after every measurement."""

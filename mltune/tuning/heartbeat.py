@@ -16,7 +16,7 @@ class Heartbeat:
     """A thread that renews the leases of a shared every so many seconds, until closed."""
 
     def __init__(self, shared: SharedTrials, seconds: float) -> None:
-        self._board = shared
+        self._shared = shared
         self._seconds = seconds
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._beat, daemon=True)
@@ -31,7 +31,7 @@ class Heartbeat:
     def _beat(self) -> None:
         while not self._ended.wait(self._seconds):
             try:
-                self._board.renew()
+                self._shared.renew()
             except MltuneError as error:
                 # Whoever needs what was lost will notice; the next beat may succeed.
                 _log.warning("%s", error)

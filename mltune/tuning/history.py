@@ -8,7 +8,7 @@ from datetime import datetime
 
 from optuna.trial import FrozenTrial
 
-from mltune.measurement import Measurement, Phase, Status
+from mltune.measurement import Measurement, Phase
 from mltune.problem import Problem
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.study import TuningStudy, attributes_of
@@ -53,7 +53,7 @@ def learn_history(
     learnt: dict[int, FrozenTrial] = {}
     held = study.ended_configs()
     for trial in trials:
-        values = {} if trial.failure else trial.values_by(problems, session.worth)
+        values = trial.values_by(problems, session.worth)
         learnt[trial.number] = study.learn(
             frozen_of(study, trial, values), is_held=trial.config in held
         )
@@ -62,9 +62,7 @@ def learn_history(
 
 def frozen_of(study: TuningStudy, trial: Trial, values: dict[int, float]) -> FrozenTrial:
     """A measured trial as Optuna's, with the times at which it was measured."""
-    failure = trial.failure
-    status = failure.status if failure else Status.OK
-    frozen = study.frozen(trial.config, values, status, attributes_of(trial))
+    frozen = study.frozen(trial.config, values, trial.status, attributes_of(trial))
     moments = [
         datetime.fromisoformat(row.timestamp) for row in trial.measurements if row.timestamp
     ]

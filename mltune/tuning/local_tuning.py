@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from optuna.trial import FrozenTrial
 
-from mltune.measurement import Measurement, Phase, Status
+from mltune.measurement import Measurement
 from mltune.run.run import Run
 from mltune.runner import Runner
-from mltune.tuning.final_rounds import FinalRounds, contenders
+from mltune.tuning.final_rounds import FinalRounds
 from mltune.tuning.history import History, learn_history
 from mltune.tuning.progress import Show, ignore_progress
 from mltune.tuning.proposal_queue import ProposalQueue
 from mltune.tuning.queue import Job
-from mltune.tuning.recorder import AtOnce, Recorder, WriteBehind
+from mltune.tuning.recorder import Recorder, is_apart, recorder_for
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.stop_reason import StopReason
 from mltune.tuning.study import Proposal, TuningStudy
 from mltune.tuning.study_writer import StudyWriter
-from mltune.tuning.trial import Trial, group_trials
+from mltune.tuning.trial import Trial
 from mltune.tuning.tuner import Tuner
 
 AfterTrial = Callable[[Job, Trial], None]
@@ -101,13 +101,13 @@ class LocalTuning:
             self._ahead,
         )
         for trial in self._trials:
-            queue.hear(*self._outcome(trial))
+            queue.hear(trial.values_by(self._problems, self._session.worth), trial.status)
         with ExitStack() as stack:
             writer = self._writer(stack)
 
             def note_trial(job: Job, trial: Trial) -> None:
                 self._trials.append(trial)
-                if writer is not None and not self._is_apart:
+                if writer is not None and not is_apart(self._runner.device):
                     writer.write_if_due()
                 after_trial(job, trial)
 
@@ -135,23 +135,12 @@ class LocalTuning:
             return False
         return bool(self._rounds(self._recorder()).unfinished(self._run.info.cross_problems))
 
-    @property
-    def _is_apart(self) -> bool:
-        """Whether this process may write while the device measures.
-
-        Not where the device is the processor, whose times it would spoil.
-        """
-        return self._runner.device.kind != "cpu"
-
     def _recorder(self) -> Recorder:
         store = self._run.store
-        return WriteBehind(store.add_all) if self._is_apart else AtOnce(store.add)
+        return recorder_for(self._runner.device, store.add, store.add_all)
 
     def _rounds(self, recorder: Recorder) -> FinalRounds:
-        rows = self._run.store.measurements()
-        trials = group_trials(row for row in rows if row.phase == Phase.SEARCH)
-        before = [row for row in rows if row.phase == Phase.FINAL]
-        return FinalRounds(self._session, contenders(trials, self._session), before, recorder.add)
+        return FinalRounds.of(self._run.store.measurements(), self._session, recorder.add)
 
     def _learn(self, rows: Sequence[Measurement]) -> None:
         history = History.of(rows)
@@ -168,11 +157,6 @@ class LocalTuning:
         self._has_finals = history.has_finals
         self._trials += news
         self._shown |= learn_history(self._study, news, self._problems, self._session)
-
-    def _outcome(self, trial: Trial) -> tuple[Mapping[int, float], Status]:
-        if trial.failure is not None:
-            return {}, trial.failure.status
-        return trial.values_by(self._problems, self._session.worth), Status.OK
 
     def _writer(self, stack: ExitStack) -> StudyWriter | None:
         """Begin to show the study in a database, with what the run holds already."""

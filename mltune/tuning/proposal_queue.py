@@ -14,6 +14,7 @@ from mltune.runner import Runner
 from mltune.search.incumbents import Incumbents
 from mltune.tuning.background import BackgroundSampler
 from mltune.tuning.queue import Job
+from mltune.tuning.recorder import is_apart
 from mltune.tuning.stop_reason import AHEAD, LITTLE, StopReason
 from mltune.tuning.study import Proposal, TuningStudy
 from mltune.tuning.trial import Trial
@@ -52,7 +53,7 @@ class ProposalQueue:
         self._budget = budget
         self._done = len(before)
         self._cut_off = cut_off
-        self._sampler = BackgroundSampler(study, is_apart=runner.device.kind != "cpu")
+        self._sampler = BackgroundSampler(study, is_apart=is_apart(runner.device))
         self._ahead: list[tuple[int, Proposal]] = []
         self._spare = deque(ahead)
         self._free = _unused({trial.number for trial in (*before, *filter(None, [cut_off]))})
@@ -104,8 +105,7 @@ class ProposalQueue:
     def finish(self, job: Job, trial: Trial, values: Mapping[int, float]) -> None:
         """Count it."""
         self._done += 1
-        failure = trial.failure
-        self.hear({} if failure else values, failure.status if failure else Status.OK)
+        self.hear(values, trial.status)
 
     def lose(self, job: Job, reason: str) -> None:
         """Do nothing: no other process takes part."""

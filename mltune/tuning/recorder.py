@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol, Self
 
+from mltune.device_info import DeviceInfo
 from mltune.measurement import Measurement
 from mltune.run.shared_trials import LeaseLostError
 
@@ -36,6 +37,29 @@ class Recorder(Protocol):
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *error: object) -> None: ...
+
+
+def is_apart(device: DeviceInfo) -> bool:
+    """Whether this process may compute and write while the device measures.
+
+    Not where the device is the processor, whose times it would spoil.
+    """
+    return device.kind != "cpu"
+
+
+def recorder_for(
+    device: DeviceInfo,
+    keep: Callable[[Measurement], Measurement],
+    keep_all: Callable[[Sequence[Measurement]], object],
+) -> Recorder:
+    """Return a recorder that does not disturb the device.
+
+    Args:
+        device: that measures.
+        keep: keeps one measurement, and returns it as it is kept.
+        keep_all: keeps measurements of one trial, all or none.
+    """
+    return WriteBehind(keep_all) if is_apart(device) else AtOnce(keep)
 
 
 class AtOnce:

@@ -64,7 +64,7 @@ class SharedQueue(ProposalQueue):
         note: Callable[[str], None],
     ) -> None:
         super().__init__(study, runner, problems, 0)
-        self._board = shared
+        self._shared = shared
         self._store = store
         self._session = session
         self._recorder = recorder
@@ -109,7 +109,7 @@ class SharedQueue(ProposalQueue):
             return None
         if (job := self._next_held()) is not None:
             return job
-        if self._is_searched and self._board.take_leaders():
+        if self._is_searched and self._shared.take_leaders():
             self.leads = self.is_over = True
             self.stop_reason = StopReason.SPACE if self._used_up else StopReason.BUDGET
             return None
@@ -119,16 +119,14 @@ class SharedQueue(ProposalQueue):
     def finish(self, job: Job, trial: Trial, values: Mapping[int, float]) -> None:
         """Mark a trial as whole when its measurements are kept, and tell the others."""
         self._recorder.flush()
-        failure = trial.failure
-        status = failure.status if failure else Status.OK
-        logs = {} if failure else {size: math.log(value) for size, value in values.items()}
-        self._board.finish(trial.number, logs, status)
+        logs = {size: math.log(value) for size, value in values.items()}
+        self._shared.finish(trial.number, logs, trial.status)
         self._mine.add(trial.number)
         self.measured += 1
 
     def lose(self, job: Job, reason: str) -> None:
         """Forget a trial that another process has by now, or whose device it has."""
-        self._board.drop(job.trial.number)
+        self._shared.drop(job.trial.number)
         if job.proposal is not None:
             self._study.drop(job.proposal)
         self._note(reason)
@@ -145,8 +143,8 @@ class SharedQueue(ProposalQueue):
 
     def conclude(self) -> None:
         """Say that the leaders are measured."""
-        self._board.conclude()
-        self._counts = self._board.counts()
+        self._shared.conclude()
+        self._counts = self._shared.counts()
 
     @property
     def _left(self) -> int:
@@ -159,7 +157,7 @@ class SharedQueue(ProposalQueue):
         return ends and counts.finished == counts.claimed
 
     def _take_device(self) -> bool:
-        holder = self._board.take_device()
+        holder = self._shared.take_device()
         self._has_device = holder is None
         if not self._has_device and not self._waits:
             self._note(f"{self._runner.device.name} is in use by {holder}: waiting for it")
@@ -168,7 +166,7 @@ class SharedQueue(ProposalQueue):
 
     def _hear(self) -> None:
         """Tell the study what was found anywhere."""
-        news = self._board.news(self._heard, self._begun)
+        news = self._shared.news(self._heard, self._begun)
         self._counts = news.counts
         for finished in news.finished:
             values = self._values(finished)
@@ -189,7 +187,7 @@ class SharedQueue(ProposalQueue):
             return {size: math.exp(value) for size, value in finished.values}
         rows = tuple(self._store.trial(finished.number))
         trial = Trial(finished.number, finished.config, rows)
-        return {} if trial.failure else trial.values_by(self._problems, self._session.worth)
+        return trial.values_by(self._problems, self._session.worth)
 
     def _next_held(self) -> Job | None:
         now = time.monotonic()
@@ -207,7 +205,7 @@ class SharedQueue(ProposalQueue):
 
     def _take_up(self) -> None:
         """Take a trial that was left by a process that has ended."""
-        taken = self._board.take_up()
+        taken = self._shared.take_up()
         if taken is not None:
             number, config = taken
             self._resumed.append(Trial(number, config, tuple(self._store.trial(number))))
@@ -217,10 +215,10 @@ class SharedQueue(ProposalQueue):
         return min(1 + self._runner.ahead, max(1, left // 4))
 
     def _claim(self, proposal: Proposal) -> int | None:
-        number = self._board.claim(proposal.config)
+        number = self._shared.claim(proposal.config)
         if number is None:
             self._study.drop(proposal)
-            self._counts = self._board.counts()
+            self._counts = self._shared.counts()
             return None
         self._counts = replace(self._counts, claimed=number + 1)
         self._begun = max(self._begun, number + 1)

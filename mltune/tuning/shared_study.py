@@ -37,7 +37,7 @@ class SharedStudy:
         note: Callable[[str], None],
     ) -> None:
         self._study = study
-        self._board = shared
+        self._shared = shared
         self._open_writer = open_writer
         self._note = note
         self._writer: StudyWriter | None = None
@@ -66,12 +66,12 @@ class SharedStudy:
         self.close()
 
     def _look(self) -> None:
-        if not self._board.take_study():
+        if not self._shared.take_study():
             self.close()
         elif self._writer is None:
             try:
                 self._writer = self._open_writer()
-                whole = self._board.news(0, 0)
+                whole = self._shared.news(0, 0)
                 ended = {one.number: self._ended(one) for one in whole.finished}
                 self._writer.rebuild(ended)
                 self._write(self._writer, News(whole.counts, (), whole.begun))

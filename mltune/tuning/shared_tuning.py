@@ -7,21 +7,19 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 
-from mltune.measurement import Phase
 from mltune.run.run_info import RunInfo
 from mltune.run.shared_trials import Counts, LeaseLostError, SharedTrials
 from mltune.run.store import Store
 from mltune.runner import Runner
-from mltune.tuning.final_rounds import FinalRounds, contenders
+from mltune.tuning.final_rounds import FinalRounds
 from mltune.tuning.progress import Show
-from mltune.tuning.recorder import AtOnce, Recorder, WriteBehind
+from mltune.tuning.recorder import recorder_for
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.shared_queue import SharedQueue
 from mltune.tuning.shared_study import SharedStudy
 from mltune.tuning.stop_reason import StopReason
 from mltune.tuning.study import TuningStudy
 from mltune.tuning.study_writer import StudyWriter
-from mltune.tuning.trial import group_trials
 from mltune.tuning.tuner import Tuner
 
 
@@ -52,11 +50,10 @@ class SharedTuning:
     ) -> None:
         self._info = info
         self._store = store
-        self._board = shared
+        self._shared = shared
         self._runner = runner
         self._show = show
-        is_apart = runner.device.kind != "cpu"
-        recorder: Recorder = WriteBehind(shared.add_all) if is_apart else AtOnce(shared.add)
+        recorder = recorder_for(runner.device, shared.add, shared.add_all)
         session = MeasurementSession(runner, info.objective)
         self._queue = SharedQueue(
             study, runner, info.problems, shared, store, session, recorder, note
@@ -89,11 +86,6 @@ class SharedTuning:
                 return reason
 
     @property
-    def leads(self) -> bool:
-        """Whether this process concluded the run."""
-        return self._queue.leads
-
-    @property
     def counts(self) -> Counts:
         """How far the run has come, as far as this process has heard."""
         return self._queue.counts
@@ -106,14 +98,9 @@ class SharedTuning:
     def _measure_leaders(self) -> None:
         rows = self._store.measurements()
         session = MeasurementSession(self._runner, self._info.objective, rows)
-        trials = group_trials(row for row in rows if row.phase == Phase.SEARCH)
-        before = [row for row in rows if row.phase == Phase.FINAL]
-        is_apart = self._runner.device.kind != "cpu"
-        recorder: Recorder = (
-            WriteBehind(self._board.add_finals) if is_apart else AtOnce(self._board.add_final)
-        )
-        with recorder:
-            rounds = FinalRounds(session, contenders(trials, session), before, recorder.add)
+        shared = self._shared
+        with recorder_for(self._runner.device, shared.add_final, shared.add_finals) as recorder:
+            rounds = FinalRounds.of(rows, session, recorder.add)
             rounds.run(self._info.cross_problems, self._show)
             recorder.flush()
         self._queue.conclude()

@@ -331,7 +331,7 @@ def attributes_of(trial: Trial) -> dict[str, Any]:
     failure = trial.failure
     kernels = [row.kernel for row in trial.measurements if row.kernel]
     return {
-        STATUS: failure.status.value if failure else Status.OK.value,
+        STATUS: trial.status.value,
         **({MESSAGE: failure.message} if failure and failure.message else {}),
         **({KERNEL: kernels[0]} if kernels else {}),
     }

@@ -27,6 +27,11 @@ class Trial:
         """The first measurement that failed; None if there is none."""
         return next((m for m in self.measurements if m.status is not Status.OK), None)
 
+    @property
+    def status(self) -> Status:
+        """How it ended: as the first measurement that failed, or well."""
+        return self.failure.status if self.failure else Status.OK
+
     def missing(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
         """The problems still to be measured; a failed config is measured no further."""
         if self.failure is not None:
@@ -51,7 +56,9 @@ class Trial:
         return math.fsum(logs) / len(logs)
 
     def values_by(self, problems: Sequence[Problem], worth: Worth) -> dict[int, float]:
-        """Each measurement's worth, where it is known, by the number of its problem."""
+        """Each known worth by the number of its problem; none if the trial failed."""
+        if self.failure is not None:
+            return {}
         worths = {m.problem: worth(m) for m in self.measurements}
         return {
             number: value

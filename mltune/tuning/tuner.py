@@ -94,7 +94,7 @@ class Tuner:
         """Measure a trial, and tell how it did; None if another process has it by now."""
         try:
             trial = measure_trial(job, self._session, self._recorder, self._steps)
-            values = self._values(trial)
+            values = trial.values_by(self._problems, self._session.worth)
             self._queue.finish(job, trial, values)
         except LeaseLostError as error:
             self._recorder.forget()
@@ -103,7 +103,3 @@ class Tuner:
         if self._study is not None and job.proposal is not None:
             self._study.tell(job.proposal, trial, values)
         return trial
-
-    def _values(self, trial: Trial) -> dict[int, float]:
-        problems = self._problems
-        return {} if trial.failure else trial.values_by(problems, self._session.worth)

@@ -95,7 +95,6 @@ class Objective:
 
     def _open(self, options: SearchOptions, note: Note) -> None:
         check_options(options)
-        self.options = options
         self.note = note
         self._closed = False
         begin = _resume if options.resume else _begin
