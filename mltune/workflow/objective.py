@@ -9,13 +9,13 @@ from mltune.errors import UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.kernel.handwritten.read import read_files, to_text
+from mltune.kernel.space_file import load_space
 from mltune.problem import Problem
 from mltune.run.run import INFO_NAME, Run
 from mltune.run.run_info import RunInfo
 from mltune.runner.live import WorkerRunner
 from mltune.search.names import is_own
 from mltune.space.config import Config
-from mltune.space.load import load_space
 from mltune.space.space import Space
 from mltune.tuning.families import family_named
 from mltune.tuning.recorder import AtOnce
