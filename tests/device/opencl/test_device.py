@@ -4,8 +4,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mltune.device import BuildError, LimitError, OpenCLDevice, opencl
-from mltune.device.program import first_error_line
+from mltune.device import BuildError, LimitError, OpenCLDevice
+from mltune.device.opencl import device as opencl
+from mltune.device.opencl.program import first_error_line
 from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel
 from mltune.problem import gemm, gemm_problem
@@ -114,7 +115,7 @@ def test_a_source_that_holds_instructions_back_is_built_and_what_comes_out_again
         taken.append(binary)
         return binary
 
-    monkeypatch.setattr("mltune.device.program.released", take)
+    monkeypatch.setattr("mltune.device.opencl.program.released", take)
 
     built = device.build(replace(kernel, source=kernel.source + HELD_BACK))
 

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from mltune.device.catalogue import DeviceEntry, choose, platform_devices
-from mltune.device.comparison import Comparison, Expected
-from mltune.device.describe import POCL
 from mltune.device.errors import DeviceLostError, LaunchError, LimitError
-from mltune.device.execution import Execution
-from mltune.device.inspection import Inspection
-from mltune.device.program import Program, build
+from mltune.device.opencl.catalogue import DeviceEntry, choose, platform_devices
+from mltune.device.opencl.comparison import Comparison, Expected
+from mltune.device.opencl.describe import POCL
+from mltune.device.opencl.execution import Execution
+from mltune.device.opencl.inspection import Inspection
+from mltune.device.opencl.program import Program, build
 from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel, Launch
 from mltune.problem import Problem
