@@ -8,9 +8,6 @@ import pyopencl as cl
 
 from mltune.device_info import DeviceInfo
 
-OCLGRIND = "Oclgrind"
-POCL = "Portable Computing Language"
-
 
 def describe(device: cl.Device) -> DeviceInfo:
     """Return the identity and the limits of a device."""

@@ -4,8 +4,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mltune.device import BuildError, LimitError, OpenCLDevice
+from mltune.device import BuildError, LimitError, choose
 from mltune.device.opencl import device as opencl
+from mltune.device.opencl.device import OpenCLDevice
 from mltune.device.opencl.program import first_error_line
 from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel
@@ -18,7 +19,7 @@ MakeKernel = Callable[..., Kernel]
 
 @pytest.fixture(scope="module")
 def device(device_spec: str) -> OpenCLDevice:
-    return OpenCLDevice.open(device_spec)
+    return OpenCLDevice(choose(device_spec))
 
 
 def test_a_device_describes_itself(device: OpenCLDevice) -> None:

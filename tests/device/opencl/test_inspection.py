@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mltune.device import OpenCLDevice
+from mltune.device import Device, open_device
 
 BYTES = 4096 + 8 * 1003
 
 
 @pytest.fixture(scope="module")
-def device(device_spec: str) -> OpenCLDevice:
-    return OpenCLDevice.open(device_spec)
+def device(device_spec: str) -> Device:
+    return open_device(device_spec)
 
 
 @pytest.mark.parametrize("place", [0, 8, 4095, 4096, BYTES // 2, BYTES - 1])
 def test_another_byte_in_any_stretch_is_found_until_it_is_forgotten(
-    device: OpenCLDevice, place: int
+    device: Device, place: int
 ) -> None:
     buffer, check = device.allocate(BYTES), device.inspection.pattern_check(7)
     bytes_ = np.full(BYTES, 7, np.uint8)
@@ -36,7 +36,7 @@ def test_another_byte_in_any_stretch_is_found_until_it_is_forgotten(
     assert check.is_whole()
 
 
-def test_two_checksums_at_once_are_those_of_each(device: OpenCLDevice) -> None:
+def test_two_checksums_at_once_are_those_of_each(device: Device) -> None:
     one, two = device.allocate(BYTES), device.allocate(4096)
     device.fill(one, 1)
     device.fill(two, 2)
