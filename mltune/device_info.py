@@ -92,6 +92,7 @@ class DeviceInfo:
 
     def limits(self) -> dict[str, int]:
         """The numbers that a space's constraints may name."""
+        extensions = self.opencl.extensions if self.opencl else ()
         return {
             "compute_units": self.compute_units,
             "wave_size": self.wave_size,
