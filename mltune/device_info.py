@@ -103,9 +103,7 @@ class DeviceInfo:
             "max_work_item_size_2": self.max_work_item_sizes[2],
             "local_mem_bytes": self.local_mem_bytes,
             "local_mem_opt_in_bytes": self.local_mem_opt_in_bytes,
-            "int64_atomics": int(
-                _INT64_ATOMICS in (self.opencl.extensions if self.opencl else ())
-            ),
+            "int64_atomics": int(_INT64_ATOMICS in extensions),
         }
 
     def to_json(self) -> dict[str, Any]:
