@@ -8,11 +8,15 @@ from mltune.device.choice import pick
 from mltune.device.device import Device
 from mltune.device.entry import DeviceEntry, DeviceKind
 from mltune.device.opencl.kind import OpenCLKind
+from mltune.device.session.recorder import RecordKind
+from mltune.device.session.replay import ReplayKind
 from mltune.device_info import DeviceInfo
 from mltune.errors import NoDeviceError
 
 DEVICES: Mapping[str, DeviceKind] = {
     "opencl": OpenCLKind(),
+    "record": RecordKind(),
+    "replay": ReplayKind(),
 }
 """Every kind of device; a new one is a line here, and runs `tests/contract/test_device.py`."""
 

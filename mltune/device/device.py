@@ -32,6 +32,11 @@ class Program(Protocol):
         """Time of the build; see `Device.compiles_at_launch`."""
         ...
 
+    @property
+    def local_mem_bytes(self) -> int:
+        """Local memory of one work-group, by the driver's count."""
+        ...
+
 
 class Execution(Protocol):
     """One launch on its way through the driver; times are the device's own.
