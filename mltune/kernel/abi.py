@@ -44,7 +44,7 @@ from itertools import groupby
 
 from mltune.kernel.passes import Area, Pass
 from mltune.problem import Contraction, Problem
-from mltune.space.expression import Name, Node, Number, Operation, chain, evaluate
+from mltune.space.expression import Name, Node, Number, Operation, chain, evaluate, names
 
 COUNTER_BYTES = 4  # an uint
 
@@ -83,6 +83,11 @@ class Argument:
     value: Node | None = None
     tensor: str = ""
 
+    @property
+    def word(self) -> str:
+        """What a launcher passes: what the argument is named after, or an integer of its kind."""
+        return self.kind.value if self.kind.is_integer else self.name
+
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
@@ -98,6 +103,12 @@ class Geometry:
     scratch_bytes: Node
     counter_bytes: Node
 
+    @property
+    def counts_units(self) -> bool:
+        """Whether it depends on the device's compute units."""
+        sizes = (size for each in self.global_sizes for size in each)
+        return any("u" in names(node) for node in (*sizes, self.scratch_bytes, self.counter_bytes))
+
 
 @lru_cache(maxsize=256)
 def integer_arguments(contraction: Contraction) -> tuple[Argument, ...]:
@@ -105,15 +116,15 @@ def integer_arguments(contraction: Contraction) -> tuple[Argument, ...]:
     if contraction.is_gemm:
         listed = [Argument(f"size_{index}", Kind.UINT, Name(index)) for index in "ijl"]
         layout = {tensor: ["offset", "ld", "batch_stride"] for tensor in "cab"}
-        names = [(f"{word}_{t}", t) for t, words in layout.items() for word in words]
+        places = [(f"{word}_{t}", t) for t, words in layout.items() for word in words]
     else:
         extents = [extent_name(index) for index in range(contraction.num_indices)]
         listed = [Argument(name, Kind.UINT, Name(name)) for name in extents]
-        names = []
+        places = []
         for t in "cab":
             strides = [stride_name(t, index) for index in tensor_indices(contraction, t)]
-            names += [(name, t) for name in (f"offset_{t}", *strides)]
-    return (*listed, *(Argument(name, Kind.ULONG, Name(name), tensor) for name, tensor in names))
+            places += [(name, t) for name in (f"offset_{t}", *strides)]
+    return (*listed, *(Argument(name, Kind.ULONG, Name(name), tensor) for name, tensor in places))
 
 
 @lru_cache(maxsize=256)
@@ -157,8 +168,8 @@ def numbers(problem: Problem) -> dict[str, int]:
             found[f"batch_stride_{tensor}"] = strides[2] if len(strides) > 2 else 0
         else:
             indices = tensor_indices(problem.contraction, tensor)
-            names = (stride_name(tensor, index) for index in indices)
-            found |= dict(zip(names, strides, strict=True))
+            strides_named = (stride_name(tensor, index) for index in indices)
+            found |= dict(zip(strides_named, strides, strict=True))
     return found
 
 
