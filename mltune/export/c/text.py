@@ -24,7 +24,7 @@ GEOMETRY_DIALECT = Dialect(
     templates={
         "*": "product({0}, {1})",
         "+": "sum({0}, {1})",
-        "max": "larger({0}, {1})",
+        "max": "higher({0}, {1})",
         "ceil_div": "cover({0}, {1})",
     },
     symbols={"//": "/"},
