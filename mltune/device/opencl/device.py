@@ -22,11 +22,13 @@ from mltune.device.opencl.listing import driver_device
 from mltune.device.opencl.program import OpenCLProgram, build
 from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel, Launch
+from mltune.kernel.abi import Kind
 from mltune.problem import Problem
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
+_INTEGERS = {Kind.UINT: np.uint32, Kind.ULONG: np.uint64}
 _BOUND = 2  # a kernel under test and the one that it is held against
 
 
@@ -204,18 +206,18 @@ class OpenCLDevice:
                 return bound.launch
         launch = program.kernel.launch(problem, self._info.compute_units)
         check_launch(self._info, launch, program.local_mem_bytes)
-        scalar = np.dtype(problem.contraction.precision.dtype).type
-        sizes = [np.uint32(size) for size in launch.sizes]
-        layout = [np.uint64(number) for number in launch.layout]
         others = [bound for bound in self._bound if bound.program is not program]
         self._bound = others[-(_BOUND - 1) :]
-        *matrices, scratch, counters = buffers
-        kernel = program.kernel
-        last = [scratch] * bool(kernel.scratch) + [counters] * kernel.counters
+        scalar = np.dtype(problem.contraction.precision.dtype).type
+        given = dict(zip(("c", "a", "b", "scratch", "counters"), buffers, strict=True))
+        given |= {"alpha": scalar(problem.alpha), "beta": scalar(problem.beta)}
+        integers = iter(launch.integers)
+        passed = [
+            _INTEGERS[each.kind](next(integers)) if each.kind.is_integer else given[each.name]
+            for each in program.kernel.arguments
+        ]
         for function in program.functions:
-            function.set_args(
-                *matrices, scalar(problem.alpha), scalar(problem.beta), *sizes, *layout, *last
-            )
+            function.set_args(*passed)
         self._bound.append(_Bound(program, problem, buffers, launch))
         return launch
 
