@@ -13,6 +13,7 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 
 from mltune.device import choose
+from mltune.device.opencl.listing import driver_device
 from mltune.errors import MltuneError, UsageError
 from mltune.kernel import abi
 from mltune.kernel.families import FAMILIES
@@ -179,9 +180,7 @@ class TunedGemm:
 @cache
 def _host_queue() -> cl.CommandQueue:
     """The queue for arrays of the host, on the device that `auto` means."""
-    chosen = choose("auto")
-    device = cl.get_platforms()[chosen.platform].get_devices()[chosen.device]
-    return cl.CommandQueue(cl.Context([device]))
+    return cl.CommandQueue(cl.Context([driver_device(choose("opencl:auto"))]))
 
 
 def _to_device(queue: cl.CommandQueue, array: Operand, order: str) -> Operand:
