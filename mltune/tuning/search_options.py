@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,9 @@ from mltune.runner.live import DEFAULT_SAMPLES
 from mltune.runner.observe import OBSERVERS
 from mltune.runner.timing import WARMUPS
 from mltune.search.names import SAMPLERS, check_sampler, is_own
-from mltune.space.shipped import AUTO, find_space, split_names
+from mltune.space.shipped import AUTO as AUTO_SPACE
+from mltune.space.shipped import find_space, split_names
+from mltune.tuning.cross_sizes import AUTO, NONE, SHARE, default_cross_sizes
 
 DEFAULT_BUDGET = 500
 DEFAULT_PROBLEM = "sgemm_nn"
@@ -118,7 +120,7 @@ def check_options(options: SearchOptions) -> None:
             f"--device {ALL_DEVICES}: the workers share a database: give --storage, such as sqlite:///all.db"
         )
     for sizes in (options.sizes, options.cross_sizes):
-        if sizes is not None:
+        if sizes is not None and (sizes is options.sizes or sizes not in (AUTO, NONE)):
             parse_sizes(sizes)
     for option, value, known in (
         ("cache", options.cache, (WARM, COLD)),
@@ -197,7 +199,6 @@ def new_run_info(
         alpha=_given(options.alpha, 1.0),
         beta=_given(options.beta, 0.0),
         sizes=parse_sizes(options.sizes or ("gemmbench" if is_written else kind)),
-        cross_sizes=parse_sizes(options.cross_sizes) if options.cross_sizes else (),
         space=spaces[0].name if len(spaces) == 1 else ",".join(asked_spaces(options)),
         space_text=spaces[0].text if len(spaces) == 1 else "",
         spaces=tuple(spaces) if len(spaces) > 1 else (),
@@ -219,10 +220,24 @@ def new_run_info(
         priors=tuple(str(path.absolute()) for path in options.priors),
         kernels=to_text(kernels) if kernels else "",
     )
-    for size in (*info.sizes, *info.cross_sizes):
+    for size in info.sizes:
         problem_of_size(contraction, size.extents, info.alpha, info.beta)
+    info = _with_cross_sizes(info, options.cross_sizes or (NONE if is_written else AUTO))
     refuse_too_large(info.cross_problems, device)
     return info
+
+
+def _with_cross_sizes(info: RunInfo, text: str) -> RunInfo:
+    """A run whose leaders meet on further sizes, as `--cross-sizes` says."""
+    if text == NONE:
+        return info
+    if text == AUTO:
+        found = default_cross_sizes(info.contraction, info.sizes, info.device)
+        return replace(info, cross_sizes=found, cross_share=SHARE if found else 0.0)
+    sizes = parse_sizes(text)
+    for size in sizes:
+        problem_of_size(info.contraction, size.extents, info.alpha, info.beta)
+    return replace(info, cross_sizes=sizes)
 
 
 def without_password(command: tuple[str, ...], storage: str | None) -> tuple[str, ...]:
@@ -263,12 +278,13 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
     if options.problem is not None:
         name = problem_type_name(parse_problem_type(options.problem))
         asked.append(("--problem", name, problem_type_name(info.contraction)))
-    for option, text, known in (
-        ("--sizes", options.sizes, info.sizes),
-        ("--cross-sizes", options.cross_sizes, info.cross_sizes),
-    ):
-        if text is not None:
-            asked.append((option, _labels(parse_sizes(text)), _labels(known)))
+    if options.sizes is not None:
+        asked.append(("--sizes", _labels(parse_sizes(options.sizes)), _labels(info.sizes)))
+    if options.cross_sizes is not None:
+        word = options.cross_sizes
+        named = word in (AUTO, NONE)
+        known = AUTO if info.cross_share else _labels(info.cross_sizes) or NONE
+        asked.append(("--cross-sizes", word if named else _labels(parse_sizes(word)), known))
     if options.space is not None and not _same_spaces(options, info):
         raise UsageError(f"{folder}: was begun with another text of the space {info.space}")
     if options.kernels and to_text(read_files(options.kernels)) != info.kernels:
@@ -335,16 +351,16 @@ def asked_spaces(options: SearchOptions) -> tuple[str, ...]:
     Raises:
         UsageError: when one is empty.
     """
-    return (AUTO,) if options.space is None else split_names(options.space)
+    return (AUTO_SPACE,) if options.space is None else split_names(options.space)
 
 
 def _same_spaces(options: SearchOptions, info: RunInfo) -> bool:
     """Whether a run searches what is asked for; which spaces `auto` was, the run knows."""
     names = asked_spaces(options)
-    texts = [read_text(find_space(name)) for name in names if name != AUTO]
+    texts = [read_text(find_space(name)) for name in names if name != AUTO_SPACE]
     known = [each.text for each in info.searched_spaces]
-    if AUTO in names:
-        return AUTO in info.space.split(",") and all(text in known for text in texts)
+    if AUTO_SPACE in names:
+        return AUTO_SPACE in info.space.split(",") and all(text in known for text in texts)
     return texts == known
 
 
