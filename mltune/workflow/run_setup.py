@@ -20,6 +20,8 @@ from mltune.measurement.recording import Recording
 from mltune.problem import Contraction, problem_type_name
 from mltune.run.run_info import ENERGY, RunInfo
 from mltune.runner.live import WorkerRunner
+from mltune.space.config import Config
+from mltune.space.config_space import ConfigSpace
 from mltune.space.load import parse_space
 from mltune.space.names import outside_names
 from mltune.space.space import Space
@@ -134,15 +136,28 @@ def new_study(info: RunInfo, space: Space, seed: int, note: Note) -> TuningStudy
 
     sampler = sampler_of(info, space, seed, note)
     study = optuna.create_study(sampler=sampler, pruner=PlannedSizesPruner())
-    return tuning_study(study, info)
+    return tuning_study(study, info, space)
 
 
-def tuning_study(study: optuna.Study, info: RunInfo) -> TuningStudy:
-    """Wrap the study that drives a run, with the run's hand-written kernels if it has any."""
+def default_configs(space: ConfigSpace) -> tuple[Config, ...]:
+    """The configs that the authors of a space, or of each space of a union, try first."""
+    members = getattr(space, "members", (space,))
+    found = (getattr(member, "default", None) for member in members)
+    return tuple(config for config in found if config is not None)
+
+
+def tuning_study(study: optuna.Study, info: RunInfo, space: ConfigSpace) -> TuningStudy:
+    """Wrap the study that drives a run, with the run's hand-written kernels if it has any.
+
+    It begins with the default config of a space; the sampler of a union chooses among several.
+    """
     from mltune.tuning.study import TuningStudy
 
+    first = () if hasattr(space, "members") else default_configs(space)
     if not info.kernels or info.family == HANDWRITTEN:
-        return TuningStudy(study, len(info.sizes), (info.family,), lambda config: info.family)
+        return TuningStudy(
+            study, len(info.sizes), (info.family,), lambda config: info.family, first=first
+        )
     names = outside_names(info.device, info.contraction.precision)
     kernels = read_kept(info.kernels, "kernels")
     written = parse_space(space_text(kernels), HANDWRITTEN).bind(names)
@@ -153,6 +168,7 @@ def tuning_study(study: optuna.Study, info: RunInfo) -> TuningStudy:
         lambda config: HANDWRITTEN if KERNEL in config else info.family,
         given=written,
         others=written.parameters,
+        first=first,
     )
 
 
