@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pyopencl as cl
 
 from mltune.bench.device_clock import DeviceClock
-from mltune.device.catalogue import DeviceEntry, platform_devices
+from mltune.device.opencl.catalogue import DeviceEntry, platform_devices
 
 
 @dataclass(frozen=True, slots=True, eq=False)

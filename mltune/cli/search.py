@@ -144,13 +144,15 @@ def _declare_choice(parser: argparse.ArgumentParser) -> None:
         "--time-limit",
         type=seconds,
         metavar="SECONDS",
-        help="begin no trial after this time; the leaders' last rounds follow (default: none)",
+        help="end after about this time: trials begin in the first three quarters of it, the rest "
+        "is the leaders' (default: none)",
     )
     add(
         "--cross-sizes",
         metavar="S",
-        help="further sizes, on which only the leaders are measured at the end: hundreds of them "
-        "teach the decision tree (default: none)",
+        help="further sizes, on which only the leaders are measured at the end, to teach the "
+        "decision tree; none; or auto: where --sizes names 2 to 49, as many of the suites spread "
+        "and models as fit into a third of the trials' time (default: auto)",
     )
     add("--objective", metavar="WORD", help="time, or energy with --observe (default: time)")
 

@@ -1,11 +1,11 @@
 """The only code that touches a driver: lists, describes and opens OpenCL devices."""
 
-from mltune.device.catalogue import DeviceEntry, choose, list_devices
-from mltune.device.comparison import Comparison, Expected
 from mltune.device.errors import BuildError, DeviceLostError, LaunchError, LimitError
-from mltune.device.execution import Execution
-from mltune.device.opencl import OpenCLDevice
-from mltune.device.program import Program
+from mltune.device.opencl.catalogue import DeviceEntry, choose, list_devices
+from mltune.device.opencl.comparison import Comparison, Expected
+from mltune.device.opencl.device import OpenCLDevice
+from mltune.device.opencl.execution import Execution
+from mltune.device.opencl.program import Program
 
 __all__ = [
     "BuildError",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Self
@@ -83,6 +84,8 @@ class RunInfo:
         space_text: the whole text of the space's file, so that it is known if the file changes.
         budget: how many trials were asked for.
         cross_sizes: further sizes of the leaders' cross-benchmark, not searched on.
+        cross_share: of the time of trials and leaders together, for these sizes: as many of the
+            first as fit are measured; 0 for all, however long that takes.
         priors: paths of the records that the searcher learned from first.
         sampler_arguments: those of a sampler of the user's own, as JSON; empty if it has none.
         observers: names of what else was looked at.
@@ -115,6 +118,7 @@ class RunInfo:
     objective: str = "time"
     kernels: str = ""
     sampler_arguments: str = ""
+    cross_share: float = 0.0
 
     def asked_of(self, device: DeviceInfo, command: tuple[str, ...]) -> Self:
         """The same question to another device, from this host: another run."""
@@ -137,6 +141,19 @@ class RunInfo:
     def cross_problems(self) -> tuple[Problem, ...]:
         """The problems of the leaders' cross-benchmark: those searched on, then the others."""
         return tuple(dict.fromkeys(map(self._problem, (*self.sizes, *self.cross_sizes))))
+
+    @property
+    def final_problems(self) -> tuple[Problem, ...]:
+        """Those of the leaders' cross-benchmark that are measured however long it takes."""
+        return self.problems if self.cross_share else self.cross_problems
+
+    def met_on(self, measured: Iterable[Problem]) -> Self:
+        """The same, with the cross sizes that were measured where not all had to be."""
+        if not self.cross_share:
+            return self
+        found = set(measured)
+        sizes = tuple(size for size in self.cross_sizes if self._problem(size) in found)
+        return replace(self, cross_sizes=sizes)
 
     @property
     def counts(self) -> dict[Problem, int]:
@@ -187,6 +204,7 @@ class RunInfo:
             "objective": self.objective,
             **({"kernels": self.kernels} if self.kernels else {}),
             **({"sampler_arguments": self.sampler_arguments} if self.sampler_arguments else {}),
+            **({"cross_share": self.cross_share} if self.cross_share else {}),
         }
 
     @classmethod
@@ -233,6 +251,7 @@ class RunInfo:
             sampler_arguments=read.text("sampler_arguments")
             if "sampler_arguments" in read
             else "",
+            cross_share=_share(read, "cross_share") if "cross_share" in read else 0.0,
         )
 
 
@@ -240,6 +259,13 @@ _JSON_FIELDS = frozenset(
     {field.name for field in fields(RunInfo)} | {"schema", "problem", "space_hash"}
 )
 """The last two are for people: reading takes them from the contraction and the space's text."""
+
+
+def _share(read: Fields, name: str) -> float:
+    value = read.number(name)
+    if not 0 <= value < 1:
+        raise read.wrong(name, "0 to below 1")
+    return value
 
 
 def _scalar(read: Fields, name: str) -> Scalar:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from mltune.device import OpenCLDevice
-from mltune.device.inspection import MOST_SPOTS, Kept, Put, Spots
+from mltune.device.opencl.inspection import MOST_SPOTS, Kept, Put, Spots
 from mltune.problem import Problem
 from mltune.runner.data import Array, Layout
 from mltune.runner.validation import Reference, bound_at

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from mltune.device import OpenCLDevice
-from mltune.device.threads import keep_threads_apart
+from mltune.device.opencl.threads import keep_threads_apart
 from mltune.errors import MltuneError, UsageError
 from mltune.problem import Problem
 from mltune.runner.bench import Bench

@@ -11,7 +11,9 @@ from itertools import zip_longest
 
 from mltune.measurement import Measurement, Phase, Status
 from mltune.problem import Problem
+from mltune.run.run_info import RunInfo
 from mltune.space.config import Config
+from mltune.tuning.allowance import Allowance
 from mltune.tuning.progress import Progress
 from mltune.tuning.session import CONTENDS, MeasurementSession
 from mltune.tuning.trial import Trial, group_trials, leaders
@@ -38,6 +40,7 @@ class FinalRounds:
         leaders: the trials that compete.
         before: rounds that are already measured.
         add: commits a measurement.
+        allowance: gives out further sizes.
     """
 
     def __init__(
@@ -46,55 +49,128 @@ class FinalRounds:
         leaders: Sequence[Trial],
         before: Iterable[Measurement],
         add: Add,
+        allowance: Allowance | None = None,
     ) -> None:
         self._session = session
         self._leaders = leaders
         self._add = add
+        self._allowance = allowance
         self._rows: dict[tuple[Problem, Config], list[Measurement]] = defaultdict(list)
         for measurement in before:
             self._rows[measurement.problem, measurement.config].append(measurement)
 
     @classmethod
-    def of(cls, rows: Sequence[Measurement], session: MeasurementSession, add: Add) -> FinalRounds:
-        """Let the leaders of a run compete, given all that it holds."""
+    def of(
+        cls,
+        info: RunInfo,
+        rows: Sequence[Measurement],
+        session: MeasurementSession,
+        add: Add,
+        end: float = math.inf,
+    ) -> FinalRounds:
+        """Let the leaders of a run compete, given all that it holds.
+
+        Args:
+            info: of the run.
+            rows: what it holds.
+            session: measures.
+            add: commits a measurement.
+            end: no size begins that would be measured after it, by `time.monotonic`.
+        """
         trials = group_trials(row for row in rows if row.phase == Phase.SEARCH)
         before = [row for row in rows if row.phase == Phase.FINAL]
-        return cls(session, contenders(trials, session), before, add)
+        allowance = None
+        if info.cross_share:
+            others = [each for each in info.cross_problems if each not in info.problems]
+            allowance = Allowance(info.problems, others, info.cross_share, rows, end)
+        return cls(session, contenders(trials, session), before, add, allowance)
 
-    def run(self, problems: Sequence[Problem], show: Callable[[Progress], None]) -> None:
-        """Measure what is lacking on some sizes; progress is shown after every measurement."""
+    def run(
+        self,
+        problems: Sequence[Problem],
+        show: Callable[[Progress], None],
+        end: float = math.inf,
+    ) -> None:
+        """Measure what is lacking on some sizes, then on further ones while there is time.
+
+        Args:
+            problems: that are measured in any case.
+            show: is told about the progress after every measurement.
+            end: none of them begins after it, by `time.monotonic`.
+        """
+        begun = self._allowance.begun if self._allowance else ()
+        problems = (*problems, *begun)
         total = len(self._leaders) * len(problems)
         started = time.monotonic()
         measured = sum(bool(found) for found in self._rows.values())
+
+        def progress(is_new: bool) -> None:
+            nonlocal measured
+            measured += is_new
+            show(_progress(min(measured, total - 1), total, started))
+
         unfinished = self.unfinished(problems)
         for problem, following in zip_longest(unfinished, unfinished[1:]):
-            if following is not None:
-                self._session.expect(following)
-            pause = _FIRST_PAUSE_SECONDS
-            for number in range(_MOST_ROUNDS):
-                lacking = self._lacking(problem)
-                if not lacking:
-                    break
-                is_last = number == _MOST_ROUNDS - 1
-                began = time.monotonic()
-                disturbed = 0
-                for trial in lacking:
-                    row = self._measure(problem, trial, keep=is_last)
-                    if row.phase == Phase.FINAL:
-                        measured += not self._rows[problem, trial.config]
-                        self._rows[problem, trial.config].append(row)
-                    disturbed += row.phase == Phase.DISTURBED
-                    show(_progress(min(measured, total - 1), total, started))
-                if 2 * disturbed > len(lacking):
-                    # Whatever it is may be over soon; on a device that is never quiet, waiting
-                    # must not take longer than measuring. A single one is just made again.
-                    time.sleep(min(pause, time.monotonic() - began))
-                    pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
-        show(_progress(total, total, started))
+            if time.monotonic() >= end:
+                break
+            self._meet_on(problem, following or self._next(problem), progress)
+        else:
+            show(_progress(total, total, started))
+        self._go_on(len(problems), show)
 
     def unfinished(self, problems: Sequence[Problem]) -> list[Problem]:
-        """The sizes on which something is lacking."""
-        return [problem for problem in problems if self._lacking(problem)]
+        """The sizes on which something is lacking, with further ones that were begun."""
+        begun = self._allowance.begun if self._allowance else ()
+        return [each for each in dict.fromkeys((*problems, *begun)) if self._lacking(each)]
+
+    def _next(self, *handed_out: Problem) -> Problem | None:
+        """The next further size that there is time for, after those that were handed out."""
+        return self._allowance.next(handed_out) if self._allowance and self._leaders else None
+
+    def _go_on(self, sizes: int, show: Callable[[Progress], None]) -> None:
+        """Measure on further sizes; `sizes` were measured before."""
+
+        def progress(is_new: bool) -> None:
+            left = max(0.0, self._allowance.left) if self._allowance else 0.0
+            show(Progress(phase="sizes", done=sizes, total=sizes + 1, seconds_left=left))
+
+        problem = self._next()
+        while problem is not None:
+            following = self._next(problem)
+            self._meet_on(problem, following, progress)
+            sizes += 1
+            # What was expected of a size may be wrong: there has to be time for the next one.
+            problem = following if following and self._next() else None
+        if self._allowance is not None and self._allowance.begun:
+            show(Progress(phase="sizes", done=sizes, total=sizes))
+
+    def _meet_on(
+        self, problem: Problem, following: Problem | None, progress: Callable[[bool], None]
+    ) -> None:
+        """Measure what is lacking on a size; `progress` is told whether a config was new to it."""
+        if following is not None:
+            self._session.expect(following)
+        pause = _FIRST_PAUSE_SECONDS
+        for number in range(_MOST_ROUNDS):
+            lacking = self._lacking(problem)
+            if not lacking:
+                break
+            is_last = number == _MOST_ROUNDS - 1
+            began = time.monotonic()
+            disturbed = 0
+            for trial in lacking:
+                row = self._measure(problem, trial, keep=is_last)
+                is_new = False
+                if row.phase == Phase.FINAL:
+                    is_new = not self._rows[problem, trial.config]
+                    self._rows[problem, trial.config].append(row)
+                disturbed += row.phase == Phase.DISTURBED
+                progress(is_new)
+            if 2 * disturbed > len(lacking):
+                # Whatever it is may be over soon; on a device that is never quiet, waiting
+                # must not take longer than measuring. A single one is just made again.
+                time.sleep(min(pause, time.monotonic() - began))
+                pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def _measure(self, problem: Problem, trial: Trial, *, keep: bool) -> Measurement:
         earlier = bool(self._rows[problem, trial.config])
@@ -105,7 +181,10 @@ class FinalRounds:
             if self._session.is_undisturbed(row) or (keep and not earlier)
             else Phase.DISTURBED
         )
-        return self._add(replace(row, trial=trial.number, phase=phase))
+        kept = self._add(replace(row, trial=trial.number, phase=phase))
+        if self._allowance is not None:
+            self._allowance.note(kept)
+        return kept
 
     def _lacking(self, problem: Problem) -> list[Trial]:
         """The leaders that need another round on a size: no contender needs a second."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from mltune.runner.live import DEFAULT_SAMPLES
 from mltune.runner.observe import OBSERVERS
 from mltune.runner.timing import WARMUPS
 from mltune.search.names import SAMPLERS, check_sampler, is_own
+from mltune.tuning.cross_sizes import AUTO, NONE, SHARE, default_cross_sizes
 
 DEFAULT_BUDGET = 500
 DEFAULT_PROBLEM = "sgemm_nn"
@@ -116,7 +117,7 @@ def check_options(options: SearchOptions) -> None:
             f"--device {ALL_DEVICES}: the workers share a database: give --storage, such as sqlite:///all.db"
         )
     for sizes in (options.sizes, options.cross_sizes):
-        if sizes is not None:
+        if sizes is not None and (sizes is options.sizes or sizes not in (AUTO, NONE)):
             parse_sizes(sizes)
     for option, value, known in (
         ("cache", options.cache, (WARM, COLD)),
@@ -187,7 +188,6 @@ def new_run_info(
         alpha=_given(options.alpha, 1.0),
         beta=_given(options.beta, 0.0),
         sizes=parse_sizes(options.sizes or ("gemmbench" if is_written else kind)),
-        cross_sizes=parse_sizes(options.cross_sizes) if options.cross_sizes else (),
         space=HANDWRITTEN if generated_space else str(space) if options.space else space.name,
         space_text=space_text(kernels) if generated_space else read_text(space),
         family=family,
@@ -208,10 +208,24 @@ def new_run_info(
         priors=tuple(str(path.absolute()) for path in options.priors),
         kernels=to_text(kernels) if kernels else "",
     )
-    for size in (*info.sizes, *info.cross_sizes):
+    for size in info.sizes:
         problem_of_size(contraction, size.extents, info.alpha, info.beta)
+    info = _with_cross_sizes(info, options.cross_sizes or (NONE if is_written else AUTO))
     refuse_too_large(info.cross_problems, device)
     return info
+
+
+def _with_cross_sizes(info: RunInfo, text: str) -> RunInfo:
+    """A run whose leaders meet on further sizes, as `--cross-sizes` says."""
+    if text == NONE:
+        return info
+    if text == AUTO:
+        found = default_cross_sizes(info.contraction, info.sizes, info.device)
+        return replace(info, cross_sizes=found, cross_share=SHARE if found else 0.0)
+    sizes = parse_sizes(text)
+    for size in sizes:
+        problem_of_size(info.contraction, size.extents, info.alpha, info.beta)
+    return replace(info, cross_sizes=sizes)
 
 
 def without_password(command: tuple[str, ...], storage: str | None) -> tuple[str, ...]:
@@ -252,12 +266,13 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
     if options.problem is not None:
         name = problem_type_name(parse_problem_type(options.problem))
         asked.append(("--problem", name, problem_type_name(info.contraction)))
-    for option, text, known in (
-        ("--sizes", options.sizes, info.sizes),
-        ("--cross-sizes", options.cross_sizes, info.cross_sizes),
-    ):
-        if text is not None:
-            asked.append((option, _labels(parse_sizes(text)), _labels(known)))
+    if options.sizes is not None:
+        asked.append(("--sizes", _labels(parse_sizes(options.sizes)), _labels(info.sizes)))
+    if options.cross_sizes is not None:
+        word = options.cross_sizes
+        named = word in (AUTO, NONE)
+        known = AUTO if info.cross_share else _labels(info.cross_sizes) or NONE
+        asked.append(("--cross-sizes", word if named else _labels(parse_sizes(word)), known))
     if options.space is not None and read_text(Path(options.space)) != info.space_text:
         raise UsageError(f"{folder}: was begun with another text of the space {info.space}")
     if options.kernels and to_text(read_files(options.kernels)) != info.kernels:

@@ -100,7 +100,7 @@ class SharedTuning:
         session = MeasurementSession(self._runner, self._info.objective, rows)
         shared = self._shared
         with recorder_for(self._runner.device, shared.add_final, shared.add_finals) as recorder:
-            rounds = FinalRounds.of(rows, session, recorder.add)
-            rounds.run(self._info.cross_problems, self._show)
+            rounds = FinalRounds.of(self._info, rows, session, recorder.add)
+            rounds.run(self._info.final_problems, self._show)
             recorder.flush()
         self._queue.conclude()

@@ -16,7 +16,7 @@ from mltune.bench.contestant import NotPresentError
 from mltune.bench.figure import draw
 from mltune.bench.opencl_queues import Queues
 from mltune.bench.tuned import Tuned
-from mltune.device.catalogue import DeviceEntry, choose
+from mltune.device import DeviceEntry, choose
 from mltune.errors import UsageError
 from mltune.files import write_atomically
 from mltune.problem import Contraction, Problem, parse_problem_type, problem_of_size

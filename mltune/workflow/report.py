@@ -101,6 +101,7 @@ def _content(
     measurements: tuple[Measurement, ...],
     show: Show,
 ) -> Content:
+    info = info.met_on(row.problem for row in measurements)
     # What something else slowed down is shown in the table, and taught to nobody.
     sound = tuple(row for row in measurements if row.phase != Phase.DISTURBED)
     searched = [row for row in measurements if row.phase == Phase.SEARCH]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ from mltune.run.run import read_info
 from mltune.run.run_info import RunInfo
 from mltune.search.expected_gain import ExpectedGain
 from mltune.shell import command
+from mltune.tuning.cross_sizes import SHARE
 from mltune.tuning.final_selection import Choice, choose
 from mltune.tuning.local_workers import LocalWorkers, all_devices, share_of_builders
 from mltune.tuning.progress import Show
@@ -35,6 +37,9 @@ from mltune.tuning.trial import Trial, group_trials
 from mltune.workflow.objective import Objective
 from mltune.workflow.run_setup import Note, new_study, open_writer
 from mltune.workflow.tuned_study import create_study
+
+_USUAL_SIZES = 16
+"""Leaders on fewer take less than their share of a time limit."""
 
 _WAIT_SECONDS = 120
 """How long workers of this host wait for the run to be there."""
@@ -165,9 +170,12 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
             )
         try:
             if run.url is None:
-                reason, gain = _search_alone(objective, options, show)
+                reason, gain = _search_alone(objective, options, started, show)
             else:
-                reason, gain = _search_together(objective, run.url, options, workers, show, note)
+                limit = _seconds_of_trials(info, options.time_limit_seconds, started)
+                reason, gain = _search_together(
+                    objective, run.url, options, limit, workers, show, note
+                )
         except KeyboardInterrupt:
             reason = StopReason.INTERRUPTED
         except DeviceGoneError as error:
@@ -202,8 +210,19 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
         )
 
 
+def _seconds_of_trials(info: RunInfo, limit: float | None, started: float) -> float | None:
+    """How long trials may begin, so that the leaders are done when the time limit ends.
+
+    The start of the command counts, too, but some trials there are in any case.
+    """
+    if limit is None:
+        return None
+    share = info.cross_share or SHARE * min(1.0, len(info.final_problems) / _USUAL_SIZES)
+    return max((1 - share) * limit - (time.monotonic() - started), limit / 4)
+
+
 def _search_alone(
-    objective: Objective, options: SearchOptions, show: Show
+    objective: Objective, options: SearchOptions, started: float, show: Show
 ) -> tuple[StopReason, ExpectedGain | None]:
     budget = objective.info.budget if options.budget is None else options.budget
     study = create_study(objective)
@@ -212,9 +231,10 @@ def _search_alone(
     if tuning.has_leaders_left(budget) and not asks_for_more:
         reason = StopReason.LEADERS
     else:
-        limit = options.time_limit_seconds
+        limit = _seconds_of_trials(objective.info, options.time_limit_seconds, started)
         reason = tuning.search(budget, limit, patience=options.patience, show=show)
-    tuning.measure_leaders(show)
+    limit = options.time_limit_seconds
+    tuning.measure_leaders(show, math.inf if limit is None else started + limit)
     return reason, study.expected_gain(AHEAD)
 
 
@@ -222,6 +242,7 @@ def _search_together(
     objective: Objective,
     url: URL,
     options: SearchOptions,
+    limit: float | None,
     workers: LocalWorkers | None,
     show: Show,
     note: Note,
@@ -235,8 +256,8 @@ def _search_together(
             info, run.store, board, runner, study, show, note, partial(open_writer, info, url)
         )
         reason = StopReason.BUDGET
-        tuning.work(options.time_limit_seconds)
-        if not tuning.counts.concluded and options.time_limit_seconds is not None:
+        tuning.work(limit)
+        if not tuning.counts.concluded and limit is not None:
             reason = StopReason.TIME_LIMIT
             board.set_budget(0)  # what is begun is finished, here or elsewhere
             tuning.work()

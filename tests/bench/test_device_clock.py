@@ -6,7 +6,7 @@ import pyopencl as cl
 import pytest
 
 from mltune.bench.device_clock import DeviceClock
-from mltune.device.catalogue import choose, platform_devices
+from mltune.device.opencl.catalogue import choose, platform_devices
 
 
 @pytest.fixture

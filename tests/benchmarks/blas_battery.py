@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import pyopencl as cl
 
-from mltune.device.catalogue import choose, platform_devices
+from mltune.device.opencl.catalogue import choose, platform_devices
 from mltune.export import WRITERS
 from mltune.export.library import Library
 from mltune.kernel.families import FAMILIES

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from mltune.device.catalogue import choose
+from mltune.device import choose
 from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES

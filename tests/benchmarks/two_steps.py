@@ -27,7 +27,7 @@ import pyopencl.array as cl_array
 
 from mltune.compat.autogemm import FullCWriter
 from mltune.device import OpenCLDevice
-from mltune.device.catalogue import choose, platform_devices
+from mltune.device.opencl.catalogue import choose, platform_devices
 from mltune.export import WRITERS
 from mltune.kernel import Kernel
 from mltune.problem import parse_problem_type

@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mltune.device import OpenCLDevice
-from mltune.device.catalogue import choose
+from mltune.device import OpenCLDevice, choose
 from mltune.kernel import KernelFamily
 from mltune.measurement import Status
 from mltune.problem import Precision, gemm, gemm_problem

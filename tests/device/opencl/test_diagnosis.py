@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from mltune.device.diagnosis import no_device_hints, unwritable_cache
+from mltune.device.opencl.diagnosis import no_device_hints, unwritable_cache
 
 
 def test_a_cache_that_can_be_made_is_fine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

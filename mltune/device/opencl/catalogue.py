@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import pyopencl as cl
 
-from mltune.device.describe import OCLGRIND, POCL, describe
-from mltune.device.diagnosis import missing_linker, no_device_hints
+from mltune.device.opencl.describe import OCLGRIND, POCL, describe
+from mltune.device.opencl.diagnosis import missing_linker, no_device_hints
 from mltune.device_info import DeviceInfo
 from mltune.errors import NoDeviceError, UsageError
 

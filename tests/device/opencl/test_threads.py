@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from mltune.device.threads import keep_threads_apart
+from mltune.device.opencl.threads import keep_threads_apart
 
 
 def test_threads_are_bound_where_all_cores_may_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
