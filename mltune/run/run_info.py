@@ -86,6 +86,8 @@ class RunInfo:
         cross_sizes: further sizes of the leaders' cross-benchmark, not searched on.
         cross_share: of the time of trials and leaders together, for these sizes: as many of the
             first as fit are measured; 0 for all, however long that takes.
+        leaders_chosen: whether, beside the first few sizes of the leaders' cross-benchmark, only
+            those meet on a size that may win there by what was measured so far.
         priors: paths of the records that the searcher learned from first.
         sampler_arguments: those of a sampler of the user's own, as JSON; empty if it has none.
         observers: names of what else was looked at.
@@ -119,6 +121,7 @@ class RunInfo:
     kernels: str = ""
     sampler_arguments: str = ""
     cross_share: float = 0.0
+    leaders_chosen: bool = False
 
     def asked_of(self, device: DeviceInfo, command: tuple[str, ...]) -> Self:
         """The same question to another device, from this host: another run."""
@@ -205,6 +208,7 @@ class RunInfo:
             **({"kernels": self.kernels} if self.kernels else {}),
             **({"sampler_arguments": self.sampler_arguments} if self.sampler_arguments else {}),
             **({"cross_share": self.cross_share} if self.cross_share else {}),
+            **({"leaders_chosen": True} if self.leaders_chosen else {}),
         }
 
     @classmethod
@@ -252,6 +256,7 @@ class RunInfo:
             if "sampler_arguments" in read
             else "",
             cross_share=_share(read, "cross_share") if "cross_share" in read else 0.0,
+            leaders_chosen=read.flag("leaders_chosen") if "leaders_chosen" in read else False,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,11 +11,29 @@ from mltune.device_info import DeviceInfo
 from mltune.distil import TimeTable
 from mltune.distil.table import Size
 from mltune.measurement import Measurement, Status
+from mltune.problem import Problem
+from mltune.run.run_info import RunInfo
 from mltune.tuning.leader_model import LeaderModel
 
 
+def rule_table(rows: Sequence[Measurement], infos: Sequence[RunInfo]) -> TimeTable:
+    """Return the times that a rule is fitted to.
+
+    Args:
+        rows: measurements of some runs, of one problem type on one device.
+        infos: of these runs.
+
+    Raises:
+        UsageError: when the rows do not belong together.
+        NoCorrectConfigError: when no kernel is left.
+    """
+    if not any(info.leaders_chosen for info in infos):
+        return TimeTable.from_measurements(rows)
+    return with_expected(TimeTable.from_measurements(rows, chosen=True), rows, infos[0].device)
+
+
 def with_expected(
-    table: TimeTable, rows: Iterable[Measurement], device: DeviceInfo
+    table: TimeTable, rows: Sequence[Measurement], device: DeviceInfo
 ) -> TimeTable:
     """Return the table with what is expected in its gaps, but where a kernel failed.
 
@@ -24,16 +42,16 @@ def with_expected(
         rows: that it was made from.
         device: that measured them.
     """
-    problems = {}
-    failed = set()
+    if not np.isnan(table.seconds).any():
+        return table
+    problems: dict[Size, Problem] = {}
+    failed: set[tuple[Size, str]] = set()
     for row in rows:
         problem = row.problem
         size = Size(problem.m, problem.n, problem.k, problem.batch)
         problems[size] = problem
         if row.status is not Status.OK:
             failed.add((size, row.kernel))
-    if not np.isnan(table.seconds).any():
-        return table
     model = LeaderModel(
         [kernel.name for kernel in table.kernels],
         [kernel.config for kernel in table.kernels],
@@ -41,5 +59,5 @@ def with_expected(
         device,
     )
     expected = np.exp(model.expect(table.seconds).logs)
-    known_to_fail = [[(size, kernel.name) in failed for kernel in table.kernels] for size in table.sizes]
-    return replace(table, expected=np.where(known_to_fail, np.nan, expected))
+    fails = [[(size, one.name) in failed for one in table.kernels] for size in table.sizes]
+    return replace(table, expected=np.where(fails, np.nan, expected))
