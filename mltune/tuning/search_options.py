@@ -221,6 +221,7 @@ def new_run_info(
         objective=options.objective or TIME,
         priors=tuple(str(path.absolute()) for path in options.priors),
         kernels=to_text(kernels) if kernels else "",
+        leaders_chosen=not kernels,
     )
     for size in info.sizes:
         problem_of_size(contraction, size.extents, info.alpha, info.beta)
