@@ -27,7 +27,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="SELECTOR",
         help="what mltune distil wrote, or a pack that ships: nvidia-h200/sgemm",
     )
-    add("--lang", required=True, metavar="LANGUAGE", help=_languages())
+    add("--lang", required=True, metavar="LANGUAGE", help="c, python, rust or json")
     add("-o", "--output", type=Path, required=True, metavar="DIR", help="the library's folder")
     add(
         "--layout",
