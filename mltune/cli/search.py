@@ -83,9 +83,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--space",
-        metavar="FILE",
-        help="a YAML file of parameters and constraints "
-        "(default: spaces/packed-cpu.yaml or spaces/tiled-gpu.yaml)",
+        action="append",
+        metavar="NAME",
+        help="spaces that ship, by name (mma-nvidia), or YAML files of parameters and "
+        "constraints; several, separated by commas or with --space again, are searched as one; "
+        "auto: all that device and problem allow (default: auto)",
     )
     add(
         "--budget",

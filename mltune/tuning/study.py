@@ -14,11 +14,12 @@ from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 from mltune.measurement import Status
-from mltune.search.distributions import FAMILY, distributions_of, family_distribution
+from mltune.search.distributions import distributions_of, family_distribution
 from mltune.search.expected_gain import ExpectedGain
-from mltune.search.sampler import SIZES, ConfigSampler, SpaceUsedUpError, config_of
+from mltune.search.sampler import SIZES, ConfigSampler, SpaceUsedUpError
 from mltune.space.config import Config
 from mltune.space.parameter import Parameter
+from mltune.space.union import FAMILY
 from mltune.tuning.mean import geometric_mean
 from mltune.tuning.told_trial import ToldTrial
 from mltune.tuning.trial import Trial
@@ -148,12 +149,11 @@ class TuningStudy:
         while True:
             with self._asking:
                 try:
-                    trial = self._study.ask({FAMILY: self._family, **distributions})
+                    trial, config = self._sampler.begin(self._study, self._family)
                 except SpaceUsedUpError as error:
                     # Not the last trial: others may have been added meanwhile.
                     self._study.tell(error.trial, state=TrialState.PRUNED)
                     return None
-            config = Config.of({k: v for k, v in trial.params.items() if k != FAMILY})
             proposal = Proposal(trial, config, self._tell_listener)
             if config not in self._configs:
                 self._configs.add(config)
@@ -212,11 +212,11 @@ class TuningStudy:
         self._run_numbers.pop(proposal.number, None)
         self._study.tell(proposal.number, state=TrialState.PRUNED)
 
-    def ended_configs(self) -> frozenset[Config | None]:
+    def ended_configs(self) -> frozenset[Config]:
         """The configs that the study knows, by whoever told it: a storage may have lasted."""
         trials = self._study.get_trials(deepcopy=False)
         return frozenset(
-            config_of(trial)
+            self._sampler.config_of(trial.params)
             for trial in trials
             if trial.state.is_finished() and STATUS in trial.user_attrs
         )
@@ -231,8 +231,7 @@ class TuningStudy:
         Returns:
             the trial as a listener would have been told of it.
         """
-        config = config_of(trial)
-        assert config is not None  # made by `frozen`
+        config = self._sampler.config_of(trial.params)
         self._configs.add(config)
         running = self._elsewhere.pop(config, None)
         if running is not None:
@@ -333,7 +332,7 @@ class TuningStudy:
 
     def _distributions(self, config: Config) -> dict[str, BaseDistribution]:
         known = {**self._others, **self._sampler.distributions}
-        return {FAMILY: self._family, **{name: known[name] for name in config}}
+        return {FAMILY: self._family, **{name: known[name] for name in config if name != FAMILY}}
 
 
 def attributes_of(trial: Trial) -> dict[str, Any]:

@@ -171,6 +171,9 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
             f"run {run.folder}: {problem_type_name(info.contraction)} on "
             f"{info.device.name}, {objective.space.size:,} configs, {len(info.sizes)} sizes"
         )
+        if info.spaces:
+            names = ", ".join(each.name.removesuffix(".yaml") for each in info.spaces)
+            note(f"space {info.space}: the families {info.family} (of {names})")
         if not options.resume:
             note(_forecast(info, objective.space.size, options))
         show = _whole(show, info, options, started)
