@@ -114,6 +114,8 @@ class RunInfo:
         cross_sizes: further sizes of the leaders' cross-benchmark, not searched on.
         cross_share: of the time of trials and leaders together, for these sizes: as many of the
             first as fit are measured; 0 for all, however long that takes.
+        leaders_chosen: whether, beside the first few sizes of the leaders' cross-benchmark, only
+            those meet on a size that may win there by what was measured so far.
         priors: paths of the records that the searcher learned from first.
         sampler_arguments: those of a sampler of the user's own, as JSON; empty if it has none.
         observers: names of what else was looked at.
@@ -147,6 +149,7 @@ class RunInfo:
     kernels: str = ""
     sampler_arguments: str = ""
     cross_share: float = 0.0
+    leaders_chosen: bool = False
     spaces: tuple[SearchedSpace, ...] = ()
 
     @property
@@ -246,6 +249,7 @@ class RunInfo:
             **({"kernels": self.kernels} if self.kernels else {}),
             **({"sampler_arguments": self.sampler_arguments} if self.sampler_arguments else {}),
             **({"cross_share": self.cross_share} if self.cross_share else {}),
+            **({"leaders_chosen": True} if self.leaders_chosen else {}),
         }
 
     @classmethod
@@ -296,6 +300,7 @@ class RunInfo:
             spaces=tuple(map(SearchedSpace.from_json, read.items("spaces")))
             if "spaces" in read
             else (),
+            leaders_chosen=read.flag("leaders_chosen") if "leaders_chosen" in read else False,
         )
 
 

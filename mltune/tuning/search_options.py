@@ -52,6 +52,7 @@ class SearchOptions:
     Attributes:
         space: names of shipped spaces and paths of files, separated by commas or in a list.
         run_id: of a new run.
+        compare: whether the result is timed beside installed libraries, for some seconds.
     """
 
     budget: int | None = None
@@ -80,6 +81,7 @@ class SearchOptions:
     time_limit_seconds: float | None = None
     patience: int | None = None
     kernels: tuple[Path, ...] = ()
+    compare: bool = False
     command: tuple[str, ...] = ()
     run_id: str = field(default_factory=new_run_id)
 
@@ -219,6 +221,7 @@ def new_run_info(
         objective=options.objective or TIME,
         priors=tuple(str(path.absolute()) for path in options.priors),
         kernels=to_text(kernels) if kernels else "",
+        leaders_chosen=not kernels,
     )
     for size in info.sizes:
         problem_of_size(contraction, size.extents, info.alpha, info.beta)

@@ -83,6 +83,7 @@ class TuningStudy:
         given: configs that take turns with the sampler's, such as hand-written kernels; the
             sampler learns how they did.
         others: parameters of those.
+        first: configs that come before all others, timed on all sizes.
     """
 
     def __init__(
@@ -93,6 +94,7 @@ class TuningStudy:
         family_of: Callable[[Config], str],
         given: Iterable[Config] = (),
         others: Sequence[Parameter] = (),
+        first: Sequence[Config] = (),
     ) -> None:
         sampler = study.sampler
         if not isinstance(sampler, ConfigSampler):
@@ -106,6 +108,7 @@ class TuningStudy:
         self._family = family_distribution(families)
         self._others = distributions_of(others)
         self._given = deque(given)
+        self._first = tuple(first)
         self._is_given_turn = True
         self._configs: set[Config] = set()
         self._listener: Listener = lambda number, trial: None
@@ -129,8 +132,11 @@ class TuningStudy:
     def ask(self) -> Proposal | None:
         """Return the next proposal; None when all have been made.
 
-        A given config comes first, then one of the sampler's, and so on.
+        The first ones come before a given config, then one of the sampler's, and so on.
         """
+        for config in self._first:
+            if config not in self._configs:
+                return self.take(config, on_all=True)
         proposal = None
         given = next((config for config in self._given if config not in self._configs), None)
         if given is None or not self._is_given_turn:
@@ -157,13 +163,17 @@ class TuningStudy:
             if all(one.single() for one in distributions.values()):
                 return None  # of a single config no sampler is asked
 
-    def take(self, config: Config) -> Proposal:
+    def take(self, config: Config, *, on_all: bool = False) -> Proposal:
         """Begin a trial with a given config.
 
         Not by Optuna's queue of such trials, whose first may be one that the user has put there.
+
+        Args:
+            config: that is tried.
+            on_all: whether it is timed on all sizes, whatever the sampler expects of it.
         """
         with self._asking:
-            sizes = self._sampler.worthwhile(self._study, config)
+            sizes = None if on_all else self._sampler.worthwhile(self._study, config)
             self._study.add_trial(self.running(config))
             added = self._study.get_trials(deepcopy=False)[-1]
             trial = optuna.Trial(self._study, added._trial_id)

@@ -18,6 +18,7 @@ from mltune.problem import problem_type_name
 from mltune.run.run_info import ENERGY, RunInfo
 from mltune.runner.live import WorkerRunner
 from mltune.space.config import Config
+from mltune.space.config_space import ConfigSpace
 from mltune.space.load import parse_space
 from mltune.space.names import outside_names
 from mltune.space.union import FAMILY
@@ -102,11 +103,21 @@ def new_study(info: RunInfo, space: SearchSpace, seed: int, note: Note) -> Tunin
 
     sampler = sampler_of(info, space, seed, note)
     study = optuna.create_study(sampler=sampler, pruner=PlannedSizesPruner())
-    return tuning_study(study, info)
+    return tuning_study(study, info, space)
 
 
-def tuning_study(study: optuna.Study, info: RunInfo) -> TuningStudy:
-    """Wrap the study that drives a run, with the run's hand-written kernels if it has any."""
+def default_configs(space: ConfigSpace) -> tuple[Config, ...]:
+    """The configs that the authors of a space, or of each space of a union, try first."""
+    members = getattr(space, "members", (space,))
+    found = (getattr(member, "default", None) for member in members)
+    return tuple(config for config in found if config is not None)
+
+
+def tuning_study(study: optuna.Study, info: RunInfo, space: ConfigSpace) -> TuningStudy:
+    """Wrap the study that drives a run, with the run's hand-written kernels if it has any.
+
+    It begins with the default config of a space; the sampler of a union chooses among several.
+    """
     from mltune.tuning.study import TuningStudy
 
     def family_of(config: Config) -> str:
@@ -114,8 +125,9 @@ def tuning_study(study: optuna.Study, info: RunInfo) -> TuningStudy:
             return config.word(FAMILY)
         return HANDWRITTEN if KERNEL in config else info.family
 
+    first = () if hasattr(space, "members") else default_configs(space)
     if not info.kernels or info.family == HANDWRITTEN:
-        return TuningStudy(study, len(info.sizes), info.families, family_of)
+        return TuningStudy(study, len(info.sizes), info.families, family_of, first=first)
     names = outside_names(info.device, info.contraction.precision)
     kernels = read_kept(info.kernels, "kernels")
     file = parse_space(space_text(kernels), HANDWRITTEN)
@@ -127,6 +139,7 @@ def tuning_study(study: optuna.Study, info: RunInfo) -> TuningStudy:
         family_of,
         given=written,
         others=written.parameters,
+        first=first,
     )
 
 
