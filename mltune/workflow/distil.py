@@ -24,8 +24,8 @@ from mltune.space import Config
 from mltune.tuning.progress import Show, Steps
 from mltune.workflow.advice import advice
 from mltune.workflow.card import CARD_NAME, card
-from mltune.workflow.export import next_command
 from mltune.workflow.expected_times import rule_table
+from mltune.workflow.export import next_command
 from mltune.workflow.memory import remembered
 from mltune.workflow.recorded import Recorded, calls, read_runs
 from mltune.workflow.untimed import untimed
