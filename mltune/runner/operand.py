@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from typing import Any
 
-from mltune.device import OpenCLDevice
+from mltune.device import Buffer, Device
 from mltune.runner.data import GUARD_BYTES, Array
-
-Buffer = Any  # the driver's handle, which only the device looks into
 
 MARGIN_BYTES = 256 << 10
 """The widest margin at one side."""
@@ -31,13 +28,13 @@ class Operand:
         checksum: of all of its memory, when nobody had written to it.
     """
 
-    device: OpenCLDevice
+    device: Device
     inside: Buffer
     whole: Buffer
     checksum: int
 
     @classmethod
-    def make(cls, device: OpenCLDevice, guarded: Array, tensor_bytes: int) -> Operand:
+    def make(cls, device: Device, guarded: Array, tensor_bytes: int) -> Operand:
         """Upload an operand.
 
         Args:

@@ -13,17 +13,13 @@ call of the driver takes a processor tens of microseconds.
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import numpy as np
 
-from mltune.device import OpenCLDevice
-from mltune.device.opencl.inspection import MOST_SPOTS, Kept, Put, Spots
+from mltune.device import MOST_SPOTS, Buffer, Device, Kept, Put, Spots
 from mltune.problem import Problem
 from mltune.runner.data import Array, Layout
 from mltune.runner.validation import Reference, bound_at
-
-Buffer = Any  # the driver's handle, which only the device looks into
 
 _RING = 512  # elements of C that may be spoilt
 _SHARE = 8  # of a small C, one in so many is
@@ -35,9 +31,7 @@ _CLEARLY = 16  # bounds that a spoilt element is off by
 class SpotChecks:
     """Spoils and looks, for the kernels that compute one problem."""
 
-    def __init__(
-        self, device: OpenCLDevice, problem: Problem, right: Reference, first_c: Array
-    ) -> None:
+    def __init__(self, device: Device, problem: Problem, right: Reference, first_c: Array) -> None:
         """Choose the elements, and what to spoil them with.
 
         Args:

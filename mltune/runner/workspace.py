@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from mltune.device import Comparison, Execution, Expected, OpenCLDevice, Program
+from mltune.device import Buffer, Comparison, Device, Execution, Expected, Program
+from mltune.device.limits import check_size
 from mltune.problem import Problem
 from mltune.runner.arena import Arena, Place
 from mltune.runner.data import PATTERN_BYTE, Array, Layout
@@ -17,8 +17,6 @@ from mltune.runner.operand import MARGIN_BYTES, Operand, untouched
 from mltune.runner.scratch import Scratch
 from mltune.runner.spot_checks import SpotChecks
 from mltune.runner.validation import Reference, Verdict, bound_at, check
-
-Buffer = Any  # the driver's handle, which only the device looks into
 
 LARGE = 1 << 18
 """Elements of C from which on the device compares them; fewer are read back sooner."""
@@ -38,7 +36,7 @@ class Workspace:
         on_device: compares there; None where the host does.
     """
 
-    device: OpenCLDevice
+    device: Device
     problem: Problem
     right: Reference
     a: Operand
@@ -53,7 +51,7 @@ class Workspace:
     @classmethod
     def make(
         cls,
-        device: OpenCLDevice,
+        device: Device,
         problem: Problem,
         seed: int,
         arena: Arena | None = None,
@@ -79,7 +77,7 @@ class Workspace:
             LimitError: when a tensor is larger than the device allows.
             LaunchError: when there is no memory left.
         """
-        device.check_size(max(_nbytes(problem, tensor) for tensor in "abc"))
+        check_size(device.info, max(_nbytes(problem, tensor) for tensor in "abc"))
         fresh_c = device.allocate(_nbytes(problem, "c"))
         numbers = draw(problem, seed)
         data, right = numbers.data, numbers.right
@@ -118,7 +116,7 @@ class Workspace:
         self.counters.spoil()
 
     def launch(self, program: Program) -> Execution:
-        """Start a kernel on these numbers; see `OpenCLDevice.launch` for what it raises."""
+        """Start a kernel on these numbers; see `Device.launch` for what it raises."""
         if self.spot_checks is not None:
             self.spot_checks.look()
         return self._launch(program)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mltune.device import OpenCLDevice, choose
+from mltune.device import choose, open_device
 from mltune.kernel import KernelFamily
 from mltune.measurement import Status
 from mltune.problem import Precision, gemm, gemm_problem
@@ -47,7 +47,7 @@ def test_a_device_of_its_own_measures_on_numbers_that_were_drawn_ahead(
     device_spec: str, naive_family: KernelFamily, naive_config: Callable[..., Config]
 ) -> None:
     entry = choose(device_spec)
-    apart = OpenCLDevice(replace(entry, info=replace(entry.info, kind="gpu")))
+    apart = open_device(replace(entry, info=replace(entry.info, kind="gpu")))
     bench = Bench(apart, lambda stage: None, memory_bytes=1 << 28)
     problem = replace(PROBLEM, beta=0.0)
     request = Request(

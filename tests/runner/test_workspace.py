@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mltune.device import OpenCLDevice
+from mltune.device import Device, open_device
 from mltune.problem import Precision, Problem, gemm, gemm_problem
 from mltune.problem.gemm import parse_problem_type
 from mltune.problem.problem import problem_of_size
@@ -21,8 +21,8 @@ Spoil = Callable[[Array, Layout], None]
 
 
 @pytest.fixture(scope="module")
-def device(device_spec: str) -> OpenCLDevice:
-    return OpenCLDevice.open(device_spec)
+def device(device_spec: str) -> Device:
+    return open_device(device_spec)
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +60,7 @@ PROBLEMS = {
 
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 def test_a_right_result_is_found_right_without_the_host(
-    device: OpenCLDevice, problem: Problem, monkeypatch: pytest.MonkeyPatch
+    device: Device, problem: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = Workspace.make(device, problem.canonical(), 0)
     found, expected = verdicts(workspace, result(workspace)[0])
@@ -103,7 +103,7 @@ def gap_between_columns(buffer: Array, layout: Layout) -> None:
     "spoil",
     [last_element, not_a_number, first_guard, last_guard, just_before, gap_between_columns],
 )
-def test_a_single_fault_is_seen(device: OpenCLDevice, precision: Precision, spoil: Spoil) -> None:
+def test_a_single_fault_is_seen(device: Device, precision: Precision, spoil: Spoil) -> None:
     workspace = Workspace.make(device, made(precision), 0)
     computed, layout = result(workspace)
     spoil(computed, layout)
@@ -114,7 +114,7 @@ def test_a_single_fault_is_seen(device: OpenCLDevice, precision: Precision, spoi
     assert found == expected
 
 
-def test_the_largest_error_is_the_one_that_is_told(device: OpenCLDevice) -> None:
+def test_the_largest_error_is_the_one_that_is_told(device: Device) -> None:
     workspace = Workspace.make(device, made(Precision.SINGLE), 0)
     computed, layout = result(workspace)
     layout.elements(computed)[3, 2, 1] *= 1 + 1e-6
@@ -126,7 +126,7 @@ def test_the_largest_error_is_the_one_that_is_told(device: OpenCLDevice) -> None
     assert found.error_bound == pytest.approx(expected.error_bound)
 
 
-def test_every_single_element_counts(device: OpenCLDevice) -> None:
+def test_every_single_element_counts(device: Device) -> None:
     problem = replace(made(Precision.SINGLE), beta=0.0)
     workspace = Workspace.make(device, problem, 0)
     computed, layout = result(workspace)
