@@ -1,6 +1,7 @@
 """The only code that touches a driver: lists, describes and opens OpenCL devices."""
 
 from mltune.device.errors import BuildError, DeviceLostError, LaunchError, LimitError
+from mltune.device.opencl.calculator import VECTORS, Calculator, Matrices, Sums
 from mltune.device.opencl.catalogue import DeviceEntry, choose, list_devices
 from mltune.device.opencl.comparison import Comparison, Expected
 from mltune.device.opencl.device import OpenCLDevice
@@ -8,7 +9,9 @@ from mltune.device.opencl.execution import Execution
 from mltune.device.opencl.program import Program
 
 __all__ = [
+    "VECTORS",
     "BuildError",
+    "Calculator",
     "Comparison",
     "DeviceEntry",
     "DeviceLostError",
@@ -16,8 +19,10 @@ __all__ = [
     "Expected",
     "LaunchError",
     "LimitError",
+    "Matrices",
     "OpenCLDevice",
     "Program",
+    "Sums",
     "choose",
     "list_devices",
 ]

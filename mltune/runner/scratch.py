@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 
 from mltune.device import OpenCLDevice
-from mltune.runner.data import GUARD_BYTES
+from mltune.runner.data import GUARD_BYTES, NAN_BYTE
 
 Buffer = Any  # the driver's handle, which only the device looks into
-
-NAN_BYTE = 0xFF  # a number of such bytes is NaN, whatever its precision
 
 
 class Scratch:

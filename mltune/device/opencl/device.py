@@ -12,6 +12,7 @@ import numpy as np
 import pyopencl as cl
 
 from mltune.device.errors import DeviceLostError, LaunchError, LimitError
+from mltune.device.opencl.calculator import Calculator
 from mltune.device.opencl.catalogue import DeviceEntry, choose, platform_devices
 from mltune.device.opencl.comparison import Comparison, Expected
 from mltune.device.opencl.describe import POCL
@@ -49,6 +50,7 @@ class OpenCLDevice:
         self._info = entry.info
         self._bound: list[_Bound] = []
         self._inspection: Inspection | None = None
+        self._calculators: dict[str, Calculator] = {}
         self._number = entry.number
         self._device = platform_devices(platform)[entry.device]
         self._context = cl.Context([self._device])
@@ -125,9 +127,19 @@ class OpenCLDevice:
         Raises:
             LaunchError: when the driver has no memory left.
         """
-        if not self._info.fp64 or expected.values.nbytes > self._info.max_alloc_bytes:
+        if not self._info.fp64 or expected.value_bytes > self._info.max_alloc_bytes:
             return None
         return Comparison(self._context, self._queue, expected)
+
+    def calculator(self, dtype: str) -> Calculator:
+        """Calculates with tensors of a type on the device itself; built when first needed.
+
+        Raises:
+            BuildError: when the driver cannot build it.
+        """
+        if dtype not in self._calculators:
+            self._calculators[dtype] = Calculator(self._context, self._queue, dtype)
+        return self._calculators[dtype]
 
     @property
     def inspection(self) -> Inspection:
