@@ -325,7 +325,7 @@ class Bench:
 
     def _prepare(self, problem: Problem, seed: int) -> Workspace:
         self._enter(Stage.PREPARING)
-        cost = prepared_bytes(problem)
+        cost = prepared_bytes(self._device.info, problem)
         self._workspaces.make_room(cost)
         workspace = self._workspace(problem, seed, is_timed=True)
         self._workspaces.put((problem, seed), workspace, cost)

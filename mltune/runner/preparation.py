@@ -83,10 +83,11 @@ def suits_device(info: DeviceInfo, problem: Problem) -> bool:
     )
 
 
-def prepared_bytes(problem: Problem) -> int:
-    """Return the memory that a prepared problem takes at most, on device and host together."""
+def prepared_bytes(info: DeviceInfo, problem: Problem) -> int:
+    """Return the memory that a prepared problem takes, on device and host together."""
     on_device = sum(Layout.of(problem, tensor).nbytes for tensor in "abc") + 2 * MARGIN_BYTES
-    is_twice = problem.m * problem.n * problem.batch >= LARGE
+    is_large = problem.m * problem.n * problem.batch >= LARGE
+    is_twice = is_large != suits_device(info, problem)  # on the host as well as on the device
     return on_device + reference_bytes(problem) * (2 if is_twice else 1)
 
 

@@ -31,7 +31,7 @@ from mltune.runner.validation import Bounds, scalars
 _FACTOR = 64
 _ROUNDOFF = 2.0**-53
 _DRAWN_AGAIN = 1 << 18  # numbers of A and B, for single elements of C
-_MOST_ELEMENTS = 32
+_MOST_ELEMENTS = 16
 _TERMS = 2  # of B x
 _NORM_SLACK = 1 << 10  # squares have no signs, so that their rounding errors grow faster
 

@@ -17,6 +17,7 @@ from mltune.device.opencl.catalogue import DeviceEntry, choose, platform_devices
 from mltune.device.opencl.comparison import Comparison, Expected
 from mltune.device.opencl.describe import POCL
 from mltune.device.opencl.execution import Execution
+from mltune.device.opencl.fill import Filler
 from mltune.device.opencl.inspection import Inspection
 from mltune.device.opencl.program import Program, build
 from mltune.device_info import DeviceInfo
@@ -26,9 +27,6 @@ from mltune.problem import Problem
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-# NVIDIA's driver counts the words that it fills, and those before them, in 31 bits: it hangs where
-# there are more, or writes elsewhere (580.159).
-FILL_BYTES = 2**30
 _BOUND = 2  # a kernel under test and the one that it is held against
 
 
@@ -51,6 +49,7 @@ class OpenCLDevice:
         self._bound: list[_Bound] = []
         self._inspection: Inspection | None = None
         self._calculators: dict[str, Calculator] = {}
+        self._filler: Filler | None = None
         self._number = entry.number
         self._device = platform_devices(platform)[entry.device]
         self._context = cl.Context([self._device])
@@ -179,13 +178,12 @@ class OpenCLDevice:
             end_byte: up to where, to a multiple of 4; to its end if left out.
         """
         end = (buffer.size if end_byte is None else end_byte) // 4 * 4
-        word = np.full(4, byte, np.uint8)
-        for start in range(first_byte, end, FILL_BYTES):
-            size = min(FILL_BYTES, end - start)
-            part, at = buffer, start
-            if start + size > FILL_BYTES:
-                part, at = buffer.get_sub_region(start, size), 0
-            self._checked(cl.enqueue_fill_buffer, self._queue, part, word, at, size)
+        if self._info.kind != "cpu":
+            self._filler = self._filler or Filler(self._context, self._queue)
+            self._checked(self._filler.fill, buffer, byte, first_byte, end)
+        elif end > first_byte:
+            word, size = np.full(4, byte, np.uint8), end - first_byte
+            self._checked(cl.enqueue_fill_buffer, self._queue, buffer, word, first_byte, size)
 
     def read(self, buffer: cl.Buffer, array: Array, first_byte: int = 0) -> None:
         """Fill an array from a buffer, after all that was started before."""
