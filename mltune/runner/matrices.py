@@ -113,22 +113,22 @@ class Stream:
         steps = _packed(problem.extents(tensor))
         self._steps = dict(zip(_assigned(problem, tensor), steps, strict=True))
 
-    def place(self, indices: Sequence[int], number: int) -> int:
+    def place(self, indices: Sequence[int], number: Any) -> Any:
         """How much an element's place grows by the numbers of some indices, counted as one."""
         found = 0
         for index in indices:
-            number, at = divmod(number, self._sizes[index])
-            found += at * self._steps[index]
+            number, at = np.divmod(number, self._sizes[index])
+            found = found + at * self._steps[index]
         return found
 
-    def numbers(self, place: int, *groups: Sequence[int]) -> list[int]:
+    def numbers(self, place: Any, *groups: Sequence[int]) -> list[Any]:
         """Take an element's place apart: one number for each group of indices."""
-        at = {index: place // step % self._sizes[index] for index, step in self._steps.items()}
         numbers = []
         for group in groups:
-            number = 0
+            number = 0 * place
             for index in reversed(group):
-                number = number * self._sizes[index] + at[index]
+                at = place // self._steps[index] % self._sizes[index]
+                number = number * self._sizes[index] + at
             numbers.append(number)
         return numbers
 

@@ -36,6 +36,9 @@ LARGE = 1 << 18
 _WORTH_A_DEVICE = 1 << 23
 """Terms of all sums from which on a GPU makes a reference sooner than its host."""
 
+_ROW_BYTES = 64  # what the proof takes for each row of a matrix
+_MEMORY_SHARE = 32  # of the device's memory, that the proof may take
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
@@ -80,6 +83,8 @@ def suits_device(info: DeviceInfo, problem: Problem) -> bool:
         and info.fp64
         and terms >= _WORTH_A_DEVICE
         and reference_bytes(problem) <= info.max_alloc_bytes
+        and problem.batch * max(problem.m, problem.n, problem.k) * _ROW_BYTES
+        <= info.global_mem_bytes // _MEMORY_SHARE
     )
 
 
@@ -127,7 +132,7 @@ def prepare_on_device(device: OpenCLDevice, problem: Problem, seed: int) -> Prep
         key = key_of(problem, seed, tensor) if is_drawn else None
         calculator.draw(elements(problem, tensor, buffer, first_byte), key)
 
-    fresh_c = device.allocate(layouts["c"].nbytes)
+    fresh_c = device.allocate(-(-layouts["c"].nbytes // 4) * 4)  # what the device can fill
     device.fill(fresh_c, PATTERN_BYTE)
     draw("c", fresh_c)
     a, b = (Operand.make(device, layouts[tensor], partial(draw, tensor)) for tensor in "ab")

@@ -111,32 +111,35 @@ class _Samples:
     ) -> None:
         """Hold elements of C, of A y and of the squares of the norms against the host's."""
         alpha, beta = scalars(self._problem)
-        before = self._c.at(places) if beta != 0 else np.zeros(len(places))
-        terms_a, terms_b = self._a.places(self._terms), self._b.places(self._terms)
-        for element, place, old in zip(found, places, before, strict=True):
-            batch, row, column = self._c.numbers(
-                int(place), self._batch, self._rows, self._columns
+        batch, row, column = self._c.numbers(places, self._batch, self._rows, self._columns)
+        a, b = (
+            stream.at(
+                np.add.outer(
+                    stream.place(self._batch, batch) + stream.place(free, number),
+                    stream.places(self._terms),
+                )
             )
-            a = self._a.at(
-                terms_a + self._a.place(self._batch, batch) + self._a.place(self._rows, row)
+            for stream, free, number in (
+                (self._a, self._rows, row),
+                (self._b, self._columns, column),
             )
-            b = self._b.at(
-                terms_b + self._b.place(self._batch, batch) + self._b.place(self._columns, column)
-            )
-            norm_a, norm_b = np.linalg.norm(a), np.linalg.norm(b)
-            scale = abs(alpha) * norm_a * norm_b + abs(beta * old)
-            self._hold(element, alpha * (a @ b) + beta * old, scale, "an element")
+        )
+        norms_a, norms_b = (np.linalg.norm(each, axis=-1) for each in (a, b))
+        right, scale = alpha * _dot(a, b), abs(alpha) * norms_a * norms_b
+        if beta != 0:
+            before = beta * self._c.at(places)
+            right, scale = right + before, scale + np.abs(before)
+        self._hold(found, right, scale, "an element")
+        for vector, products in zip(y, along_a.products, strict=True):
+            norms = norms_a * np.linalg.norm(vector[batch], axis=-1)
             self._hold(
-                along_a.products[:, batch, row],
-                y[:, batch] @ a,
-                norm_a * np.linalg.norm(y[:, batch], axis=-1),
-                "a product with a vector",
+                products[batch, row], _dot(a, vector[batch]), norms, "a product with a vector"
             )
-            for squares, norm in (
-                (along_a.squares[batch, row], norm_a),
-                (squares_b[batch, column], norm_b),
-            ):
-                self._hold(squares, norm**2, _NORM_SLACK * norm**2, "a norm")
+        self._hold_norms(along_a.squares[batch, row], norms_a)
+        self._hold_norms(squares_b[batch, column], norms_b)
+
+    def _hold_norms(self, squares: Array, norms: Array) -> None:
+        self._hold(squares, norms**2, _NORM_SLACK * norms**2, "a norm")
 
     def _drawn(self, count: int, shape: tuple[int, ...]) -> list[tuple[int, ...]]:
         return [tuple(int(self._chosen.integers(side)) for side in shape) for _ in range(count)]
@@ -146,3 +149,9 @@ class _Samples:
             raise ProofError(
                 f"{self._problem.label}: {what} of the reference is not what the host calculates"
             )
+
+
+def _dot(a: Array, b: Array) -> Array:
+    """The sums of the products along each row."""
+    sums: Array = np.einsum("ek,ek->e", a, b)
+    return sums

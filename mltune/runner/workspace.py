@@ -25,6 +25,7 @@ class Workspace:
     """What it takes to run and check kernels on one canonical problem.
 
     Attributes:
+        layout: of C in its guarded buffer.
         a: A on the device. Likewise `b`.
         arena: where C lies, and the C of other workspaces after it.
         fresh_c: C's guarded buffer as it was before the product.
@@ -36,6 +37,7 @@ class Workspace:
 
     device: OpenCLDevice
     problem: Problem
+    layout: Layout
     right: RightResult
     a: Operand
     b: Operand
@@ -79,6 +81,7 @@ class Workspace:
         return cls(
             device=device,
             problem=problem,
+            layout=Layout.of(problem, "c"),
             right=made.right,
             a=made.a,
             b=made.b,
@@ -97,11 +100,11 @@ class Workspace:
 
     @property
     def _place(self) -> Place:
-        return self.arena.place(self, Layout.of(self.problem, "c").tensor_bytes)
+        return self.arena.place(self, self.layout.tensor_bytes)
 
     def restore(self) -> None:
         """Give C another place and its old contents, make scratch memory NaN and counters 0."""
-        place = self.arena.move(self, Layout.of(self.problem, "c").tensor_bytes)
+        place = self.arena.move(self, self.layout.tensor_bytes)
         self.device.copy(self.fresh_c, place.whole)
         if self.spot_checks is not None:
             self.spot_checks.begin()
@@ -152,10 +155,9 @@ class Workspace:
             if not difference.wrong and not difference.written_outside:
                 bound = self.right.bounds.at(difference.place)
                 return Verdict("", difference.error, bound)
-        layout = Layout.of(self.problem, "c")
-        computed: Array = np.empty(layout.length, layout.dtype)
+        computed: Array = np.empty(self.layout.length, self.layout.dtype)
         self.device.read(self.c, computed)
-        return check(computed, layout, self.right)
+        return check(computed, self.layout, self.right)
 
     def spot_fault(self) -> str:
         """Say what `launch_checked` brought to light; empty if nothing."""

@@ -59,6 +59,7 @@ PROBLEMS = {
         gemm(Precision.COMPLEX_SINGLE, "c", "n"), 37, 21, 50, alpha=1.5 - 0.5j, beta=0.5j
     ),
     "conjugated B": gemm_problem(gemm(Precision.COMPLEX_DOUBLE, "t", "c"), 5, 6, 7),
+    "an odd number of halves": gemm_problem(gemm(Precision.HALF), 3, 3, 3),
     "row major": gemm_problem(gemm(Precision.SINGLE, order="row"), 33, 65, 17),
     "two free indices": problem_of_size(
         parse_problem_type("s:bmk,kcn->bmcn"), (4, 3, 5, 2, 6), 1.0, 0.0

@@ -178,6 +178,8 @@ __kernel void mltune_unpack(__global const REAL *tensor, const ulong first,
 #define ADD_PRODUCT(sum, p, q) sum += p * q
 #endif
 
+/* What is indexed has to stay in registers. */
+#define UNROLL _Pragma("unroll")
 #define TILE_A (GROUP * ROWS)
 #define TILE_B (GROUP * COLUMNS)
 
@@ -196,22 +198,34 @@ void mltune_multiply(__global const NUMBER *a, __global const NUMBER *b, const u
     __global const NUMBER *from_a = a + (ulong)batch * depth * m + get_group_id(0) * TILE_A;
     __global const NUMBER *from_b = b + (ulong)batch * depth * n + get_group_id(1) * TILE_B;
     NUMBER sum[COLUMNS][ROWS];
+    UNROLL
     for (uint j = 0; j < COLUMNS; ++j)
+        UNROLL
         for (uint i = 0; i < ROWS; ++i)
             sum[j][i] = 0;
     for (uint l = begin; l < end; l += DEPTH) {
-        for (uint e = item; e < DEPTH * TILE_A; e += GROUP * GROUP)
+        UNROLL
+        for (uint s = 0; s < DEPTH * TILE_A / (GROUP * GROUP); ++s) {
+            const uint e = s * GROUP * GROUP + item;
             tile_a[e] = from_a[(l + e / TILE_A) * m + e % TILE_A];
-        for (uint e = item; e < DEPTH * TILE_B; e += GROUP * GROUP)
+        }
+        UNROLL
+        for (uint s = 0; s < DEPTH * TILE_B / (GROUP * GROUP); ++s) {
+            const uint e = s * GROUP * GROUP + item;
             tile_b[e] = from_b[(l + e / TILE_B) * n + e % TILE_B];
+        }
         barrier(CLK_LOCAL_MEM_FENCE);
         for (uint k = 0; k < DEPTH; ++k) {
             NUMBER of_a[ROWS], of_b[COLUMNS];
+            UNROLL
             for (uint i = 0; i < ROWS; ++i)
                 of_a[i] = tile_a[k * TILE_A + i * GROUP + x];
+            UNROLL
             for (uint j = 0; j < COLUMNS; ++j)
                 of_b[j] = tile_b[k * TILE_B + j * GROUP + y];
+            UNROLL
             for (uint j = 0; j < COLUMNS; ++j)
+                UNROLL
                 for (uint i = 0; i < ROWS; ++i) {
                     ADD_PRODUCT(sum[j][i], of_a[i], of_b[j]);
                 }
@@ -219,7 +233,9 @@ void mltune_multiply(__global const NUMBER *a, __global const NUMBER *b, const u
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     sums += ((ulong)number * batches + batch) * n * m;
+    UNROLL
     for (uint j = 0; j < COLUMNS; ++j)
+        UNROLL
         for (uint i = 0; i < ROWS; ++i) {
             const ulong at = (get_group_id(1) * TILE_B + j * GROUP + y) * m
                              + get_group_id(0) * TILE_A + i * GROUP + x;

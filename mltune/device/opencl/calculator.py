@@ -36,6 +36,7 @@ _MEMORY_SHARE = 64  # of the device's memory: what the panels may take
 _LEAST_TERMS = 256  # of a sum, that are worth a work-group of their own
 _GROUPS_PER_UNIT = 4
 _MOST_GROUPS = 65535  # along the second and third dimension, by NVIDIA's driver
+_MOST_ROUNDED = 1 << 26  # memory of less than twice these bytes is rounded up to a power of 2
 _ITEMS = 1 << 16
 _REALS = {2: "half", 4: "float", 8: "double"}
 _WORDS = {2: "ushort", 4: "uint", 8: "ulong"}
@@ -120,7 +121,8 @@ class Calculator:
             # Without their types, PyOpenCL takes 10 us for each number.
             self._kernels[name].set_scalar_arg_dtypes(list(types))
         self._dims: dict[tuple[Pairs, Pairs, Pairs], cl.Buffer] = {}
-        self._panels: dict[str, cl.Buffer] = {}
+        self._memory: dict[str, cl.Buffer] = {}
+        self._retired: list[cl.Buffer] = []
 
     def draw(self, tensor: Matrices, key: int | None) -> None:
         """Write the numbers of a stream to a tensor's elements; returns at once.
@@ -141,8 +143,8 @@ class Calculator:
         """Wait, and return single elements, by their numbers among the rows; in double."""
         count = len(numbers)
         found = np.empty(count, self._wide)
-        where = self._uploaded(numbers.astype(np.uint64))
-        out = self._buffer(found.nbytes)
+        where = self._given("numbers", numbers.astype(np.uint64))
+        out = self._room("found", found.nbytes)
         self._run(
             "look", (count,), None,
             tensor.buffer, tensor.first, self._dims_of(tensor),
@@ -166,8 +168,8 @@ class Calculator:
         shares = max(1, min(wanted, columns // (_GROUP * _GROUP), _MOST_GROUPS))
         share = _rounded(-(-columns // shares), _GROUP)
         shares = -(-columns // share)
-        out = self._buffer(8 * sums * all_rows * shares)
-        given = self._uploaded(vectors.astype(self._wide))
+        out = self._room("along", 8 * sums * all_rows * shares)
+        given = self._given("vectors", vectors.astype(self._wide))
         step = 0 if vectors.shape[1] == 1 else columns
         across = bool(matrices.columns) and (
             not matrices.rows or matrices.columns[0][1] < matrices.rows[0][1]
@@ -238,9 +240,9 @@ class Calculator:
         share = _rounded(-(-k_padded // shares), _DEPTH)
         shares = -(-k_padded // share)
         size = 8 * self._parts * batches
-        panel_a = self._panel("a", size * k_padded * m_padded)
-        panel_b = self._panel("b", size * k_padded * n_padded)
-        sums = self._panel("sums", size * shares * m_padded * n_padded)
+        panel_a = self._room("a", size * k_padded * m_padded)
+        panel_b = self._room("b", size * k_padded * n_padded)
+        sums = self._room("sums", size * shares * m_padded * n_padded)
         scalars = alpha.real, alpha.imag, beta.real, beta.imag
         for at, count in _blocks(batch, batches):
             for (i, rows), (j, columns) in every(_blocks(m, m_block), _blocks(n, n_block)):
@@ -283,27 +285,33 @@ class Calculator:
         key = matrices.batch, matrices.rows, matrices.columns
         if key not in self._dims:
             pairs = (*matrices.batch, *matrices.rows, *matrices.columns) or ((1, 1),)
-            self._dims[key] = self._uploaded(np.array(pairs, np.uint64))
+            flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
+            array = np.array(pairs, np.uint64)
+            try:
+                self._dims[key] = cl.Buffer(self._context, flags, hostbuf=array)
+            except cl.Error as error:
+                raise LaunchError(f"no memory to calculate a reference: {error}") from error
         return self._dims[key]
 
-    def _panel(self, name: str, nbytes: int) -> cl.Buffer:
-        kept = self._panels.get(name)
+    def _given(self, name: str, array: Array) -> cl.Buffer:
+        """Upload numbers to memory that the next ones of this name may overwrite."""
+        room = self._room(name, array.nbytes)
+        self._checked(cl.enqueue_copy, self._queue, room, np.ascontiguousarray(array))
+        return room
+
+    def _room(self, name: str, nbytes: int) -> cl.Buffer:
+        """Return memory of a name; it is not freed, as kernels still have it as an argument."""
+        kept = self._memory.get(name)
         if kept is None or kept.size < nbytes:
-            self._panels[name] = kept = self._buffer(nbytes)
+            if kept is not None:
+                self._retired.append(kept)
+            nbytes = max(nbytes, 1 << min(nbytes - 1, _MOST_ROUNDED).bit_length())
+            try:
+                kept = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, nbytes)
+            except cl.Error as error:
+                raise LaunchError(f"no memory to calculate a reference: {error}") from error
+            self._memory[name] = kept
         return kept
-
-    def _buffer(self, nbytes: int) -> cl.Buffer:
-        try:
-            return cl.Buffer(self._context, cl.mem_flags.READ_WRITE, nbytes)
-        except cl.Error as error:
-            raise LaunchError(f"no memory to calculate a reference: {error}") from error
-
-    def _uploaded(self, array: Array) -> cl.Buffer:
-        flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
-        try:
-            return cl.Buffer(self._context, flags, hostbuf=np.ascontiguousarray(array))
-        except cl.Error as error:
-            raise LaunchError(f"no memory to calculate a reference: {error}") from error
 
     def _run(
         self,
@@ -320,7 +328,7 @@ class Calculator:
         except cl.Error as error:
             raise DeviceLostError(f"the device failed to calculate: {error}") from error
 
-    def _built(self) -> cl.Program:
+    def _built(self) -> Any:
         real = _REALS[self._dtype.itemsize // self._parts]
         is_half = real == "half"
         rows, columns = _TILE[self._parts]
