@@ -15,6 +15,7 @@ import pytest
 
 from mltune.cli.main import VERBS, main
 from mltune.device import choose
+from mltune.device.opencl.listing import driver_device
 from tests.quick import QUICK_SPACE
 
 ROOT = Path(__file__).parents[1]
@@ -98,8 +99,7 @@ def test_the_python_of_the_readme_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device_spec: str
 ) -> None:
     monkeypatch.chdir(ROOT)  # it names a pack that ships
-    chosen = choose(device_spec)
-    device = cl.get_platforms()[chosen.platform].get_devices()[chosen.device]
+    device = driver_device(choose(device_spec))
     queue = cl.CommandQueue(cl.Context([device]))
     a, b = (np.asfortranarray(np.random.default_rng(0).random((40, 40), np.float32)) for _ in "ab")
     there = {name: cl_array.to_device(queue, array) for name, array in (("a", a), ("b", b))}

@@ -17,11 +17,11 @@ from typing import Any
 
 from mltune.device import (
     BuildError,
+    Device,
     DeviceLostError,
     Execution,
     LaunchError,
     LimitError,
-    OpenCLDevice,
     Program,
 )
 from mltune.errors import MltuneError, UsageError
@@ -89,7 +89,7 @@ class Bench:
 
     def __init__(
         self,
-        device: OpenCLDevice,
+        device: Device,
         enter: Callable[[Stage], None],
         memory_bytes: int,
         observer: Observer | None = None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 
-from mltune.device import BuildError, DeviceLostError, LaunchError, LimitError, OpenCLDevice
+from mltune.device import BuildError, Device, DeviceLostError, LaunchError, LimitError, open_device
 from mltune.measurement import Status
 from mltune.runner.bench import CACHED_CPU_SECONDS
 from mltune.runner.channel import Channel
@@ -24,14 +24,14 @@ def main(spec: str) -> int:
     entry = channel.choose_device(spec)
     if entry is None:
         return 1
-    device = OpenCLDevice(entry)
+    device = open_device(entry)
     channel.say({"device": device.info.to_json()})
     while True:
         request = Request.from_json(channel.listen())
         channel.say({"answer": _build(device, request, channel).to_json()})
 
 
-def _build(device: OpenCLDevice, request: Request, channel: Channel) -> Outcome:
+def _build(device: Device, request: Request, channel: Channel) -> Outcome:
     """Build one kernel, so far as the driver can be made to compile without measuring."""
     workspace = None
     if device.compiles_at_launch:

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from mltune.device import Matrices, OpenCLDevice
+from mltune.device import Buffer, Device, Matrices
 from mltune.problem import Problem
 from mltune.runner.data import Array
+from mltune.runner.proof import calculator_of
 from mltune.runner.validation import Bounds
-
-Buffer = Any  # the driver's handle, which only the device looks into
 
 _PAGE = 4096  # parts of a buffer begin at multiples of it
 
@@ -32,7 +30,7 @@ class DeviceReference:
         checksum: of `whole`, when nobody had written to it.
     """
 
-    device: OpenCLDevice
+    device: Device
     bounds: Bounds
     whole: Buffer
     elements: Matrices
@@ -42,7 +40,7 @@ class DeviceReference:
     @classmethod
     def keep(
         cls,
-        device: OpenCLDevice,
+        device: Device,
         bounds: Bounds,
         whole: Buffer,
         elements: Matrices,
@@ -95,7 +93,7 @@ class DeviceReference:
 
     def at(self, places: Array) -> Array:
         """Return single elements, counted in the order of memory."""
-        return self.device.calculator(self.elements.dtype).look(self.elements, places)
+        return calculator_of(self.device, self.elements.dtype).look(self.elements, places)
 
     def untouched(self) -> bool:
         """Whether no kernel has written to it."""
@@ -109,7 +107,7 @@ def reference_bytes(problem: Problem) -> int:
     return _rounded(rows * problem.n * value) + _rounded(8 * rows) + _rounded(8 * columns)
 
 
-def _read(device: OpenCLDevice, bounds: Bounds, whole: Buffer, elements: Matrices) -> Array:
+def _read(device: Device, bounds: Bounds, whole: Buffer, elements: Matrices) -> Array:
     values: Array = np.empty(math.prod(bounds.shape), elements.dtype)
     device.read(whole, values)
     return values.reshape(bounds.shape, order="F")

@@ -12,13 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from mltune.device import Matrices
+from mltune.device import Buffer, Matrices
 from mltune.problem import Problem
 from mltune.runner.data import Array, Layout
 from mltune.runner.generator import drawn_at, key_of
 from mltune.runner.operand import Operand
-
-Buffer = Any  # the driver's handle, which only the device looks into
 
 
 def elements(problem: Problem, tensor: str, buffer: Buffer, first_byte: int) -> Matrices:

@@ -9,12 +9,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from mltune.device import OpenCLDevice
+from mltune.device import Buffer, Device
 from mltune.runner.data import GUARD_BYTES, NAN_BYTE, Array, Layout
-
-Buffer = Any  # the driver's handle, which only the device looks into
 
 MARGIN_BYTES = 256 << 10
 """The widest margin at one side."""
@@ -33,14 +30,14 @@ class Operand:
         checksum: of all of its memory, when nobody had written to it.
     """
 
-    device: OpenCLDevice
+    device: Device
     inside: Buffer
     whole: Buffer
     first_byte: int
     checksum: int
 
     @classmethod
-    def make(cls, device: OpenCLDevice, layout: Layout, put: Put) -> Operand:
+    def make(cls, device: Device, layout: Layout, put: Put) -> Operand:
         """Make an operand.
 
         Args:
@@ -72,7 +69,7 @@ class Operand:
         )
 
     @classmethod
-    def upload(cls, device: OpenCLDevice, layout: Layout, guarded: Array) -> Operand:
+    def upload(cls, device: Device, layout: Layout, guarded: Array) -> Operand:
         """Make an operand of a matrix in its guards; `make` says what is raised."""
         return cls.make(device, layout, lambda whole, at: device.write(whole, guarded, at))
 

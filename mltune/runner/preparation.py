@@ -15,7 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from mltune.device import BuildError, Comparison, Expected, OpenCLDevice
+from mltune.device import (
+    Buffer,
+    BuildError,
+    Comparison,
+    Device,
+    Expected,
+)
+from mltune.device.limits import check_size
 from mltune.device_info import DeviceInfo
 from mltune.problem import Problem
 from mltune.runner.data import PATTERN_BYTE, Array, Layout, operands
@@ -23,12 +30,10 @@ from mltune.runner.device_reference import DeviceReference, reference_bytes
 from mltune.runner.generator import key_of
 from mltune.runner.matrices import Views, elements
 from mltune.runner.operand import MARGIN_BYTES, Operand
-from mltune.runner.proof import ProofError, prove
+from mltune.runner.proof import ProofError, calculator_of, prove
 from mltune.runner.validation import Bounds, RightResult, reference, scalars
 
 _log = logging.getLogger(__name__)
-
-Buffer = Any  # the driver's handle, which only the device looks into
 
 LARGE = 1 << 18
 """Elements of C from which on the device compares them; fewer are read back sooner."""
@@ -57,7 +62,7 @@ class Prepared:
     comparison: Comparison | None
 
 
-Prepare = Callable[[OpenCLDevice, Problem, int], Prepared]
+Prepare = Callable[[Device, Problem, int], Prepared]
 """Prepares a problem on a device; the last argument is the seed of its numbers.
 
 Raises LimitError when a tensor is larger than the device allows, and LaunchError when there is
@@ -65,7 +70,7 @@ no memory left.
 """
 
 
-def prepare(device: OpenCLDevice, problem: Problem, seed: int) -> Prepared:
+def prepare(device: Device, problem: Problem, seed: int) -> Prepared:
     """Prepare a problem where that is faster: on a GPU with double precision, if it is large."""
     if suits_device(device.info, problem):
         try:
@@ -96,10 +101,10 @@ def prepared_bytes(info: DeviceInfo, problem: Problem) -> int:
     return on_device + reference_bytes(problem) * (2 if is_twice else 1)
 
 
-def prepare_on_host(device: OpenCLDevice, problem: Problem, seed: int) -> Prepared:
+def prepare_on_host(device: Device, problem: Problem, seed: int) -> Prepared:
     """Draw and multiply on the host, and upload."""
     layouts = {tensor: Layout.of(problem, tensor) for tensor in "abc"}
-    device.check_size(max(layout.nbytes for layout in layouts.values()))
+    check_size(device.info, max(layout.nbytes for layout in layouts.values()))
     fresh_c = device.allocate(layouts["c"].nbytes)
     data = operands(problem, seed)
     right = reference(problem, data)
@@ -115,7 +120,7 @@ def prepare_on_host(device: OpenCLDevice, problem: Problem, seed: int) -> Prepar
     )
 
 
-def prepare_on_device(device: OpenCLDevice, problem: Problem, seed: int) -> Prepared:
+def prepare_on_device(device: Device, problem: Problem, seed: int) -> Prepared:
     """Draw and multiply on the device, and check it on the host.
 
     Raises:
@@ -124,8 +129,8 @@ def prepare_on_device(device: OpenCLDevice, problem: Problem, seed: int) -> Prep
         LimitError, LaunchError: as `Prepare` says.
     """
     layouts = {tensor: Layout.of(problem, tensor) for tensor in "abc"}
-    device.check_size(max(layout.nbytes for layout in layouts.values()))
-    calculator = device.calculator(layouts["c"].dtype)
+    check_size(device.info, max(layout.nbytes for layout in layouts.values()))
+    calculator = calculator_of(device, layouts["c"].dtype)
 
     def draw(tensor: str, buffer: Buffer, first_byte: int = 0) -> None:
         is_drawn = tensor != "c" or problem.beta != 0
@@ -149,7 +154,7 @@ def prepare_on_device(device: OpenCLDevice, problem: Problem, seed: int) -> Prep
 
 
 def _comparison(
-    device: OpenCLDevice, problem: Problem, bounds: Bounds, *parts: Any
+    device: Device, problem: Problem, bounds: Bounds, *parts: Any
 ) -> Comparison | None:
     """Make a large reference what the device compares with: flat, as arrays or as buffers."""
     count = math.prod(bounds.shape)

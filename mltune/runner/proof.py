@@ -21,7 +21,7 @@ import math
 
 import numpy as np
 
-from mltune.device import VECTORS, OpenCLDevice, Sums
+from mltune.device import VECTORS, BuildError, Calculator, Device, Sums
 from mltune.errors import MltuneError
 from mltune.problem import Problem
 from mltune.runner.data import Array
@@ -40,7 +40,7 @@ class ProofError(MltuneError):
     """A product that is not proved."""
 
 
-def prove(device: OpenCLDevice, problem: Problem, seed: int, views: Views) -> Bounds:
+def prove(device: Device, problem: Problem, seed: int, views: Views) -> Bounds:
     """Check that a product is right; return how far others may be off from it.
 
     Args:
@@ -56,7 +56,7 @@ def prove(device: OpenCLDevice, problem: Problem, seed: int, views: Views) -> Bo
     alpha, beta = scalars(problem)
     chosen = np.random.default_rng()
     x = chosen.uniform(-1, 1, (VECTORS, 1, views.b.counts[1]))
-    numbers, wide = (device.calculator(each.dtype) for each in (views.a, views.right))
+    numbers, wide = (calculator_of(device, each.dtype) for each in (views.a, views.right))
     along_b = numbers.along(views.b_turned, x)
     y = along_b.products
     columns = numbers.along(views.b, y).squares
@@ -78,6 +78,18 @@ def prove(device: OpenCLDevice, problem: Problem, seed: int, views: Views) -> Bo
     places = samples.elements()
     samples.check_elements(wide.look(views.result, places), places, y, along_a, columns)
     return Bounds.of(problem, along_a.squares, columns, largest)
+
+
+def calculator_of(device: Device, dtype: str) -> Calculator:
+    """Return what calculates with tensors of a type.
+
+    Raises:
+        BuildError: when the device does not.
+    """
+    calculator = device.calculator(dtype)
+    if calculator is None:
+        raise BuildError(f"{device.info.name} does not calculate with {dtype}")
+    return calculator
 
 
 class _Samples:

@@ -14,18 +14,14 @@ from __future__ import annotations
 
 import math
 import random
-from typing import Any
 
 import numpy as np
 
-from mltune.device import OpenCLDevice
-from mltune.device.opencl.inspection import MOST_SPOTS, Kept, Put, Spots
+from mltune.device import MOST_SPOTS, Buffer, Device, Kept, Put, Spots
 from mltune.problem import Problem
 from mltune.runner.data import Array, Layout
 from mltune.runner.generator import drawn_at, key_of
 from mltune.runner.validation import RightResult, scalars
-
-Buffer = Any  # the driver's handle, which only the device looks into
 
 _RING = 512  # elements of C that may be spoilt
 _SHARE = 8  # of a small C, one in so many is
@@ -37,9 +33,7 @@ _CLEARLY = 16  # bounds that a spoilt element is off by
 class SpotChecks:
     """Spoils and looks, for the kernels that compute one problem."""
 
-    def __init__(
-        self, device: OpenCLDevice, problem: Problem, right: RightResult, seed: int
-    ) -> None:
+    def __init__(self, device: Device, problem: Problem, right: RightResult, seed: int) -> None:
         """Choose the elements, and what to spoil them with.
 
         Args:

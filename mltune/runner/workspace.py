@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from mltune.device import Comparison, Execution, OpenCLDevice, Program
+from mltune.device import Buffer, Comparison, Device, Execution, Program
 from mltune.problem import Problem
 from mltune.runner.arena import Arena, Place
 from mltune.runner.data import Array, Layout
@@ -16,8 +15,6 @@ from mltune.runner.preparation import Prepare, prepare
 from mltune.runner.scratch import Scratch
 from mltune.runner.spot_checks import SpotChecks
 from mltune.runner.validation import RightResult, Verdict, check
-
-Buffer = Any  # the driver's handle, which only the device looks into
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +32,7 @@ class Workspace:
         on_device: compares there; None where the host does.
     """
 
-    device: OpenCLDevice
+    device: Device
     problem: Problem
     layout: Layout
     right: RightResult
@@ -51,7 +48,7 @@ class Workspace:
     @classmethod
     def make(
         cls,
-        device: OpenCLDevice,
+        device: Device,
         problem: Problem,
         seed: int,
         arena: Arena | None = None,
@@ -112,7 +109,7 @@ class Workspace:
         self.counters.spoil()
 
     def launch(self, program: Program) -> Execution:
-        """Start a kernel on these numbers; see `OpenCLDevice.launch` for what it raises."""
+        """Start a kernel on these numbers; see `Device.launch` for what it raises."""
         if self.spot_checks is not None:
             self.spot_checks.look()
         return self._launch(program)

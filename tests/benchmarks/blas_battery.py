@@ -21,7 +21,8 @@ from pathlib import Path
 import numpy as np
 import pyopencl as cl
 
-from mltune.device.opencl.catalogue import choose, platform_devices
+from mltune.device import choose
+from mltune.device.opencl.listing import driver_device
 from mltune.export import WRITERS
 from mltune.export.library import Library
 from mltune.kernel.families import FAMILIES
@@ -45,7 +46,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     entry = choose(options.device)
-    device = platform_devices(cl.get_platforms()[entry.platform])[entry.device]
+    device = driver_device(entry)
     queue = cl.CommandQueue(cl.Context([device]))
     space = load_space(options.space)
     draw = np.random.default_rng(options.seed)

@@ -29,7 +29,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from mltune.device import OpenCLDevice
+from mltune.device import open_device
 from mltune.errors import MltuneError
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
@@ -83,7 +83,7 @@ def main() -> int:
     parser.add_argument("--extra-seconds", type=float, default=0.02)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
-    device = OpenCLDevice.open(args.device)
+    device = open_device(args.device)
     kind = "cpu" if device.info.kind == "cpu" else "gpu"
     path = args.space or data_folder("spaces") / f"tiled-{kind}.yaml"
     space = load_space(path).bind(outside_names(device.info, Precision.SINGLE))

@@ -25,7 +25,9 @@ from typing import cast
 import numpy as np
 import pyopencl as cl
 
-from mltune.device import OpenCLDevice, Program
+from mltune.device import choose
+from mltune.device.opencl.device import OpenCLDevice
+from mltune.device.opencl.program import OpenCLProgram
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
 from mltune.problem import Precision, gemm
@@ -71,7 +73,7 @@ def main() -> None:
 
 def _step(step: str, folder: Path, count: int) -> list[tuple[float, float, int]]:
     """Return what each kernel cost, by the clock and the processors, and its binary's bytes."""
-    device = OpenCLDevice.open("cpu")
+    device = OpenCLDevice(choose("cpu"))
     rows = []
     for number, kernel in enumerate(_kernels(device, count)):
         workspace = Workspace.make(device, probe_problem(kernel), 0)
@@ -99,11 +101,11 @@ def _kernels(device: OpenCLDevice, count: int) -> list[Kernel]:
     return [FAMILIES["tiled"].generate(gemm(Precision.SINGLE), one) for one in quick[:count]]
 
 
-def _load(kernel: Kernel, path: Path, workspace: Workspace) -> Program:
+def _load(kernel: Kernel, path: Path, workspace: Workspace) -> OpenCLProgram:
     context = workspace.c.context
     program = cl.Program(context, context.devices, [path.read_bytes()]).build()
     functions = tuple(cl.Kernel(program, each.entry) for each in kernel.passes)
-    return Program(kernel, functions, "", 0.0, local_mem_bytes=0, private_mem_bytes=0)
+    return OpenCLProgram(kernel, functions, "", 0.0, local_mem_bytes=0, private_mem_bytes=0)
 
 
 def _processor_seconds() -> float:

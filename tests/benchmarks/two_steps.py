@@ -26,8 +26,8 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 
 from mltune.compat.autogemm import FullCWriter
-from mltune.device import OpenCLDevice
-from mltune.device.opencl.catalogue import choose, platform_devices
+from mltune.device import choose, open_device
+from mltune.device.opencl.listing import driver_device
 from mltune.export import WRITERS
 from mltune.kernel import Kernel
 from mltune.problem import parse_problem_type
@@ -80,7 +80,7 @@ def main() -> int:
     parser.add_argument("--build-only", action="store_true", help="print the seconds of a build")
     options = parser.parse_args()
     if options.build_only:
-        program = OpenCLDevice.open(options.device).build(_kernel(HELD_BACK, options.stamp))
+        program = open_device(options.device).build(_kernel(HELD_BACK, options.stamp))
         print(f"{program.build_seconds:.3f}")
         return 0
     kernel = _kernel(HELD_BACK, options.stamp)
@@ -133,7 +133,7 @@ def _selector(kernel: Kernel) -> Selector:
 
 def _tuned(kernel: Kernel, spec: str) -> str:
     entry = choose(spec)
-    device = platform_devices(cl.get_platforms()[entry.platform])[entry.device]
+    device = driver_device(entry)
     queue = cl.CommandQueue(cl.Context([device]))
     a, b = (np.random.default_rng(seed).random((70, 70), "float32") for seed in (1, 2))
     tuned = TunedGemm(_selector(kernel), [kernel])
@@ -143,13 +143,12 @@ def _tuned(kernel: Kernel, spec: str) -> str:
 
 
 def _built(kernel: Kernel, spec: str) -> str:
-    return f"{OpenCLDevice.open(spec).build(kernel).build_seconds:.3f}"
+    return f"{open_device(spec).build(kernel).build_seconds:.3f}"
 
 
 def _python(kernel: Kernel, spec: str, folder: Path) -> str:
     WRITERS["python"].write(_selector(kernel), [kernel], folder)
-    entry = choose(spec)
-    return _run(sys.executable, "-c", PACKAGE, folder, entry.platform, entry.device)
+    return _run(sys.executable, "-c", PACKAGE, folder, *choose(spec).number.split(":"))
 
 
 def _c(kernel: Kernel, folder: Path, layout: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mltune.device import BuildError, OpenCLDevice
+from mltune.device import BuildError, Device, open_device
 from mltune.device.opencl import calculator
 from mltune.kernel import Kernel
 from mltune.measurement import Status
@@ -38,8 +38,8 @@ MakeKernel = Callable[..., Kernel]
 
 
 @pytest.fixture(scope="module")
-def device(device_spec: str) -> OpenCLDevice:
-    return OpenCLDevice.open(device_spec)
+def device(device_spec: str) -> Device:
+    return open_device(device_spec)
 
 
 def with_gaps(precision: Precision, beta: float) -> Problem:
@@ -73,7 +73,7 @@ PROBLEMS = {
 }
 
 
-def contents(device: OpenCLDevice, buffer: Any, nbytes: int) -> bytes:
+def contents(device: Device, buffer: Any, nbytes: int) -> bytes:
     found = np.empty(nbytes, np.uint8)
     device.read(buffer, found)
     return found.tobytes()
@@ -89,9 +89,7 @@ def agree(found: Prepared, expected: Prepared) -> None:
 
 
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
-def test_the_device_prepares_what_the_host_prepares(
-    device: OpenCLDevice, problem: Problem
-) -> None:
+def test_the_device_prepares_what_the_host_prepares(device: Device, problem: Problem) -> None:
     problem = problem.canonical()
     host, made = (way(device, problem, SEED) for way in (prepare_on_host, prepare_on_device))
 
@@ -108,7 +106,7 @@ def test_the_device_prepares_what_the_host_prepares(
 
 @pytest.mark.parametrize("precision", [Precision.SINGLE, Precision.COMPLEX_DOUBLE])
 def test_a_product_in_many_blocks_is_the_same(
-    device: OpenCLDevice, precision: Precision, monkeypatch: pytest.MonkeyPatch
+    device: Device, precision: Precision, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Blocks of one tile, of few terms and of one matrix; sums in several shares.
     monkeypatch.setattr(calculator, "_LARGEST_SIDE", 64)
@@ -122,7 +120,7 @@ def test_a_product_in_many_blocks_is_the_same(
 
 
 def test_a_small_reference_is_kept_by_the_host_and_a_large_one_is_not(
-    device: OpenCLDevice, monkeypatch: pytest.MonkeyPatch
+    device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem = gemm_problem(gemm(Precision.SINGLE), 40, 30, 20)
     small = prepare_on_device(device, problem, SEED)
@@ -138,7 +136,7 @@ def test_a_small_reference_is_kept_by_the_host_and_a_large_one_is_not(
     assert (large.right.values == small.right.kept).all()
 
 
-def test_large_problems_are_prepared_on_a_gpu_that_has_doubles(device: OpenCLDevice) -> None:
+def test_large_problems_are_prepared_on_a_gpu_that_has_doubles(device: Device) -> None:
     gpu = replace(device.info, kind="gpu", fp64=True)
     large = gemm_problem(gemm(Precision.SINGLE), 512, 512, 512)
     small = gemm_problem(gemm(Precision.SINGLE), 64, 64, 64)
@@ -152,7 +150,7 @@ def test_large_problems_are_prepared_on_a_gpu_that_has_doubles(device: OpenCLDev
 
 @pytest.mark.parametrize("error", [ProofError("not proved"), BuildError("not built")])
 def test_what_the_device_cannot_do_the_host_does(
-    device: OpenCLDevice, error: Exception, monkeypatch: pytest.MonkeyPatch
+    device: Device, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: object) -> None:
         raise error
@@ -188,7 +186,7 @@ def test_what_the_device_cannot_do_the_host_does(
     ],
 )
 def test_kernels_are_judged_by_what_the_device_prepared(
-    device: OpenCLDevice,
+    device: Device,
     naive_kernel: MakeKernel,
     fault: str,
     status: Status,

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mltune.device import Matrices, OpenCLDevice, Sums
+from mltune.device import Device, Matrices, Sums, open_device
 from mltune.problem import Precision, Problem, gemm, gemm_problem
 from mltune.runner.data import Array
 from mltune.runner.preparation import prepare_on_device
-from mltune.runner.proof import ProofError
+from mltune.runner.proof import ProofError, calculator_of
 
 SEED = 5
 
 
 @pytest.fixture(scope="module")
-def device(device_spec: str) -> OpenCLDevice:
-    return OpenCLDevice.open(device_spec)
+def device(device_spec: str) -> Device:
+    return open_device(device_spec)
 
 
 def problem(precision: Precision = Precision.SINGLE, beta: float = 0.0) -> Problem:
@@ -28,10 +28,10 @@ def problem(precision: Precision = Precision.SINGLE, beta: float = 0.0) -> Probl
 
 
 def spoil_result(
-    device: OpenCLDevice, monkeypatch: pytest.MonkeyPatch, precision: Precision, by: Array
+    device: Device, monkeypatch: pytest.MonkeyPatch, precision: Precision, by: Array
 ) -> None:
     """Add numbers to the product, in the order of memory, after it has been calculated."""
-    numbers = device.calculator(precision.dtype)
+    numbers = calculator_of(device, precision.dtype)
     multiply = numbers.multiply
 
     def wrong(a: Matrices, b: Matrices, c: Matrices, right: Matrices, *scalars: Any) -> None:
@@ -47,7 +47,7 @@ def spoil_result(
 @pytest.mark.parametrize("precision", Precision)
 @pytest.mark.parametrize("place", [0, 33 * 50, 2 * 33 * 50 - 1])
 def test_one_wrong_element_is_found(
-    device: OpenCLDevice,
+    device: Device,
     monkeypatch: pytest.MonkeyPatch,
     precision: Precision,
     beta: float,
@@ -62,7 +62,7 @@ def test_one_wrong_element_is_found(
 
 
 def test_errors_that_cancel_in_a_sum_are_found(
-    device: OpenCLDevice, monkeypatch: pytest.MonkeyPatch
+    device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     by = np.zeros((2, 50, 33))
     by[1, 3, 7], by[1, 4, 7] = 1e-6, -1e-6
@@ -74,7 +74,7 @@ def test_errors_that_cancel_in_a_sum_are_found(
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_what_is_no_number_is_found(
-    device: OpenCLDevice, monkeypatch: pytest.MonkeyPatch, value: float
+    device: Device, monkeypatch: pytest.MonkeyPatch, value: float
 ) -> None:
     by = np.zeros(2 * 33 * 50)
     by[77] = value
@@ -86,9 +86,9 @@ def test_what_is_no_number_is_found(
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_a_right_product_of_other_numbers_is_found(
-    device: OpenCLDevice, monkeypatch: pytest.MonkeyPatch, which: int
+    device: Device, monkeypatch: pytest.MonkeyPatch, which: int
 ) -> None:
-    numbers = device.calculator(Precision.SINGLE.dtype)
+    numbers = calculator_of(device, Precision.SINGLE.dtype)
     draw, keys = numbers.draw, []
 
     def other(tensor: Matrices, key: int | None) -> None:
@@ -111,10 +111,10 @@ def half_the_norms(sums: Sums) -> Sums:
 
 @pytest.mark.parametrize("fault", [nothing, half_the_norms])
 def test_a_device_that_gets_both_sides_wrong_alike_is_found(
-    device: OpenCLDevice, monkeypatch: pytest.MonkeyPatch, fault: Callable[[Sums], Sums]
+    device: Device, monkeypatch: pytest.MonkeyPatch, fault: Callable[[Sums], Sums]
 ) -> None:
     for dtype in ("float32", "float64"):
-        numbers = device.calculator(dtype)
+        numbers = calculator_of(device, dtype)
         along = numbers.along
         monkeypatch.setattr(numbers, "along", lambda *given, along=along: fault(along(*given)))
 
@@ -127,7 +127,7 @@ def test_a_device_that_gets_both_sides_wrong_alike_is_found(
 )
 @pytest.mark.parametrize("precision", [Precision.HALF, Precision.DOUBLE, Precision.COMPLEX_SINGLE])
 def test_a_right_product_is_proved_for_every_seed(
-    device: OpenCLDevice, precision: Precision, size: tuple[int, int, int]
+    device: Device, precision: Precision, size: tuple[int, int, int]
 ) -> None:
     for seed in range(5):
         prepare_on_device(device, gemm_problem(gemm(precision), *size, beta=0.5), seed)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mltune.device import OpenCLDevice
+from mltune.device import Device, open_device
 from mltune.problem import Precision, Problem, gemm, gemm_problem
 from mltune.problem.gemm import parse_problem_type
 from mltune.problem.problem import problem_of_size
@@ -24,8 +24,8 @@ Spoil = Callable[[Array, Layout], None]
 
 
 @pytest.fixture(scope="module")
-def device(device_spec: str) -> OpenCLDevice:
-    return OpenCLDevice.open(device_spec)
+def device(device_spec: str) -> Device:
+    return open_device(device_spec)
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +69,7 @@ PROBLEMS = {
 
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 def test_a_right_result_is_found_right_without_the_host(
-    device: OpenCLDevice, prepare: Prepare, problem: Problem, monkeypatch: pytest.MonkeyPatch
+    device: Device, prepare: Prepare, problem: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = Workspace.make(device, problem.canonical(), 0, prepare=prepare)
     found, expected = verdicts(workspace, result(workspace)[0])
@@ -113,7 +113,7 @@ def gap_between_columns(buffer: Array, layout: Layout) -> None:
     [last_element, not_a_number, first_guard, last_guard, just_before, gap_between_columns],
 )
 def test_a_single_fault_is_seen(
-    device: OpenCLDevice, prepare: Prepare, precision: Precision, spoil: Spoil
+    device: Device, prepare: Prepare, precision: Precision, spoil: Spoil
 ) -> None:
     workspace = Workspace.make(device, made(precision), 0, prepare=prepare)
     computed, layout = result(workspace)
@@ -125,7 +125,7 @@ def test_a_single_fault_is_seen(
     assert found == expected
 
 
-def test_the_largest_error_is_the_one_that_is_told(device: OpenCLDevice, prepare: Prepare) -> None:
+def test_the_largest_error_is_the_one_that_is_told(device: Device, prepare: Prepare) -> None:
     workspace = Workspace.make(device, made(Precision.SINGLE), 0, prepare=prepare)
     computed, layout = result(workspace)
     layout.elements(computed)[3, 2, 1] *= 1 + 1e-6
@@ -137,7 +137,7 @@ def test_the_largest_error_is_the_one_that_is_told(device: OpenCLDevice, prepare
     assert found.error_bound == pytest.approx(expected.error_bound)
 
 
-def test_every_single_element_counts(device: OpenCLDevice, prepare: Prepare) -> None:
+def test_every_single_element_counts(device: Device, prepare: Prepare) -> None:
     problem = replace(made(Precision.SINGLE), beta=0.0)
     workspace = Workspace.make(device, problem, 0, prepare=prepare)
     computed, layout = result(workspace)
@@ -153,7 +153,7 @@ def test_every_single_element_counts(device: OpenCLDevice, prepare: Prepare) -> 
 
 
 def test_a_kernel_that_writes_its_own_result_over_the_reference_is_found(
-    device: OpenCLDevice,
+    device: Device,
 ) -> None:
     workspace = Workspace.make(device, made(Precision.SINGLE), 0, prepare=prepare_on_device)
     right = workspace.right
@@ -170,7 +170,7 @@ def test_a_kernel_that_writes_its_own_result_over_the_reference_is_found(
 
 
 @pytest.mark.parametrize("part", range(3))
-def test_every_part_of_the_reference_is_watched(device: OpenCLDevice, part: int) -> None:
+def test_every_part_of_the_reference_is_watched(device: Device, part: int) -> None:
     workspace = Workspace.make(device, made(Precision.SINGLE), 0, prepare=prepare_on_device)
     right = workspace.right
     assert isinstance(right, DeviceReference)

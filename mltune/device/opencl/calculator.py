@@ -7,10 +7,8 @@ Nothing here is believed unproved: see `mltune.runner.proof`.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import product as every
 from pathlib import Path
@@ -19,13 +17,10 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from mltune.device.calculator import VECTORS, Matrices, Pairs, Sums
 from mltune.device.errors import BuildError, DeviceLostError, LaunchError
 
 Array = np.ndarray[Any, np.dtype[Any]]
-Pairs = tuple[tuple[int, int], ...]
-
-VECTORS = 2
-"""With so many vectors `along` multiplies at once."""
 
 _GROUP = 16
 _DEPTH = 16
@@ -53,52 +48,7 @@ _ARGUMENTS: dict[str, tuple[Any, ...]] = {
 }  # by the names of the kernels: the types of their numbers; None is a buffer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matrices:
-    """A tensor in a buffer, seen as a batch of matrices.
-
-    Attributes:
-        dtype: of an element.
-        first: the element of the buffer where the tensor begins.
-        batch: extent and stride of every index that numbers matrices, the fastest first.
-            Likewise for rows and columns; one without any index is one row.
-        conjugate: whether the conjugate is meant.
-    """
-
-    buffer: cl.Buffer
-    dtype: str
-    first: int
-    batch: Pairs = ()
-    rows: Pairs = ()
-    columns: Pairs = ()
-    conjugate: bool = False
-
-    @property
-    def counts(self) -> tuple[int, int, int]:
-        """How many matrices, rows and columns there are."""
-        batch, rows, columns = (
-            math.prod(extent for extent, _ in pairs)
-            for pairs in (self.batch, self.rows, self.columns)
-        )
-        return batch, rows, columns
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sums:
-    """What goes along the rows of matrices; the axes are matrix and row.
-
-    Attributes:
-        products: with each vector, which is the first axis.
-        squares: the sum of the elements' squares.
-        largest: the largest element's absolute value.
-    """
-
-    products: Array
-    squares: Array
-    largest: Array
-
-
-class Calculator:
+class OpenCLCalculator:
     """Calculates with tensors of one type on one device; for use by one thread."""
 
     def __init__(self, context: cl.Context, queue: cl.CommandQueue, dtype: str) -> None:
@@ -125,12 +75,7 @@ class Calculator:
         self._retired: list[cl.Buffer] = []
 
     def draw(self, tensor: Matrices, key: int | None) -> None:
-        """Write the numbers of a stream to a tensor's elements; returns at once.
-
-        Args:
-            tensor: of rows alone, the index with number 0 first.
-            key: of the stream; None for NaN.
-        """
+        """Write the numbers of a stream to a tensor's elements; returns at once."""
         count = tensor.counts[1]
         self._run(
             "draw", (min(_ITEMS * 4, _rounded(count, 64)),), (64,),
@@ -154,12 +99,7 @@ class Calculator:
         return found
 
     def along(self, matrices: Matrices, vectors: Array) -> Sums:
-        """Wait, and return what goes along every row of every matrix, in double precision.
-
-        Args:
-            matrices: what is summed up.
-            vectors: the axes are vector, matrix (or 1, where all have the same), and column.
-        """
+        """Wait, and return what goes along every row of every matrix, in double precision."""
         batch, rows, columns = matrices.counts
         all_rows = batch * rows
         sums = VECTORS * self._parts + 2
@@ -204,19 +144,7 @@ class Calculator:
         alpha: complex,
         beta: complex,
     ) -> None:
-        """Calculate `right = alpha * a * b^T + beta * c` of each matrix; returns at once.
-
-        Args:
-            a: rows are those of the result, columns the terms of its sums.
-            b: rows are the columns of the result, columns the terms of its sums.
-            c: like the result; not read where beta is 0.
-            right: where to; of double precision.
-            alpha: the factor of the product.
-            beta: the factor of `c`.
-
-        Raises:
-            LaunchError: when there is no memory left.
-        """
+        """Calculate `right = alpha * a * b^T + beta * c` of each matrix; returns at once."""
         of_a, of_b = (_GROUP * each for each in _TILE[self._parts])
         batch, m, k = a.counts
         n = b.counts[1]

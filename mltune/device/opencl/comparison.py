@@ -1,13 +1,8 @@
-"""Compares a large result with its reference on the device itself, every element of it.
-
-Reading 64 MB back and comparing them on the host takes ten times as long as the kernel that made
-them. What this finds right is right; what it finds wrong the host looks at again, to say what.
-"""
+"""Compares a large result with its reference by kernels of its own."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from mltune.device.comparison import Difference, Expected
 from mltune.device.errors import DeviceLostError, LaunchError
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -25,57 +21,7 @@ _FOUND = np.dtype([("wrong", "u8"), ("written", "u8"), ("place", "u8"), ("error"
 _REALS = {2: "half", 4: "float", 8: "double"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
-    """A right result, and how far an element may be off: `norms_a * norms_b + constant`.
-
-    Attributes:
-        dtype: of the result.
-        first: the element of the result's buffer where it begins.
-        length: elements of the whole buffer.
-        dims: for every index, the one with the shortest stride first: extent, stride in the
-            result, stride in `norms_a` and in `norms_b`.
-        count: elements of the result.
-        values: float64 or complex128, the first index running fastest; likewise the norms. They
-            are taken as they are where they lie on the device already.
-        pattern: the byte that fills the buffer where nothing has been written.
-    """
-
-    dtype: str
-    first: int
-    length: int
-    dims: tuple[tuple[int, int, int, int], ...]
-    count: int
-    values: Array | cl.Buffer
-    norms_a: Array | cl.Buffer
-    norms_b: Array | cl.Buffer
-    constant: float
-    pattern: int
-
-    @property
-    def value_bytes(self) -> int:
-        """Bytes of `values`."""
-        return self.count * (16 if np.dtype(self.dtype).kind == "c" else 8)
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """What a comparison found.
-
-    Attributes:
-        wrong: elements that are further off than they may be.
-        written_outside: whether memory around and between the elements was written to.
-        place: which element is furthest off, in the order of memory.
-        error: how far.
-    """
-
-    wrong: int
-    written_outside: bool
-    place: int
-    error: float
-
-
-class Comparison:
+class OpenCLComparison:
     """A right result in the memory of a device, to compare others with.
 
     Raises:

@@ -6,10 +6,7 @@ from typing import cast
 
 import pyopencl as cl
 
-from mltune.device_info import DeviceInfo
-
-OCLGRIND = "Oclgrind"
-POCL = "Portable Computing Language"
+from mltune.device_info import DeviceInfo, OpenCLInfo
 
 
 def describe(device: cl.Device) -> DeviceInfo:
@@ -21,9 +18,7 @@ def describe(device: cl.Device) -> DeviceInfo:
         vendor=_clean(device.vendor),
         kind=_kind(device),
         platform=_clean(device.platform.name),
-        platform_version=_clean(device.platform.version),
         driver_version=_clean(device.driver_version),
-        opencl_c_version=_clean(device.opencl_c_version),
         uuid=_bus_address(device, extensions),
         compute_units=device.max_compute_units,
         clock_mhz=device.max_clock_frequency,
@@ -37,7 +32,11 @@ def describe(device: cl.Device) -> DeviceInfo:
         global_cache_bytes=device.global_mem_cache_size,
         fp16="cl_khr_fp16" in extensions,
         fp64=device.double_fp_config != 0,
-        extensions=extensions,
+        opencl=OpenCLInfo(
+            platform_version=_clean(device.platform.version),
+            opencl_c_version=_clean(device.opencl_c_version),
+            extensions=extensions,
+        ),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from dataclasses import dataclass
 from functools import partial
@@ -11,22 +10,26 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from mltune.device.errors import DeviceLostError, LaunchError, LimitError
-from mltune.device.opencl.calculator import Calculator
-from mltune.device.opencl.catalogue import DeviceEntry, choose, platform_devices
-from mltune.device.opencl.comparison import Comparison, Expected
-from mltune.device.opencl.describe import POCL
-from mltune.device.opencl.execution import Execution
+from mltune.device.comparison import Expected
+from mltune.device.entry import POCL, DeviceEntry
+from mltune.device.errors import DeviceLostError, LaunchError
+from mltune.device.limits import check_launch, check_size
+from mltune.device.opencl.calculator import OpenCLCalculator
+from mltune.device.opencl.comparison import OpenCLComparison
+from mltune.device.opencl.execution import OpenCLExecution
 from mltune.device.opencl.fill import Filler
-from mltune.device.opencl.inspection import Inspection
-from mltune.device.opencl.program import Program, build
+from mltune.device.opencl.inspection import OpenCLInspection
+from mltune.device.opencl.listing import driver_device
+from mltune.device.opencl.program import OpenCLProgram, build
 from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel, Launch
+from mltune.kernel.abi import Kind
 from mltune.problem import Problem
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
+_INTEGERS = {Kind.UINT: np.uint32, Kind.ULONG: np.uint64}
 _BOUND = 2  # a kernel under test and the one that it is held against
 
 
@@ -34,7 +37,7 @@ _BOUND = 2  # a kernel under test and the one that it is held against
 class _Bound:
     """A kernel with the arguments that it has."""
 
-    program: Program
+    program: OpenCLProgram
     problem: Problem
     buffers: tuple[cl.Buffer | None, ...]
     launch: Launch
@@ -44,38 +47,21 @@ class OpenCLDevice:
     """A device with a context and one in-order queue that records when kernels start and end."""
 
     def __init__(self, entry: DeviceEntry) -> None:
-        platform = cl.get_platforms()[entry.platform]
         self._info = entry.info
         self._bound: list[_Bound] = []
-        self._inspection: Inspection | None = None
-        self._calculators: dict[str, Calculator] = {}
+        self._inspection: OpenCLInspection | None = None
+        self._calculators: dict[str, OpenCLCalculator] = {}
         self._filler: Filler | None = None
-        self._number = entry.number
-        self._device = platform_devices(platform)[entry.device]
+        self._device = driver_device(entry)
         self._context = cl.Context([self._device])
         self._queue = cl.CommandQueue(
             self._context, properties=cl.command_queue_properties.PROFILING_ENABLE
         )
 
-    @classmethod
-    def open(cls, spec: str = "auto") -> OpenCLDevice:
-        """Open the device that `choose(spec)` gives.
-
-        Raises:
-            NoDeviceError: when there is no such device.
-            UsageError: when the name fits several.
-        """
-        return cls(choose(spec))
-
     @property
     def info(self) -> DeviceInfo:
         """Identity and limits."""
         return self._info
-
-    @property
-    def number(self) -> str:
-        """`P:D`, which tells it from its twins."""
-        return self._number
 
     @property
     def compiles_at_launch(self) -> bool:
@@ -87,7 +73,7 @@ class OpenCLDevice:
         """Resolution of the clock that times kernels, as the driver states it."""
         return float(self._device.profiling_timer_resolution) * 1e-9
 
-    def build(self, kernel: Kernel) -> Program:
+    def build(self, kernel: Kernel) -> OpenCLProgram:
         """Build a kernel.
 
         Raises:
@@ -102,25 +88,13 @@ class OpenCLDevice:
             LimitError: when it is larger than the device allows.
             LaunchError: when the driver has no memory left.
         """
-        self.check_size(nbytes)
+        check_size(self._info, nbytes)
         try:
             return cl.Buffer(self._context, cl.mem_flags.READ_WRITE, nbytes)
         except cl.Error as error:
             raise LaunchError(f"no buffer of {nbytes} bytes: {error}") from error
 
-    def check_size(self, nbytes: int) -> None:
-        """Refuse a buffer that is larger than the device allows.
-
-        Raises:
-            LimitError: when it is.
-        """
-        if nbytes > self._info.max_alloc_bytes:
-            raise LimitError(
-                f"a buffer of {nbytes} bytes is over the device's limit of "
-                f"{self._info.max_alloc_bytes}"
-            )
-
-    def comparison(self, expected: Expected) -> Comparison | None:
+    def comparison(self, expected: Expected) -> OpenCLComparison | None:
         """Keep a right result on the device; None where it is too large, or lacks doubles.
 
         Raises:
@@ -128,27 +102,29 @@ class OpenCLDevice:
         """
         if not self._info.fp64 or expected.value_bytes > self._info.max_alloc_bytes:
             return None
-        return Comparison(self._context, self._queue, expected)
+        return OpenCLComparison(self._context, self._queue, expected)
 
-    def calculator(self, dtype: str) -> Calculator:
-        """Calculates with tensors of a type on the device itself; built when first needed.
+    def calculator(self, dtype: str) -> OpenCLCalculator | None:
+        """Calculates with tensors of a type; None without doubles. Built when first needed.
 
         Raises:
             BuildError: when the driver cannot build it.
         """
+        if not self._info.fp64:
+            return None
         if dtype not in self._calculators:
-            self._calculators[dtype] = Calculator(self._context, self._queue, dtype)
+            self._calculators[dtype] = OpenCLCalculator(self._context, self._queue, dtype)
         return self._calculators[dtype]
 
     @property
-    def inspection(self) -> Inspection:
+    def inspection(self) -> OpenCLInspection:
         """Looks at memory on the device itself; its kernels are built when it is first needed.
 
         Raises:
             LaunchError: when the driver cannot build them.
         """
         if self._inspection is None:
-            self._inspection = Inspection(self._context, self._queue)
+            self._inspection = OpenCLInspection(self._context, self._queue)
         return self._inspection
 
     def part(self, buffer: cl.Buffer, first_byte: int, nbytes: int) -> cl.Buffer:
@@ -191,7 +167,7 @@ class OpenCLDevice:
 
     def launch(
         self,
-        program: Program,
+        program: OpenCLProgram,
         problem: Problem,
         *,
         c: cl.Buffer,
@@ -199,7 +175,7 @@ class OpenCLDevice:
         b: cl.Buffer,
         scratch: cl.Buffer | None = None,
         counters: cl.Buffer | None = None,
-    ) -> Execution:
+    ) -> OpenCLExecution:
         """Start a kernel's passes on a canonical problem, and return without waiting for them.
 
         Args:
@@ -229,10 +205,10 @@ class OpenCLDevice:
             self._queue.flush()
         except (cl.Error, OverflowError, TypeError) as error:
             raise LaunchError(f"the driver refused the launch: {error}") from error
-        return Execution(*events)
+        return OpenCLExecution(*events)
 
     def _bind(
-        self, program: Program, problem: Problem, buffers: tuple[cl.Buffer | None, ...]
+        self, program: OpenCLProgram, problem: Problem, buffers: tuple[cl.Buffer | None, ...]
     ) -> Launch:
         """Set a kernel's arguments, unless it has these: that takes longer than a small kernel."""
         for bound in self._bound:
@@ -243,42 +219,21 @@ class OpenCLDevice:
             ):
                 return bound.launch
         launch = program.kernel.launch(problem, self._info.compute_units)
-        self._check_limits(program, launch)
-        scalar = np.dtype(problem.contraction.precision.dtype).type
-        sizes = [np.uint32(size) for size in launch.sizes]
-        layout = [np.uint64(number) for number in launch.layout]
+        check_launch(self._info, launch, program.local_mem_bytes)
         others = [bound for bound in self._bound if bound.program is not program]
         self._bound = others[-(_BOUND - 1) :]
-        *matrices, scratch, counters = buffers
-        kernel = program.kernel
-        last = [scratch] * bool(kernel.scratch) + [counters] * kernel.counters
+        scalar = np.dtype(problem.contraction.precision.dtype).type
+        given = dict(zip(("c", "a", "b", "scratch", "counters"), buffers, strict=True))
+        given |= {"alpha": scalar(problem.alpha), "beta": scalar(problem.beta)}
+        integers = iter(launch.integers)
+        passed = [
+            _INTEGERS[each.kind](next(integers)) if each.kind.is_integer else given[each.name]
+            for each in program.kernel.arguments
+        ]
         for function in program.functions:
-            function.set_args(
-                *matrices, scalar(problem.alpha), scalar(problem.beta), *sizes, *layout, *last
-            )
+            function.set_args(*passed)
         self._bound.append(_Bound(program, problem, buffers, launch))
         return launch
-
-    def _check_limits(self, program: Program, launch: Launch) -> None:
-        # Not the limit that a built kernel names: NVIDIA says 256 for every one, and runs 1024.
-        largest = self._info.max_work_group_size
-        for grid in launch.grids:
-            items = math.prod(grid.local_size)
-            if items > largest:
-                raise LimitError(
-                    f"a work-group of {items} work-items is over the limit of {largest}"
-                )
-            for size, limit in zip(grid.local_size, self._info.max_work_item_sizes, strict=True):
-                if size > limit:
-                    raise LimitError(
-                        f"a work-group of {grid.local_size} is over the limits of "
-                        f"{self._info.max_work_item_sizes}"
-                    )
-        if program.local_mem_bytes > self._info.local_mem_opt_in_bytes:
-            raise LimitError(
-                f"{program.local_mem_bytes} bytes of local memory are over the limit of "
-                f"{self._info.local_mem_opt_in_bytes}"
-            )
 
     def _checked(self, call: Any, *arguments: Any) -> None:
         try:

@@ -7,12 +7,13 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from mltune.device.entry import POCL
 from mltune.device_info import DeviceInfo
 
 
 def missing_linker(info: DeviceInfo) -> str | None:
     """Return what to do when a PoCL device lacks the linker that it calls for every kernel."""
-    if "Portable Computing Language" not in info.platform or shutil.which("ld"):
+    if POCL not in info.platform or shutil.which("ld"):
         return None
     return "PoCL needs the linker 'ld' at run time and PATH has none: install binutils"
 
@@ -33,7 +34,7 @@ def no_device_hints(platforms: Sequence[str]) -> tuple[str, ...]:
         platforms: the names of the platforms that the OpenCL loader did find.
     """
     hints: list[str] = []
-    if any("Portable Computing Language" in name for name in platforms):
+    if any(POCL in name for name in platforms):
         hints += [hint for hint in (unwritable_cache(),) if hint]
     else:
         hints.append("for a device on any x86-64 Linux: pip install pocl-binary-distribution")

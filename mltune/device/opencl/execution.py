@@ -11,7 +11,7 @@ from mltune.device.errors import DeviceLostError
 _POLL_SECONDS = 0.0002
 
 
-class Execution:
+class OpenCLExecution:
     """One launch on its way through the driver; times are the device's own."""
 
     def __init__(self, *events: cl.Event) -> None:
@@ -19,9 +19,9 @@ class Execution:
         self._events = events
 
     @property
-    def passes(self) -> tuple[Execution, ...]:
+    def passes(self) -> tuple[OpenCLExecution, ...]:
         """The kernel's passes, each by itself."""
-        return tuple(Execution(event) for event in self._events)
+        return tuple(OpenCLExecution(event) for event in self._events)
 
     def wait_until_running(self) -> None:
         """Return when the first pass has begun; what a driver still compiles lies before that.

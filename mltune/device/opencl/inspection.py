@@ -1,13 +1,8 @@
-"""Looks at a device's memory where it lies: whole patterns, checksums and single elements.
-
-All of it is integer arithmetic, so that every device can do it. What is found stays on the device
-until it is asked for, because every answer that is waited for idles the device.
-"""
+"""Looks at memory by kernels of its own: integer arithmetic, so that every device can do it."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +10,7 @@ import numpy as np
 import pyopencl as cl
 
 from mltune.device.errors import DeviceLostError, LaunchError
+from mltune.device.inspection import MOST_SPOTS, Kept, Put
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -26,11 +22,8 @@ _WORD = 8  # bytes
 _ZERO = np.zeros(1, np.uint64)
 _MOST_CHECKSUMS = 2
 
-MOST_SPOTS = 64
-"""Elements of a tensor that can be written or kept at once: a work-group does it."""
 
-
-class Inspection:
+class OpenCLInspection:
     """What a device tells about its memory; for use by one thread."""
 
     def __init__(self, context: cl.Context, queue: cl.CommandQueue) -> None:
@@ -74,7 +67,7 @@ class Inspection:
             raise DeviceLostError(f"the device failed to look at memory: {error}") from error
         return tuple(map(int, sums))
 
-    def pattern_check(self, byte: int) -> PatternCheck:
+    def pattern_check(self, byte: int) -> OpenCLPatternCheck:
         """Make ready to look whether memory holds one byte throughout.
 
         Raises:
@@ -84,9 +77,9 @@ class Inspection:
             found = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, _WORD)
         except cl.Error as error:
             raise LaunchError(f"no memory for a look at memory: {error}") from error
-        return PatternCheck(self._queue, self._count_other, self._grid, byte, found)
+        return OpenCLPatternCheck(self._queue, self._count_other, self._grid, byte, found)
 
-    def spots(self, places: Array, values: Array, most_seen: int) -> Spots:
+    def spots(self, places: Array, values: Array, most_seen: int) -> OpenCLSpots:
         """Make ready to write and read single elements of a tensor.
 
         Args:
@@ -99,7 +92,7 @@ class Inspection:
         """
         try:
             kernel = self._exchange(values.itemsize)
-            return Spots(self._context, self._queue, kernel, places, values, most_seen)
+            return OpenCLSpots(self._context, self._queue, kernel, places, values, most_seen)
         except cl.Error as error:
             raise LaunchError(f"no memory for spot checks: {error}") from error
 
@@ -113,10 +106,10 @@ class Inspection:
         return self._exchanges[itemsize]
 
 
-class PatternCheck:
+class OpenCLPatternCheck:
     """Whether stretches of memory hold one byte throughout, all of them with one answer.
 
-    `Inspection.pattern_check` makes it.
+    `OpenCLInspection.pattern_check` makes it.
     """
 
     def __init__(
@@ -153,28 +146,10 @@ class PatternCheck:
         return not found[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """Elements that are kept: `count` from place number `start` on, as numbers `first` and up."""
-
-    start: int
-    count: int
-    first: int
-
-
-@dataclass(frozen=True, slots=True)
-class Put:
-    """Elements that are written: `count` from place number `start` on, with values of a row."""
-
-    start: int
-    count: int
-    row: int
-
-
-class Spots:
+class OpenCLSpots:
     """Single elements of one tensor, which are written before a launch and collected after it.
 
-    `Inspection.spots` makes it.
+    `OpenCLInspection.spots` makes it.
     """
 
     def __init__(

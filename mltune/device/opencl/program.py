@@ -15,7 +15,7 @@ from mltune.kernel.held_back import MARK, holds_back, released
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Program:
+class OpenCLProgram:
     """A built kernel.
 
     Attributes:
@@ -36,7 +36,7 @@ class Program:
     private_mem_bytes: int
 
 
-def build(context: cl.Context, device: cl.Device, kernel: Kernel) -> Program:
+def build(context: cl.Context, device: cl.Device, kernel: Kernel) -> OpenCLProgram:
     """Build a kernel for a device, in two steps where its source holds instructions back.
 
     Raises:
@@ -59,7 +59,7 @@ def build(context: cl.Context, device: cl.Device, kernel: Kernel) -> Program:
     def limit(info: int) -> int:
         return max(cast(int, each.get_work_group_info(info, device)) for each in functions)
 
-    return Program(
+    return OpenCLProgram(
         kernel=kernel,
         functions=functions,
         log=program.get_build_info(device, cl.program_build_info.LOG).strip(),

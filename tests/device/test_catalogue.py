@@ -15,9 +15,8 @@ _POCL = "Portable Computing Language"
 @pytest.fixture
 def entries(device_info: DeviceInfo) -> tuple[DeviceEntry, ...]:
     def entry(number: int, platform: str, name: str, kind: str) -> DeviceEntry:
-        return DeviceEntry(
-            number, 0, replace(device_info, platform=platform, name=name, kind=kind)
-        )
+        info = replace(device_info, platform=platform, name=name, kind=kind)
+        return DeviceEntry("opencl", f"{number}:0", info)
 
     return (
         entry(0, "Oclgrind", "Oclgrind Simulator", "gpu"),
@@ -56,10 +55,11 @@ def test_a_part_of_a_name_is_enough(entries: Sequence[DeviceEntry]) -> None:
 
 
 def test_equal_devices_are_told_apart_by_their_uuid(entries: Sequence[DeviceEntry]) -> None:
-    twins = tuple(
-        DeviceEntry(3, number, replace(entries[3].info, uuid=f"pci-0000:{number:02x}:00"))
-        for number in range(2)
-    )
+    def twin(number: int) -> DeviceEntry:
+        info = replace(entries[3].info, uuid=f"pci-0000:{number:02x}:00")
+        return DeviceEntry("opencl", f"3:{number}", info)
+
+    twins = (twin(0), twin(1))
 
     assert choose("pci-0000:01", twins).number == "3:1"
 

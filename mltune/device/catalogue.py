@@ -1,0 +1,86 @@
+"""Which kinds of devices there are, which devices, and which one a user means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from mltune.device.choice import pick
+from mltune.device.device import Device
+from mltune.device.entry import DeviceEntry, DeviceKind
+from mltune.device.opencl.kind import OpenCLKind
+from mltune.device.session.recorder import RecordKind
+from mltune.device.session.replay import ReplayKind
+from mltune.device_info import DeviceInfo
+from mltune.errors import NoDeviceError
+
+DEVICES: Mapping[str, DeviceKind] = {
+    "opencl": OpenCLKind(),
+    "record": RecordKind(),
+    "replay": ReplayKind(),
+}
+"""Every kind of device; a new one is a line here, and runs `tests/contract/test_device.py`."""
+
+
+def list_devices() -> tuple[DeviceEntry, ...]:
+    """Return the devices of every kind that are there without being named.
+
+    Raises:
+        NoDeviceError: when there is none, with what would help.
+    """
+    found: list[DeviceEntry] = []
+    reasons = []
+    for kind in DEVICES.values():
+        try:
+            found += kind.entries()
+        except NoDeviceError as error:
+            reasons.append(str(error))
+    if not found:
+        raise NoDeviceError("; ".join(reasons))
+    return tuple(found)
+
+
+def choose(spec: str = "auto", entries: Sequence[DeviceEntry] | None = None) -> DeviceEntry:
+    """Return the device that a user means.
+
+    Args:
+        spec: `auto` (a GPU if there is one, else PoCL, else any other), `cpu`, `gpu`, `P:D`
+            (platform and device number), or a part of the name of the device or its platform,
+            or of its UUID. Oclgrind is only ever chosen by number or name.
+            `KIND:...` is a device of that kind of `DEVICES`.
+        entries: the devices to choose from; by default all there are.
+
+    Raises:
+        NoDeviceError: when there is no such device, with what would help.
+        UsageError: when the name fits several devices.
+    """
+    kind, _, rest = spec.partition(":")
+    if entries is None and kind in DEVICES:
+        entry = DEVICES[kind].find(rest)
+    else:
+        entry = pick(spec, list_devices() if entries is None else entries)
+    if problem := DEVICES[entry.kind].problem(entry.info):
+        raise NoDeviceError(f"device {entry.number} {entry.info.name} cannot build: {problem}")
+    return entry
+
+
+def entry_of(number: str, info: DeviceInfo) -> DeviceEntry:
+    """Return an entry of `list_devices` as it was, without asking a driver."""
+    kind, _, _ = number.partition(":")
+    return DeviceEntry(kind if kind in DEVICES else "opencl", number, info)
+
+
+def open_device(device: DeviceEntry | str = "auto") -> Device:
+    """Open a device, or the one that `choose` gives for a text.
+
+    Raises:
+        NoDeviceError: when there is no such device.
+        UsageError: when the text fits several.
+    """
+    entry = choose(device) if isinstance(device, str) else device
+    return DEVICES[entry.kind].open(entry)
+
+
+def prepare_process() -> None:
+    """Tell every kind, before a device is chosen, that this process will only serve one."""
+    for kind in DEVICES.values():
+        kind.prepare_process()
