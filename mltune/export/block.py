@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from mltune.selector import Leaf, Split, Tree, depth
@@ -68,6 +69,26 @@ def block_of(tree: Tree) -> Block:
         guards.append(Guard(tree.feature, low_inside, tree.threshold, block_of(inside)))
         tree = after
     return Block(tuple(guards), tree.kernel)
+
+
+def nested(
+    block: Block, condition: Callable[[Node], str], words: tuple[str, str, str], level: int = 1
+) -> Iterator[str]:
+    """The lines of nested ifs.
+
+    Args:
+        block: what to write.
+        condition: writes a question.
+        words: what begins an if with its condition, what ends it, what answers with a kernel.
+        level: of the indentation.
+    """
+    pad, (begins, ends, answers) = "    " * level, words
+    for guard in block.guards:
+        yield pad + begins.format(condition(guard.condition))
+        yield from nested(guard.block, condition, words, level + 1)
+        if ends:
+            yield pad + ends
+    yield pad + answers.format(block.kernel)
 
 
 def features_of(tree: Tree) -> frozenset[str]:

@@ -14,12 +14,13 @@ from mltune.space.constraint import Constraint, Derived
 from mltune.space.domain import IntDomain, unknown
 from mltune.space.names import OUTSIDE_NAMES
 from mltune.space.parameter import Parameter
-from mltune.space.space import Space, write_out
+from mltune.space.space import Space, check_default, write_out
+from mltune.space.union import family_parameter
 from mltune.space.yaml_document import Item, parse_document
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REQUIRED = ("name", "family", "parameters")
-_OPTIONAL = ("about", "derived", "constraints")
+_OPTIONAL = ("about", "default", "derived", "constraints")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,7 @@ class SpaceFile:
 
     Attributes:
         about: for people.
+        default: values of the config to try first, by parameter; empty if the file names none.
     """
 
     name: str
@@ -36,12 +38,14 @@ class SpaceFile:
     parameters: tuple[Parameter, ...]
     derived: tuple[Derived, ...]
     constraints: tuple[Constraint, ...]
+    default: tuple[tuple[str, Value], ...] = ()
 
-    def bind(self, names: Mapping[str, int]) -> Space:
+    def bind(self, names: Mapping[str, int], *, in_union: bool = False) -> Space:
         """Return the space on one device, for one precision.
 
         Args:
             names: what `outside_names` gives.
+            in_union: whether the configs name their family, as those of a `UnionSpace` do.
 
         Raises:
             UsageError: when no config satisfies all constraints there.
@@ -49,10 +53,11 @@ class SpaceFile:
         return Space(
             name=self.name,
             family=self.family,
-            parameters=self.parameters,
+            parameters=(family_parameter(self.family),) * in_union + self.parameters,
             derived=self.derived,
             constraints=self.constraints,
             limits=names,
+            default=dict(self.default) if self.default else None,
         )
 
 
@@ -98,11 +103,16 @@ def parse_space(text: str, name: str) -> SpaceFile:
             Constraint(name, _formula(name, item, "constraint"), item.where)
             for name, item in _named(entries, "constraints", "constraint")
         ),
+        default=tuple(
+            (name, item.scalar(f"default '{name}'"))
+            for name, item in _named(entries, "default", "default")
+        ),
     )
     if not loaded.parameters:
         raise UsageError(f"{entries['parameters'].where}: 'parameters' must not be empty")
     # Limits are known when a device is; until then they are any positive numbers.
     limits = dict.fromkeys(OUTSIDE_NAMES, IntDomain(1, 2**62))
+    check_default(loaded.parameters, dict(loaded.default), name)
     write_out(loaded.parameters, loaded.derived, loaded.constraints, limits)
     return loaded
 

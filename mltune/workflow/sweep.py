@@ -32,6 +32,7 @@ from mltune.tuning.search_options import (
     COLD,
     SearchOptions,
     default_folder,
+    handwritten_space,
     new_run_info,
     newest_run,
 )
@@ -230,7 +231,7 @@ def _begin(options: SweepOptions) -> tuple[Run, WorkerRunner]:
             kernels=options.kernels,
             command=options.command,
         )
-        info = new_run_info(asked, runner.device, HANDWRITTEN, kernels)
+        info = new_run_info(asked, runner.device, (handwritten_space(kernels),), kernels)
         names = outside_names(info.device, info.contraction.precision)
         configs = parse_space(info.space_text, info.space).bind(names).size
         info = replace(info, sampler=SWEEP, budget=configs * options.repetitions)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
 
-from mltune.export.block import FEATURE_VALUES, Block, block_of, features_of, with_sizes
+from mltune.export.block import FEATURE_VALUES, block_of, features_of, nested, with_sizes
 from mltune.export.c.text import DIALECT, FEATURES_DIALECT
 from mltune.export.expression import operators
 from mltune.export.formulas import Plan, plan, sizes_of
@@ -184,7 +183,7 @@ def body(selector: Selector) -> str:
             "    }",
         ]
     lines.append(f'    *reason = "{Reason.TREE.value}";')
-    lines += _lines(block_of(selector.tree), 1)
+    lines += nested(block_of(selector.tree), DIALECT.text, ("if ({}) {{", "}", "return {};"))
     return "\n".join(lines)
 
 
@@ -237,12 +236,3 @@ def _fastest(selector: Selector, planned: Plan) -> str:
 
 def _value(feature: str) -> str:
     return _SIZES.get(feature) or FEATURES_DIALECT.text(FEATURE_VALUES[feature])
-
-
-def _lines(block: Block, level: int) -> Iterator[str]:
-    pad = "    " * level
-    for guard in block.guards:
-        yield f"{pad}if ({DIALECT.text(guard.condition)}) {{"
-        yield from _lines(guard.block, level + 1)
-        yield f"{pad}}}"
-    yield f"{pad}return {block.kernel};"

@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Iterator
 
-from mltune.export.block import FEATURE_VALUES, Block, block_of, features_of
+from mltune.export.block import FEATURE_VALUES, block_of, features_of, nested
 from mltune.export.formulas import plan
 from mltune.export.python.text import DIALECT
 from mltune.selector import MOST_EXTENT, Selector, padding, work_limit
@@ -30,7 +30,8 @@ def body(selector: Selector) -> str:
     ]
     if selector.formulas:
         lines += _by_time(selector)
-    return "\n".join([*lines, *_lines(block_of(selector.tree), 1)])
+    lines += nested(block_of(selector.tree), DIALECT.text, ("if {}:", "", "return {}"))
+    return "\n".join(lines)
 
 
 def usual(selector: Selector) -> str:
@@ -67,11 +68,3 @@ def _by_time(selector: Selector) -> Iterator[str]:
         else:
             yield "        kernel = 0"
     yield "        return kernel"
-
-
-def _lines(block: Block, level: int) -> Iterator[str]:
-    pad = "    " * level
-    for guard in block.guards:
-        yield f"{pad}if {DIALECT.text(guard.condition)}:"
-        yield from _lines(guard.block, level + 1)
-    yield f"{pad}return {block.kernel}"
