@@ -131,6 +131,8 @@ def _templates(
             cache = "cg" if nbytes == max(_ASYNC_BYTES) else "ca"
             target = local_memory.target(x.upper())
             names = {"X": x.upper(), "x": x, "cache": cache, "target": target}
+            ahead = settings.number("prefetch_l2")
+            names["prefetch_l2"] = f".L2::{ahead}B" if ahead else ""
             parts.append(_text("async.cl", **names, bytes=nbytes))
     shared = walk if walk.groups else split
     parts += shared.before(arithmetic)
