@@ -124,7 +124,6 @@ SEARCH = "search --device {device} --sizes 8x8x8 --budget 1 --run {new} --space 
 
 MISTAKES: tuple[tuple[str, int, str], ...] = (
     # The command itself.
-    ("", 2, "VERB"),
     ("serach", 2, "did you mean 'search'?"),
     ("multiply", 2, "known: devices, search"),
     ("search --bugdet 3", 2, "unknown option '--bugdet', did you mean '--budget'?"),
