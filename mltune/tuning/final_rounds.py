@@ -1,11 +1,15 @@
-"""The leaders' cross-benchmark: interleaved rounds, whose times later stages rely on."""
+"""The leaders' cross-benchmark: interleaved rounds, whose times later stages rely on.
+
+On the first few sizes all leaders meet, on further ones those that may win there by what was
+measured so far.
+"""
 
 from __future__ import annotations
 
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -14,6 +18,7 @@ from mltune.problem import Problem
 from mltune.run.run_info import RunInfo
 from mltune.space.config import Config
 from mltune.tuning.allowance import Allowance
+from mltune.tuning.leader_choice import LeaderChoice, spread_out
 from mltune.tuning.progress import Progress
 from mltune.tuning.session import CONTENDS, MeasurementSession
 from mltune.tuning.trial import Trial, group_trials, leaders
@@ -41,6 +46,7 @@ class FinalRounds:
         before: rounds that are already measured.
         add: commits a measurement.
         allowance: gives out further sizes.
+        choice: says who meets on a size; None for all leaders on every size.
     """
 
     def __init__(
@@ -50,11 +56,14 @@ class FinalRounds:
         before: Iterable[Measurement],
         add: Add,
         allowance: Allowance | None = None,
+        choice: LeaderChoice | None = None,
     ) -> None:
         self._session = session
         self._leaders = leaders
         self._add = add
         self._allowance = allowance
+        self._choice = choice
+        self._passed: set[tuple[Problem, Config]] = set()  # was chosen, and disturbed so far
         self._rows: dict[tuple[Problem, Config], list[Measurement]] = defaultdict(list)
         for measurement in before:
             self._rows[measurement.problem, measurement.config].append(measurement)
@@ -83,7 +92,11 @@ class FinalRounds:
         if info.cross_share:
             others = [each for each in info.cross_problems if each not in info.problems]
             allowance = Allowance(info.problems, others, info.cross_share, rows, end)
-        return cls(session, contenders(trials, session), before, add, allowance)
+        competing = contenders(trials, session)
+        choice = None
+        if info.leaders_chosen:
+            choice = LeaderChoice(competing, info.cross_problems, info.device, rows)
+        return cls(session, competing, before, add, allowance, choice)
 
     def run(
         self,
@@ -102,26 +115,44 @@ class FinalRounds:
         problems = (*problems, *begun)
         total = len(self._leaders) * len(problems)
         started = time.monotonic()
-        measured = sum(bool(found) for found in self._rows.values())
+        unfinished = self.unfinished(problems)
+        measured = sum(
+            self._met(problem) if problem in unfinished else len(self._leaders)
+            for problem in problems
+        )
 
         def progress(is_new: bool) -> None:
             nonlocal measured
             measured += is_new
             show(_progress(min(measured, total - 1), total, started))
 
-        unfinished = self.unfinished(problems)
         for problem, following in zip_longest(unfinished, unfinished[1:]):
             if time.monotonic() >= end:
                 break
             self._meet_on(problem, following or self._next(problem), progress)
+            measured += len(self._leaders) - self._met(problem)  # they were not chosen for it
         else:
             show(_progress(total, total, started))
         self._go_on(len(problems), show)
 
     def unfinished(self, problems: Sequence[Problem]) -> list[Problem]:
-        """The sizes on which something is lacking, with further ones that were begun."""
+        """The sizes on which something is lacking, with further ones that were begun.
+
+        Where leaders are chosen the first few sizes are spread over all: they teach the most.
+        """
         begun = self._allowance.begun if self._allowance else ()
-        return [each for each in dict.fromkeys((*problems, *begun)) if self._lacking(each)]
+        those = tuple(dict.fromkeys((*problems, *begun)))
+        if self._choice is None:
+            return [problem for problem in those if self._lacking(problem)]
+        return [
+            problem
+            for problem in spread_out(those)
+            if self._lacking(problem) or next(self._chosen(problem), None) is not None
+        ]
+
+    def _met(self, problem: Problem) -> int:
+        """How many leaders were timed on a size."""
+        return sum(bool(self._rows[problem, trial.config]) for trial in self._leaders)
 
     def _next(self, *handed_out: Problem) -> Problem | None:
         """The next further size that there is time for, after those that were handed out."""
@@ -152,25 +183,49 @@ class FinalRounds:
             self._session.expect(following)
         pause = _FIRST_PAUSE_SECONDS
         for number in range(_MOST_ROUNDS):
-            lacking = self._lacking(problem)
-            if not lacking:
-                break
             is_last = number == _MOST_ROUNDS - 1
             began = time.monotonic()
-            disturbed = 0
-            for trial in lacking:
+            measured = disturbed = 0
+            for trial in self._lacking(problem) if number else self._first_round(problem):
                 row = self._measure(problem, trial, keep=is_last)
                 is_new = False
                 if row.phase == Phase.FINAL:
                     is_new = not self._rows[problem, trial.config]
                     self._rows[problem, trial.config].append(row)
+                elif not self._rows[problem, trial.config]:
+                    self._passed.add((problem, trial.config))
+                measured += 1
                 disturbed += row.phase == Phase.DISTURBED
                 progress(is_new)
-            if 2 * disturbed > len(lacking):
+            if not measured:
+                break
+            if 2 * disturbed > measured:
                 # Whatever it is may be over soon; on a device that is never quiet, waiting
                 # must not take longer than measuring. A single one is just made again.
                 time.sleep(min(pause, time.monotonic() - began))
                 pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+    def _first_round(self, problem: Problem) -> Iterator[Trial]:
+        """Those that were not timed on a size, each chosen when the one before it was; or else
+        those that lack a round."""
+        is_first = False
+        for trial in self._chosen(problem):
+            is_first = True
+            yield trial
+        if not is_first:
+            yield from self._lacking(problem)
+
+    def _chosen(self, problem: Problem) -> Iterator[Trial]:
+        if self._choice is None or not self._leaders:
+            return
+        if self._choice.has_begun(problem) and problem != self._choice.last:
+            return  # those that it has were chosen when it was the last one
+        while True:
+            passed = {config for place, config in self._passed if place == problem}
+            trial = self._choice.next(problem, passed)
+            if trial is None:
+                return
+            yield trial
 
     def _measure(self, problem: Problem, trial: Trial, *, keep: bool) -> Measurement:
         earlier = bool(self._rows[problem, trial.config])
@@ -184,6 +239,8 @@ class FinalRounds:
         kept = self._add(replace(row, trial=trial.number, phase=phase))
         if self._allowance is not None:
             self._allowance.note(kept)
+        if self._choice is not None:
+            self._choice.note(kept)
         return kept
 
     def _lacking(self, problem: Problem) -> list[Trial]:
@@ -193,9 +250,9 @@ class FinalRounds:
         known = [speed for speed in speeds if speed is not None]
         bound = CONTENDS * min(known, default=math.inf)
 
-        def lacks(mine: list[Measurement], speed: float | None) -> bool:
+        def lacks(trial: Trial, mine: list[Measurement], speed: float | None) -> bool:
             if not mine:
-                return True
+                return self._choice is None or (problem, trial.config) in self._passed
             if len(mine) >= ROUNDS or any(row.status is not Status.OK for row in mine):
                 return False
             return speed is not None and speed <= bound
@@ -203,7 +260,7 @@ class FinalRounds:
         return [
             trial
             for trial, mine, speed in zip(self._leaders, rows, speeds, strict=True)
-            if lacks(mine, speed)
+            if lacks(trial, mine, speed)
         ]
 
 

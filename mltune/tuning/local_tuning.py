@@ -16,7 +16,7 @@ from mltune.tuning.history import History, learn_history
 from mltune.tuning.progress import Show, ignore_progress
 from mltune.tuning.proposal_queue import ProposalQueue
 from mltune.tuning.queue import Job
-from mltune.tuning.recorder import Recorder, is_apart, recorder_for
+from mltune.tuning.recorder import Recorder, from_records, is_apart, recorder_for
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.stop_reason import StopReason
 from mltune.tuning.study import Proposal, TuningStudy
@@ -53,7 +53,7 @@ class LocalTuning:
         self._runner = runner
         self._study = study
         self._problems = run.info.problems
-        before = run.store.measurements()
+        before = self._rows()
         self._session = session or MeasurementSession(runner, run.info.objective, before)
         self._open_writer = open_writer
         self._has_finals = False
@@ -71,7 +71,7 @@ class LocalTuning:
 
     def catch_up(self) -> None:
         """Learn from what was measured on the run since: by Optuna's own loop, or until Ctrl-C."""
-        self._learn(self._run.store.measurements())
+        self._learn(self._rows())
 
     def search(
         self,
@@ -152,8 +152,10 @@ class LocalTuning:
         return recorder_for(self._runner.device, store.add, store.add_all)
 
     def _rounds(self, recorder: Recorder, end: float = math.inf) -> FinalRounds:
-        rows = self._run.store.measurements()
-        return FinalRounds.of(self._run.info, rows, self._session, recorder.add, end)
+        return FinalRounds.of(self._run.info, self._rows(), self._session, recorder.add, end)
+
+    def _rows(self) -> list[Measurement]:
+        return from_records(self._run.info, self._run.store.measurements())
 
     def _learn(self, rows: Sequence[Measurement]) -> None:
         history = History.of(rows)

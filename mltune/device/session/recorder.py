@@ -45,6 +45,16 @@ class _Part:
     first_byte: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _First:
+    """The first launch of its kind, with what lay in memory before it."""
+
+    key: str
+    execution: Execution
+    parts: dict[str, Buffer | None]
+    before: dict[str, Array]
+
+
 class RecordedExecution:
     """A launch whose times are noted down when they are known."""
 
@@ -53,7 +63,7 @@ class RecordedExecution:
 
     @property
     def passes(self) -> Sequence[Execution]:
-        """The kernel's passes."""
+        """The kernel's passes; their times are noted with the next thing that is asked."""
         return self._execution.passes
 
     def wait_until_running(self) -> None:
@@ -94,8 +104,10 @@ class RecordingDevice:
         self._parts: dict[int, _Part] = {}
         self._changes: dict[int, int] = {}  # of each whole buffer, by its identity
         self._digests: dict[int, tuple[int, str]] = {}
-        self._known: set[str] = set()
+        self._known = set(session.launches)
+        self._looked_around: set[tuple[str, Problem]] = set()
         self._pending: list[tuple[str, Execution]] = []
+        self._first: _First | None = None
         session.add(
             device=device.info.to_json(),
             compiles_at_launch=device.compiles_at_launch,
@@ -120,10 +132,12 @@ class RecordingDevice:
     @property
     def inspection(self) -> Inspection:
         """Its own: what it finds follows from the contents of memory."""
+        self._end_first()
         return self._device.inspection
 
     def comparison(self, expected: Expected) -> Comparison | None:
         """Its own, likewise."""
+        self._end_first()
         return self._device.comparison(expected)
 
     def build(self, kernel: Kernel) -> Program:
@@ -156,16 +170,19 @@ class RecordingDevice:
 
     def write(self, buffer: Buffer, array: Array, first_byte: int = 0) -> None:
         """Fill a buffer from an array."""
+        self._end_first()
         self._device.write(buffer, array, first_byte)
         self._note_change(buffer)
 
     def read(self, buffer: Buffer, array: Array, first_byte: int = 0) -> None:
         """Fill an array from a buffer; all that was started before has ended then."""
+        self._end_first()
         self._device.read(buffer, array, first_byte)
         self.note_times()
 
     def copy(self, source: Buffer, target: Buffer) -> None:
         """Copy a buffer to the beginning of another one."""
+        self._end_first()
         self._device.copy(source, target)
         self._note_change(target)
 
@@ -173,6 +190,7 @@ class RecordingDevice:
         self, buffer: Buffer, byte: int = 0, first_byte: int = 0, end_byte: int | None = None
     ) -> None:
         """Overwrite a buffer."""
+        self._end_first()
         self._device.fill(buffer, byte, first_byte, end_byte)
         self._note_change(buffer)
 
@@ -188,13 +206,14 @@ class RecordingDevice:
         counters: Buffer | None = None,
     ) -> RecordedExecution:
         """Launch, and note what it does if it is the first of its kind."""
+        self._end_first()
         buffers = dict(zip(ROLES, (c, a, b, scratch, counters), strict=True))
         inputs = (a, b) if problem.beta == 0 else (a, b, c)
         key = launch_key(program.kernel, problem, map(self._digest, inputs))
         if key in self._known:
             execution = self._device.launch(program, problem, **buffers)
         else:
-            execution = self._first(key, program, problem, buffers)
+            execution = self._launch_first(key, program, problem, buffers)
         if problem.beta != 0:
             self._note_change(c)
         self._pending.append((key, execution))
@@ -211,37 +230,52 @@ class RecordingDevice:
         if times:
             self._session.add(times=times)
 
-    def _first(
+    def _launch_first(
         self, key: str, program: Any, problem: Problem, buffers: dict[str, Buffer | None]
     ) -> Execution:
-        before = self._contents(buffers)
+        pair = (build_key(program.kernel), problem)
+        # Where each launch changes C, memory around it is looked at once.
+        parts = {"c": buffers["c"]} if pair in self._looked_around else buffers
+        self._looked_around.add(pair)
+        before = self._contents(parts)
         self._session.add(begun=key)
         try:
             execution = self._device.launch(program, problem, **buffers)
-            execution.wait()
-        except (LaunchError, DeviceLostError) as error:
-            lost = isinstance(error, DeviceLostError)
-            self._session.add(launch=key, writes=[], error=str(error), lost=lost)
+        except LaunchError as error:
+            self._session.add(launch=key, writes=[], error=str(error), lost=False)
             raise
-        writes = []
-        for role, contents in self._contents(buffers).items():
-            part = self._parts[id(buffers[role])]
-            for first, end in _changed(before[role], contents):
-                name = self._session.add_data(contents[first:end].tobytes())
-                writes.append((role, first - part.first_byte, name))
-                self._note_change(buffers[role])
-        self._session.add(launch=key, writes=writes)
-        self._known.add(key)
+        self._first = _First(key, execution, parts, before)
         return execution
 
-    def _contents(self, buffers: dict[str, Buffer | None]) -> dict[str, Array]:
-        """Read the whole buffers that a kernel's arguments are parts of."""
+    def _end_first(self) -> None:
+        """Note what the first launch of its kind has written, if that is not done."""
+        first, self._first = self._first, None
+        if first is None:
+            return
+        try:
+            first.execution.wait()
+            found = self._contents(first.parts)
+        except DeviceLostError as error:
+            self._session.add(launch=first.key, writes=[], error=str(error), lost=True)
+            raise
+        writes = []
+        for role, contents in found.items():
+            origin = 0 if len(found) == 1 else self._parts[id(first.parts[role])].first_byte
+            for begin, end in _changed(first.before[role], contents):
+                name = self._session.add_data(contents[begin:end].tobytes())
+                writes.append((role, begin - origin, name))
+                self._note_change(first.parts[role])
+        self._session.add(launch=first.key, writes=writes)
+        self._known.add(first.key)
+
+    def _contents(self, parts: dict[str, Buffer | None]) -> dict[str, Array]:
+        """Read the whole buffers that a kernel's arguments are parts of; of C alone, the part."""
         contents = {}
-        for role, buffer in buffers.items():
-            if buffer is not None:
-                whole = self._parts[id(buffer)].whole
-                contents[role] = np.empty(whole.size, np.uint8)
-                self._device.read(whole, contents[role])
+        for role, part in parts.items():
+            if part is not None:
+                buffer = part if len(parts) == 1 else self._parts[id(part)].whole
+                contents[role] = np.empty(buffer.size, np.uint8)
+                self._device.read(buffer, contents[role])
         return contents
 
     def _digest(self, buffer: Buffer) -> str:

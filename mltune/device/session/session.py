@@ -173,7 +173,11 @@ def _unpacked(text: str) -> bytes:
 
 
 class SessionWriter:
-    """Appends to the file of a session; a line is whole however the process ends."""
+    """Appends to the file of a session; a line is whole however the process ends.
+
+    Attributes:
+        launches: the keys of those that were in the file when it was opened.
+    """
 
     def __init__(self, path: Path) -> None:
         """Open the file.
@@ -185,7 +189,11 @@ class SessionWriter:
             self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         except OSError as error:
             raise file_error(path, "write", error) from error
-        self._data: set[str] = set()
+        # Of what is there already, only the first word and the key of a line matter.
+        words = [line.split('"', 4) for line in path.read_text(encoding="utf-8").splitlines()]
+        keys = [(each[1], each[3]) for each in words if len(each) == 5]
+        self._data = {key for kind, key in keys if kind == "data"}
+        self.launches = frozenset(key for kind, key in keys if kind == "launch")
 
     def add(self, **document: Any) -> None:
         """Write one line."""
