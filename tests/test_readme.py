@@ -59,6 +59,25 @@ def test_files_that_a_page_links_to_are_there(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+def _anchors(page: Path) -> set[str]:
+    """The names that GitHub gives a page's headings."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    headings = re.findall(r"^#+ (.*)", text, re.M)
+    plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings]
+    return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_headings_that_a_page_links_to_are_there(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]*\.md)?#([^)]+)\)", page.read_text("utf-8"))
+
+    assert [
+        (name, anchor)
+        for name, anchor in links
+        if anchor not in _anchors(page.parent / name if name else page)
+    ] == []
+
+
 def test_the_index_of_the_docs_has_every_page() -> None:
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
 

@@ -14,6 +14,7 @@ _KERNELS = ("opencl", "kernel_sources")  # folders of as many files as there are
 _NEXT = {
     "c": "make -C {folder} && {folder}/example",
     "python": "pip install {folder}",
+    "rust": "cargo doc --open --manifest-path {folder}/Cargo.toml",
 }
 
 
@@ -26,7 +27,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="SELECTOR",
         help="what mltune distil wrote, or a pack that ships: nvidia-h200/sgemm",
     )
-    add("--lang", required=True, metavar="LANGUAGE", help="c, python or json")
+    add("--lang", required=True, metavar="LANGUAGE", help="c, python, rust or json")
     add("-o", "--output", type=Path, required=True, metavar="DIR", help="the library's folder")
     add(
         "--layout",

@@ -4,9 +4,10 @@ from mltune.callable_package import make_callable
 from mltune.export.c.c_writer import CWriter
 from mltune.export.json_writer import JsonWriter
 from mltune.export.python.python_writer import PythonWriter
+from mltune.export.rust.rust_writer import RustWriter
 from mltune.export.writer import Writer
 
-_ALL: tuple[Writer, ...] = (CWriter(), PythonWriter(), JsonWriter())
+_ALL: tuple[Writer, ...] = (CWriter(), PythonWriter(), RustWriter(), JsonWriter())
 
 WRITERS: dict[str, Writer] = {writer.name: writer for writer in _ALL}
 """The export languages by name."""

@@ -160,8 +160,11 @@ def environment(info: RunInfo) -> Markup:
         ("space", f"{info.space} ({info.space_hash})"),
     )
     pairs = join(*(join(tag("dt", name), tag("dd", value)) for name, value in entries))
-    text = tag("details", tag("summary", "the space's text"), tag("pre", info.space_text))
-    return join(tag("dl", pairs), text)
+    texts = (
+        tag("details", tag("summary", f"the text of the space {each.name}"), tag("pre", each.text))
+        for each in info.searched_spaces
+    )
+    return join(tag("dl", pairs), *texts)
 
 
 def measurement_data(measurements: Sequence[Measurement]) -> dict[str, Any]:

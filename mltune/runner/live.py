@@ -23,6 +23,7 @@ from mltune.runner.process import WorkerDiedError, WorkerProcess, python_module
 from mltune.runner.quarantine import Quarantine
 from mltune.runner.timing import SamplingPlan
 from mltune.space.config import Config
+from mltune.space.union import FAMILY
 
 DEFAULT_SAMPLES = 7
 ANCHOR = "anchor_seconds"
@@ -410,7 +411,7 @@ class WorkerRunner:
         return Measurement(
             problem=problem,
             config=config,
-            family=self._family.name if kernel is None else kernel.family,
+            family=str(config.get(FAMILY, self._family.name)) if kernel is None else kernel.family,
             kernel=kernel.name if kernel else "",
             source_hash=kernel.source_hash if kernel else "",
             build_options=kernel.build_options if kernel else (),

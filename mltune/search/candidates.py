@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mltune.search.crossing import children_of
 from mltune.search.encoding import Encoding
 from mltune.space.config import Config
-from mltune.space.config_space import ConfigSpace
+from mltune.space.config_space import FlatSpace
 from mltune.space.ranks import Ranks, configs_of, distinct, neighbours_of, ranks_of
 
 _MOST_LISTED = 30_000
@@ -72,7 +72,7 @@ class CandidateSource:
         seed: decides the sample and the children.
     """
 
-    def __init__(self, space: ConfigSpace, encoding: Encoding, seed: int) -> None:
+    def __init__(self, space: FlatSpace, encoding: Encoding, seed: int) -> None:
         self._space = space
         self._encoding = encoding
         self._seed = seed

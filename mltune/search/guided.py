@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from optuna.study import Study
@@ -29,7 +30,7 @@ from mltune.search.surrogate import Surrogate
 from mltune.search.tile_quantization import TileQuantization
 from mltune.search.transfer import Transfer
 from mltune.space.config import Config
-from mltune.space.config_space import ConfigSpace
+from mltune.space.config_space import FlatSpace
 
 _STARTS = 10
 _KNOWN = 2
@@ -40,6 +41,20 @@ far from all of them is too hopeful: live, 60 % of the proposals were these, and
 nothing."""
 _TIMED_GAIN = 0.999999
 """A config is timed on the sizes that hold this share of what is expected of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a model would have measured next.
+
+    Attributes:
+        sizes: on which that is worth while.
+        gain: what the library is expected to gain, about as a log of its time.
+    """
+
+    config: Config
+    sizes: tuple[int, ...]
+    gain: float
 
 
 class GuidedSampler(ConfigSampler):
@@ -61,19 +76,22 @@ class GuidedSampler(ConfigSampler):
             visible.
         log: whether the values are positive, such as times or speeds, so that their ratios
             count; else their differences.
+        starts: how many answers it takes before the model is asked.
     """
 
     def __init__(
         self,
-        space: ConfigSpace,
+        space: FlatSpace,
         seed: int = 0,
         counts: Sequence[int] = (1,),
         transfer: Transfer | None = None,
         work: TileQuantization | None = None,
         *,
         log: bool = True,
+        starts: int = _STARTS,
     ) -> None:
         super().__init__(space, seed)
+        self._starts = starts
         self._log = log
         self._incumbents = Incumbents(counts)
         self._answers: dict[Config, Matrix] = {}
@@ -106,6 +124,10 @@ class GuidedSampler(ConfigSampler):
     def expected_gain(self, study: Study, trials: int) -> ExpectedGain | None:
         """Return what the model expects of so many trials; None while it has begun."""
         self._read(study)
+        return self.gain_ahead(trials)
+
+    def gain_ahead(self, trials: int) -> ExpectedGain | None:
+        """Return the same of the trials that are known."""
         forecast = self._forecast()
         if forecast is None or not self._worked:
             return None
@@ -116,6 +138,65 @@ class GuidedSampler(ConfigSampler):
         alone, together = float(gains[first[0]]), forecast.together(first)
         # No more is drawn of the others than chance has it.
         return ExpectedGain(alone, trials, max(alone, float(self._incumbents.shares @ together)))
+
+    @property
+    def incumbents(self) -> Incumbents:
+        """The best values so far."""
+        return self._incumbents
+
+    @property
+    def tried(self) -> int:
+        """How many configs of the space were proposed or answered."""
+        return len(self._answers) + len(self._asked)
+
+    @property
+    def worked(self) -> int:
+        """How many of them worked."""
+        return self._worked
+
+    def promise(self) -> Promise | None:
+        """Return what comes next by the model; None where it cannot tell, or nothing is left.
+
+        Its gain is that of the most promising config near the best ones, from wherever the next
+        comes: what a model says of those far away is too hopeful to compete with others.
+        """
+        forecast = self._forecast()
+        config = None if forecast is None else self._most_promising(forecast)
+        if forecast is None or config is None:
+            return None
+        gains = self._library_gains(forecast)
+        near = gains[forecast.candidates.anywhere :]
+        gain = float(near.max(initial=-1))
+        gain = gain if gain >= 0 else float(gains.max())
+        return Promise(config, self._worthwhile(config, forecast), gain)
+
+    def plan(self, config: Config) -> tuple[int, ...]:
+        """Return the sizes that hold most of what is expected of a config now."""
+        return self._worthwhile(config, self._forecast())
+
+    def draw(self) -> Config | None:
+        """Return a random config that was not visited; None when there is none left."""
+        return self._unvisited.draw()
+
+    def note(self, config: Config, sizes: tuple[int, ...], *, is_mine: bool = True) -> None:
+        """Hear which config is tried next in a union, of this space or of another one."""
+        self._unvisited.visit(config)
+        if is_mine:
+            self._proposed.add(config)
+        if config in self._space:
+            self._asked[config] = sizes
+
+    def hear(self, config: Config, trial: FrozenTrial, sign: int) -> None:
+        """Hear how a config of a union did.
+
+        Args:
+            config: of this space or of another one.
+            trial: that tried it.
+            sign: -1 where the study maximises.
+        """
+        self._sign = sign
+        self._unvisited.visit(config)
+        self._learn(config, trial)
 
     def _propose(self, study: Study, trial: FrozenTrial) -> Config | None:
         forecast = self._forecast()
@@ -200,7 +281,7 @@ class GuidedSampler(ConfigSampler):
 
     def _forecast(self) -> Forecast | None:
         """The mean of what the surrogates expect; None while there is too little to go by."""
-        starting = len(self._answers) < _STARTS or self._worked < _KNOWN
+        starting = len(self._answers) < self._starts or self._worked < _KNOWN
         if not self._surrogates or (starting and not self._knows):
             return None
         with one_thread():

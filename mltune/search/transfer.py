@@ -17,7 +17,7 @@ from mltune.measurement.recording import Recording
 from mltune.search.encoding import Matrix
 from mltune.search.expectation import Scale
 from mltune.space.config import Config
-from mltune.space.config_space import ConfigSpace
+from mltune.space.config_space import FlatSpace
 from mltune.space.parameter import Parameter
 
 _SHARE_DEVIATION = 0.5
@@ -48,7 +48,7 @@ class Transfer:
 
     doubt = 0.3
 
-    def __init__(self, space: ConfigSpace, recordings: Sequence[Recording], seed: int) -> None:
+    def __init__(self, space: FlatSpace, recordings: Sequence[Recording], seed: int) -> None:
         self._experts = [_Prior(space.parameters, one, seed) for one in recordings]
         # Asked for again and again, and slow to work out.
         self._known: dict[Config, tuple[float, ...]] = {}
@@ -65,6 +65,15 @@ class Transfer:
         return np.array(rows, dtype=np.float64).reshape(-1, len(self._experts))
 
     @staticmethod
+    def check(space: FlatSpace, recording: Recording) -> None:
+        """Refuse a record that shares no parameter with a space.
+
+        Raises:
+            UsageError: for that reason.
+        """
+        _shared(space.parameters, recording)
+
+    @staticmethod
     def expected(views: Matrix) -> Matrix:
         """Return what is expected if every record is right in equal parts."""
         mean: Matrix = views.mean(axis=1)
@@ -77,6 +86,22 @@ class Transfer:
         return np.concatenate((level, _SHARE_DEVIATION * views), axis=1)
 
 
+def _shared(parameters: Sequence[Parameter], recording: Recording) -> list[Parameter]:
+    """The parameters that vary and that a record has.
+
+    Raises:
+        UsageError: when there is none.
+    """
+    known = set(recording.points[0].config) if recording.points else set()
+    shared = [one for one in parameters if one.name in known and len(one.values) > 1]
+    if not shared:
+        raise UsageError(
+            f"{recording.where}: shares no parameter with the space "
+            f"(it varies: {', '.join(one.name for one in parameters)})"
+        )
+    return shared
+
+
 class _Prior:
     """One record's forest."""
 
@@ -84,13 +109,7 @@ class _Prior:
         from sklearn.ensemble import ExtraTreesRegressor  # as slow to load as a device to open
 
         points = recording.points
-        known = set(points[0].config) if points else set()
-        self._shared = [one for one in parameters if one.name in known and len(one.values) > 1]
-        if not self._shared:
-            raise UsageError(
-                f"{recording.where}: shares no parameter with the space "
-                f"(it varies: {', '.join(one.name for one in parameters)})"
-            )
+        self._shared = _shared(parameters, recording)
         if len(points) > _MOST_POINTS:
             chosen = np.random.default_rng(seed).choice(len(points), _MOST_POINTS, replace=False)
             points = tuple(points[number] for number in np.sort(chosen))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -42,6 +43,7 @@ class BenchOptions:
     rounds: int
     seed: int
     figure: Path | None
+    time_limit_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,16 +121,21 @@ def bench(options: BenchOptions, show: Show) -> BenchResult:
         if not contestants:
             reasons = "; ".join(f"{name}: {why}" for name, why in absent)
             raise UsageError(f"bench: nobody to compare ({reasons or 'name a selector'})")
-        results = []
+        results: list[SizeResult] = []
         step = Steps("bench", show)
+        limit = options.time_limit_seconds
+        end = math.inf if limit is None else time.monotonic() + limit
+        most = _MOST_SECONDS if limit is None else min(_MOST_SECONDS, limit / len(problems))
         for done, problem in enumerate(problems, start=1):
+            if results and time.monotonic() >= end:
+                break
             results.append(
                 compare(
                     contestants,
                     problem,
                     rounds=options.rounds,
                     seed=options.seed,
-                    most_seconds=_MOST_SECONDS,
+                    most_seconds=most,
                 )
             )
             step(done, len(problems))

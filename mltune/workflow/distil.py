@@ -24,6 +24,7 @@ from mltune.space import Config
 from mltune.tuning.progress import Show, Steps
 from mltune.workflow.advice import advice
 from mltune.workflow.card import CARD_NAME, card
+from mltune.workflow.expected_times import rule_table
 from mltune.workflow.export import next_command
 from mltune.workflow.memory import remembered
 from mltune.workflow.recorded import Recorded, calls, read_runs
@@ -153,7 +154,7 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
     limited = _limited(recorded)
     rows = [row for row in recorded.measurements if row.config not in limited]
     counts = calls(recorded.infos)
-    table = TimeTable.from_measurements(rows).called(counts)
+    table = rule_table(rows, recorded.infos).called(counts)
     every = TimeTable.from_measurements(rows, sparse=True).called(counts)
     output = options.output or recorded.model_folder
     path = output if output.suffix == ".json" else output / SELECTOR_NAME

@@ -207,8 +207,8 @@ def _arguments(problem: Problem, kernel: Kernel) -> tuple[list[Any], list[Any]]:
         inside("b"),
         np.float32(problem.alpha.real),
         np.float32(problem.beta.real),
-        *(np.uint32(value) for value in launch.sizes),
-        *(np.uint64(value) for value in launch.layout),
+        *(np.uint32(value) for value in launch.integers[:3]),
+        *(np.uint64(value) for value in launch.integers[3:]),
     ]
     right = reference(problem, data).values.ravel(order="F").astype(np.float32)
     return arguments, [right, *[None] * (len(arguments) - 1)]

@@ -132,6 +132,24 @@ def test_cross_sizes_are_measured_at_the_end_by_the_leaders_only(
         assert len({row.problem for row in run.store.measurements(Phase.FINAL)}) == 4
 
 
+def test_by_default_the_leaders_go_on_to_further_sizes_while_there_is_time(
+    mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
+) -> None:
+    few = ("--sizes", "64x64x64,128x16x8", "--budget", "9", "--cross-sizes", "auto")
+
+    done = mltune(*quick_search, *few, "--samples", "30", "--run", tmp_path / "run", "--json")
+    again = mltune("search", "--resume", "--run", tmp_path / "run", "--json", "--quiet")
+
+    with Run.open(tmp_path / "run") as run:
+        info, rows = run.info, run.store.measurements(Phase.FINAL)
+    met = list(dict.fromkeys(row.problem for row in rows))
+    assert met[:2] == list(info.problems)
+    assert set(met) <= set(info.cross_problems)
+    assert set(info.met_on(met).cross_problems) == set(met)
+    assert len(done.json["best"]) <= len(again.json["best"]) == len(met)
+    assert (done.code, again.code, info.cross_share) == (0, 0, 0.25)
+
+
 def test_an_earlier_run_is_a_prior_and_a_resumed_search_still_knows_it(
     mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
 ) -> None:

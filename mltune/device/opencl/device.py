@@ -16,19 +16,19 @@ from mltune.device.errors import DeviceLostError, LaunchError
 from mltune.device.limits import check_launch, check_size
 from mltune.device.opencl.comparison import OpenCLComparison
 from mltune.device.opencl.execution import OpenCLExecution
+from mltune.device.opencl.fill import Filler
 from mltune.device.opencl.inspection import OpenCLInspection
 from mltune.device.opencl.listing import driver_device
 from mltune.device.opencl.program import OpenCLProgram, build
 from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel, Launch
+from mltune.kernel.abi import Kind
 from mltune.problem import Problem
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-# NVIDIA's driver counts the words that it fills, and those before them, in 31 bits: it hangs where
-# there are more, or writes elsewhere (580.159).
-FILL_BYTES = 2**30
+_INTEGERS = {Kind.UINT: np.uint32, Kind.ULONG: np.uint64}
 _BOUND = 2  # a kernel under test and the one that it is held against
 
 
@@ -49,6 +49,7 @@ class OpenCLDevice:
         self._info = entry.info
         self._bound: list[_Bound] = []
         self._inspection: OpenCLInspection | None = None
+        self._filler: Filler | None = None
         self._device = driver_device(entry)
         self._context = cl.Context([self._device])
         self._queue = cl.CommandQueue(
@@ -139,13 +140,12 @@ class OpenCLDevice:
             end_byte: up to where, to a multiple of 4; to its end if left out.
         """
         end = (buffer.size if end_byte is None else end_byte) // 4 * 4
-        word = np.full(4, byte, np.uint8)
-        for start in range(first_byte, end, FILL_BYTES):
-            size = min(FILL_BYTES, end - start)
-            part, at = buffer, start
-            if start + size > FILL_BYTES:
-                part, at = buffer.get_sub_region(start, size), 0
-            self._checked(cl.enqueue_fill_buffer, self._queue, part, word, at, size)
+        if self._info.kind != "cpu":
+            self._filler = self._filler or Filler(self._context, self._queue)
+            self._checked(self._filler.fill, buffer, byte, first_byte, end)
+        elif end > first_byte:
+            word, size = np.full(4, byte, np.uint8), end - first_byte
+            self._checked(cl.enqueue_fill_buffer, self._queue, buffer, word, first_byte, size)
 
     def read(self, buffer: cl.Buffer, array: Array, first_byte: int = 0) -> None:
         """Fill an array from a buffer, after all that was started before."""
@@ -206,18 +206,18 @@ class OpenCLDevice:
                 return bound.launch
         launch = program.kernel.launch(problem, self._info.compute_units)
         check_launch(self._info, launch, program.local_mem_bytes)
-        scalar = np.dtype(problem.contraction.precision.dtype).type
-        sizes = [np.uint32(size) for size in launch.sizes]
-        layout = [np.uint64(number) for number in launch.layout]
         others = [bound for bound in self._bound if bound.program is not program]
         self._bound = others[-(_BOUND - 1) :]
-        *matrices, scratch, counters = buffers
-        kernel = program.kernel
-        last = [scratch] * bool(kernel.scratch) + [counters] * kernel.counters
+        scalar = np.dtype(problem.contraction.precision.dtype).type
+        given = dict(zip(("c", "a", "b", "scratch", "counters"), buffers, strict=True))
+        given |= {"alpha": scalar(problem.alpha), "beta": scalar(problem.beta)}
+        integers = iter(launch.integers)
+        passed = [
+            _INTEGERS[each.kind](next(integers)) if each.kind.is_integer else given[each.name]
+            for each in program.kernel.arguments
+        ]
         for function in program.functions:
-            function.set_args(
-                *matrices, scalar(problem.alpha), scalar(problem.beta), *sizes, *layout, *last
-            )
+            function.set_args(*passed)
         self._bound.append(_Bound(program, problem, buffers, launch))
         return launch
 

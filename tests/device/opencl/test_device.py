@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from mltune.device import BuildError, choose
-from mltune.device.opencl import device as opencl
 from mltune.device.opencl.device import OpenCLDevice
 from mltune.device.opencl.program import first_error_line
 from mltune.kernel import Kernel
@@ -19,17 +18,21 @@ def device(device_spec: str) -> OpenCLDevice:
     return OpenCLDevice(choose(device_spec))
 
 
-def test_a_buffer_of_several_parts_is_filled_to_its_end(
-    device: OpenCLDevice, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("kind", ["cpu", "gpu"])
+def test_a_stretch_of_a_buffer_is_filled(
+    device: OpenCLDevice, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setattr(opencl, "FILL_BYTES", 4096)
-    found = np.zeros(2 * 4096 + 12, np.uint8)
+    monkeypatch.setattr(device, "_info", replace(device.info, kind=kind))
+    found = np.zeros(3 * 4096 + 14, np.uint8)
     buffer = device.allocate(found.nbytes)
 
-    device.fill(buffer, 255)
+    device.fill(buffer, 7)
+    device.fill(buffer, 255, 4096, 8200)
     device.read(buffer, found)
 
-    assert (found == 255).all()
+    assert (found[:4096] == 7).all()
+    assert (found[4096:8200] == 255).all()
+    assert (found[8200:-2] == 7).all()
 
 
 def test_a_syntax_error_is_told_in_the_compilers_words(
