@@ -2,7 +2,8 @@
 
 Every new worker has to compute and check it before it is trusted with anything else, so that no
 config is blamed for a device that is gone. Its time, taken before and after the samples of every
-measurement, is the anchor: when the clock drops or somebody else uses the device, it shows.
+measurement, is that of a reference kernel: it shows when the clock drops or somebody else uses the
+device.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from mltune.problem import Problem, gemm, gemm_problem
 from mltune.problem.precision import Precision
 from mltune.space.config import Config
 
-CANARY_SIZE = (128, 128, 64)
+_SIZE = (128, 128, 64)
 _GROUP = (16, 4, 1)
-_NAME = "mltune_canary"
+_NAME = "mltune_known_good"
 _SOURCE = """
 __kernel __attribute__((reqd_work_group_size(16, 4, 1)))
-void mltune_canary(__global float *c, __global const float *a, __global const float *b,
+void mltune_known_good(__global float *c, __global const float *a, __global const float *b,
                    const float alpha, const float beta,
                    const uint size_i, const uint size_j, const uint size_l,
                    const ulong offset_c, const ulong ld_c, const ulong batch_stride_c,
@@ -35,12 +36,12 @@ void mltune_canary(__global float *c, __global const float *a, __global const fl
 """
 
 
-def canary() -> tuple[Kernel, Problem]:
+def known_good_kernel() -> tuple[Kernel, Problem]:
     """Return the kernel with the problem that it computes."""
     contraction = gemm(Precision.SINGLE).canonical()
     kernel = Kernel(
         name=_NAME,
-        family="canary",
+        family="known good",
         contraction=contraction,
         config=Config.of({}),
         source=_SOURCE,
@@ -48,4 +49,4 @@ def canary() -> tuple[Kernel, Problem]:
         work_group=_GROUP,
         macro_tile=_GROUP[:2],
     )
-    return kernel, gemm_problem(contraction, *CANARY_SIZE)
+    return kernel, gemm_problem(contraction, *_SIZE)

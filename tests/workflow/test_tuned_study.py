@@ -1,4 +1,4 @@
-"""An Optuna study over an objective, on a recorded device: `optimize` is a search as the verb's."""
+"""An Optuna study over an objective, whose `optimize` is a search; on a recorded device."""
 
 from __future__ import annotations
 
