@@ -14,7 +14,7 @@ from optuna.trial import FrozenTrial, TrialState
 from mltune.errors import UsageError
 from mltune.measurement import Phase
 from mltune.run.run import Run
-from mltune.search.distributions import FAMILY
+from mltune.space.union import FAMILY
 from mltune.tuning.trial import Trial, group_trials
 from mltune.workflow.objective import Objective
 from mltune.workflow.tuned_study import create_study

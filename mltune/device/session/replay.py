@@ -172,6 +172,8 @@ class ReplayDevice(HostMemory):
 
     def comparison(self, expected: Expected) -> None:
         """Leave comparing to the host."""
+    def calculator(self, dtype: str) -> None:
+        """Leave calculating to the host."""
 
     def _execution(self, key: str) -> ReplayedExecution:
         if key not in self._times:
