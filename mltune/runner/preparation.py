@@ -22,6 +22,7 @@ from mltune.device import (
     Device,
     Expected,
 )
+from mltune.device.entry import OCLGRIND
 from mltune.device.limits import check_size
 from mltune.device_info import DeviceInfo
 from mltune.problem import Problem
@@ -87,6 +88,7 @@ def suits_device(info: DeviceInfo, problem: Problem) -> bool:
     terms = problem.batch * problem.m * problem.n * problem.k
     return (
         info.kind != "cpu"
+        and OCLGRIND not in info.platform  # it interprets each instruction
         and info.fp64
         and terms >= _WORTH_A_DEVICE
         and reference_bytes(problem) <= info.max_alloc_bytes
