@@ -169,7 +169,8 @@ def _declare_choice(parser: argparse.ArgumentParser) -> None:
     add(
         "--no-compare",
         action="store_true",
-        help="do not time the result beside installed libraries, which takes some seconds",
+        help="do not time the result beside installed libraries, which takes some seconds after "
+        "a search of ten or more",
     )
     add("--objective", metavar="WORD", help="time, or energy with --observe (default: time)")
 

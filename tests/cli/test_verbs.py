@@ -84,9 +84,12 @@ def test_the_table_of_a_search_fits_a_terminal(mltune: Command, finished_run: Pa
     lines = shown.out.splitlines()
 
     assert shown.err == ""
-    assert lines[1].split() == ["size", "kernel", "ms", "GFLOP/s", "id", "kernel"]
-    assert all(len(line) <= 80 for line in lines[1:8])
-    assert lines[8].startswith("every kernel: Cij Aik Bkj SB ")
+    assert lines[1].split() == ["size", "k", "ms", "GFLOP/s", "id"]
+    assert all(len(line) <= 60 for line in lines[1:8])
+    assert {line.split()[1] for line in lines[2:8]} == {
+        line[0] for line in lines[8:] if re.match("[a-f]: MT", line)
+    }
+    assert "every kernel: Cij Aik Bkj SB " in shown.out
     assert lines[-1].startswith(f"next: mltune train {finished_run}")
 
 

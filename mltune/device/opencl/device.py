@@ -223,10 +223,11 @@ class OpenCLDevice:
         others = [bound for bound in self._bound if bound.program is not program]
         self._bound = others[-(_BOUND - 1) :]
         scalar = np.dtype(problem.contraction.precision.dtype).type
-        given = dict(zip(("c", "a", "b", "scratch", "counters"), buffers, strict=True))
+        names = ("c", "a", "b", "scratch", "counters")
+        given: dict[str, Any] = dict(zip(names, buffers, strict=True))
         given |= {"alpha": scalar(problem.alpha), "beta": scalar(problem.beta)}
         integers = iter(launch.integers)
-        passed = [
+        passed: list[Any] = [
             _INTEGERS[each.kind](next(integers)) if each.kind.is_integer else given[each.name]
             for each in program.kernel.arguments
         ]
