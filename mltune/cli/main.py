@@ -111,8 +111,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     match arguments:
         case [] | ["help"]:
             arguments = ["--help"]
-        case ["help", *verb]:
-            arguments = [*verb, "--help"]
+        case ["help", *asked]:
+            arguments = [*asked, "--help"]
     parser = Parser(
         prog="mltune",
         description="Tune OpenCL GEMM kernels for a device, and export the answer as code.",
