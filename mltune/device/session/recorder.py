@@ -139,6 +139,7 @@ class RecordingDevice:
         """Its own, likewise."""
         self._end_first()
         return self._device.comparison(expected)
+
     def calculator(self, dtype: str) -> None:
         """None, so that all that is written passes through here."""
 

@@ -172,6 +172,7 @@ class ReplayDevice(HostMemory):
 
     def comparison(self, expected: Expected) -> None:
         """Leave comparing to the host."""
+
     def calculator(self, dtype: str) -> None:
         """Leave calculating to the host."""
 
