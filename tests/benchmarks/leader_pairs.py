@@ -129,7 +129,10 @@ def compare(whole: Whole, seed: int) -> dict[str, tuple[float, ...]]:
         "chosen": chosen,
     }
     judged = {
-        way: (len(set((r.problem, r.kernel) for r in rows)) / len(pairs), *whole.judge(rows, held_out))
+        way: (
+            len(set((r.problem, r.kernel) for r in rows)) / len(pairs),
+            *whole.judge(rows, held_out),
+        )
         for way, rows in ways.items()
     }
     judged["chosen"] += (seconds,)

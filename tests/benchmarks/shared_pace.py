@@ -40,7 +40,8 @@ from mltune.tuning.background import BackgroundSampler
 from mltune.tuning.recorder import WriteBehind
 from mltune.tuning.shared_tuning import SharedTuning
 from mltune.tuning.sharing import joined
-from mltune.workflow.run_setup import bound_space, new_study
+from mltune.workflow.chosen_spaces import bound_space
+from mltune.workflow.run_setup import new_study
 from tests import devices, simulated
 
 _SPACES = Path(__file__).parents[2] / "spaces"
