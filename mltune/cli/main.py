@@ -25,7 +25,7 @@ VERBS: dict[str, str] = {
     "search": "search the kernel space by measuring on a device; makes a run",
     "report": "write a run as one HTML file with pictures and tables",
     "distil": "choose the few kernels worth shipping, and a rule that picks one by size",
-    "export": "write what distil chose as a C library or a Python package",
+    "export": "write what distil chose as a library in C, Python or Rust",
     "bench": "compare the tuned kernels with other libraries",
     "train": "learn from runs to predict the time of any kernel on any size",
     "predict": "list the kernels that should be fastest for a size, and measure them",

@@ -32,18 +32,17 @@ from mltune.runner.arena import Arena
 from mltune.runner.cache import Cache
 from mltune.runner.known_good import canary
 from mltune.runner.messages import Outcome, Request, Stage
-from mltune.runner.numbers import NumbersAhead
 from mltune.runner.observe import NoObserver, Observer
 from mltune.runner.peak import least_seconds
+from mltune.runner.preparation import Prepare, prepare, prepared_bytes
 from mltune.runner.probe import other_scalars, probe_problem
 from mltune.runner.scratch import Scratch
 from mltune.runner.timing import ClockError, TooSlowError, sample
 from mltune.runner.validation import Verdict
-from mltune.runner.workspace import Workspace, workspace_bytes
+from mltune.runner.workspace import Workspace
 
 _KEPT_PROGRAMS = 128
 _KEPT_VERDICTS = 4096
-_AHEAD_SHARE = 4  # of the memory for the numbers of problems
 _ANCHOR_LAUNCHES = 3
 # A check leaves traces in the caches: spoilt elements come from other cores or from memory.
 _SHORT_SECONDS = {"cpu": 2e-4}
@@ -94,6 +93,7 @@ class Bench:
         enter: Callable[[Stage], None],
         memory_bytes: int,
         observer: Observer | None = None,
+        prepare: Prepare = prepare,
     ) -> None:
         """Make a bench.
 
@@ -102,15 +102,16 @@ class Bench:
             enter: called whenever the work enters another stage.
             memory_bytes: how much the numbers of problems may take, host and device together.
             observer: reads what the device tells while kernels are timed.
+            prepare: makes the numbers and the references of problems.
 
         Raises:
             MltuneError: when the device cannot even build or hold the canary.
         """
         self._device = device
         self._enter = enter
+        self._make_numbers = prepare
         self._built: Cache[tuple[str, str], _Built] = Cache(_KEPT_PROGRAMS)
         self._workspaces: Cache[tuple[Problem, int], Workspace] = Cache(memory_bytes)
-        self._numbers = NumbersAhead(memory_bytes // _AHEAD_SHARE)
         self._verdicts: Cache[tuple[str, Problem, int], Verdict] = Cache(_KEPT_VERDICTS)
         kernel, problem = canary()
         self._scratch, self._counters = Scratch(device), Scratch(device, byte=0)
@@ -134,16 +135,9 @@ class Bench:
             raise DeviceSickError(f"computes a known-good kernel wrong: {fault}")
 
     def expect(self, problem: Problem, seed: int) -> None:
-        """Draw the numbers of a problem before they are needed, if they fit.
-
-        On a device of its own that is done in a thread, while others are measured.
-        """
+        """Prepare a problem before it is needed."""
         problem = problem.canonical()
-        if self._workspaces.get((problem, seed)) is not None:
-            return
-        if self._device.info.kind != "cpu":
-            self._numbers.begin(problem, seed, workspace_bytes(problem))
-        else:
+        if self._workspaces.get((problem, seed)) is None:
             with contextlib.suppress(LimitError, LaunchError):  # as the request will find out
                 self._prepare(problem, seed)
 
@@ -325,13 +319,13 @@ class Bench:
             self._arena,
             self._scratch,
             self._counters,
-            self._numbers.take,
+            self._make_numbers,
             is_timed=is_timed,
         )
 
     def _prepare(self, problem: Problem, seed: int) -> Workspace:
         self._enter(Stage.PREPARING)
-        cost = workspace_bytes(problem)
+        cost = prepared_bytes(self._device.info, problem)
         self._workspaces.make_room(cost)
         workspace = self._workspace(problem, seed, is_timed=True)
         self._workspaces.put((problem, seed), workspace, cost)

@@ -8,6 +8,7 @@ measurement, is the anchor: when the clock drops or somebody else uses the devic
 from __future__ import annotations
 
 from mltune.kernel import Kernel
+from mltune.kernel.abi import declarations, integer_arguments
 from mltune.problem import Problem, gemm, gemm_problem
 from mltune.problem.precision import Precision
 from mltune.space.config import Config
@@ -15,14 +16,13 @@ from mltune.space.config import Config
 CANARY_SIZE = (128, 128, 64)
 _GROUP = (16, 4, 1)
 _NAME = "mltune_canary"
+_CONTRACTION = gemm(Precision.SINGLE).canonical()
+_INTEGERS = declarations(integer_arguments(_CONTRACTION))
 _SOURCE = """
 __kernel __attribute__((reqd_work_group_size(16, 4, 1)))
 void mltune_canary(__global float *c, __global const float *a, __global const float *b,
                    const float alpha, const float beta,
-                   const uint size_i, const uint size_j, const uint size_l,
-                   const ulong offset_c, const ulong ld_c, const ulong batch_stride_c,
-                   const ulong offset_a, const ulong ld_a, const ulong batch_stride_a,
-                   const ulong offset_b, const ulong ld_b, const ulong batch_stride_b)
+                   INTEGERS)
 {
     const ulong i = get_global_id(0), j = get_global_id(1);
     if (i >= size_i || j >= size_j)
@@ -32,20 +32,19 @@ void mltune_canary(__global float *c, __global const float *a, __global const fl
         sum += a[offset_a + l * ld_a + i] * b[offset_b + j * ld_b + l];
     c[offset_c + j * ld_c + i] = alpha * sum;
 }
-"""
+""".replace("INTEGERS", (",\n" + " " * 19).join(_INTEGERS))
 
 
 def canary() -> tuple[Kernel, Problem]:
     """Return the kernel with the problem that it computes."""
-    contraction = gemm(Precision.SINGLE).canonical()
     kernel = Kernel(
         name=_NAME,
         family="canary",
-        contraction=contraction,
+        contraction=_CONTRACTION,
         config=Config.of({}),
         source=_SOURCE,
         build_options=(),
         work_group=_GROUP,
         macro_tile=_GROUP[:2],
     )
-    return kernel, gemm_problem(contraction, *CANARY_SIZE)
+    return kernel, gemm_problem(_CONTRACTION, *CANARY_SIZE)

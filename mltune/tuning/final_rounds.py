@@ -206,8 +206,10 @@ class FinalRounds:
                 pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def _first_round(self, problem: Problem) -> Iterator[Trial]:
-        """Those that were not timed on a size, each chosen when the one before it was; or else
-        those that lack a round."""
+        """Those that are chosen for a size, each when the one before it was timed.
+
+        Where there are none, those that lack a round.
+        """
         is_first = False
         for trial in self._chosen(problem):
             is_first = True

@@ -1,4 +1,4 @@
-"""What a model expects of the leaders where it chose not to time them, for the rule to learn from."""
+"""What a model expects of leaders where they were not timed, for the rule to learn from."""
 
 from __future__ import annotations
 
@@ -32,9 +32,7 @@ def rule_table(rows: Sequence[Measurement], infos: Sequence[RunInfo]) -> TimeTab
     return with_expected(TimeTable.from_measurements(rows, chosen=True), rows, infos[0].device)
 
 
-def with_expected(
-    table: TimeTable, rows: Sequence[Measurement], device: DeviceInfo
-) -> TimeTable:
+def with_expected(table: TimeTable, rows: Sequence[Measurement], device: DeviceInfo) -> TimeTable:
     """Return the table with what is expected in its gaps, but where a kernel failed.
 
     Args:

@@ -13,12 +13,12 @@ from mltune.kernel.handwritten.family import KERNEL
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.kernel.handwritten.read import read_kept
 from mltune.kernel.handwritten.space import space_text
+from mltune.kernel.space_file import parse_space
 from mltune.measurement.recording import Recording
 from mltune.problem import problem_type_name
 from mltune.run.run_info import ENERGY, RunInfo
 from mltune.runner.live import WorkerRunner
 from mltune.space.config import Config
-from mltune.space.load import parse_space
 from mltune.space.names import outside_names
 from mltune.space.union import FAMILY, UnionSpace
 from mltune.tuning.families import family_of_run

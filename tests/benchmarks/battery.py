@@ -17,10 +17,10 @@ import numpy as np
 
 from mltune.errors import UsageError
 from mltune.kernel.families import FAMILIES
+from mltune.kernel.space_file import load_space
 from mltune.measurement import Status
 from mltune.problem import Contraction, Precision
 from mltune.runner import WorkerRunner
-from mltune.space.load import load_space
 from mltune.space.names import outside_names
 from tests.random_problems import random_contraction, random_gemm, random_sizes, random_strides
 

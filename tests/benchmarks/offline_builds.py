@@ -30,11 +30,11 @@ from mltune.device.opencl.device import OpenCLDevice
 from mltune.device.opencl.program import OpenCLProgram
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
+from mltune.kernel.space_file import load_space
 from mltune.problem import Precision, gemm
 from mltune.resources import data_folder
 from mltune.runner.probe import probe_problem
 from mltune.runner.workspace import Workspace
-from mltune.space.load import load_space
 from mltune.space.names import outside_names
 
 _WIDEST = 8  # kernels of wider vectors take PoCL tens of seconds, and would decide every mean
