@@ -144,7 +144,7 @@ def _declare_choice(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="FILE",
         help="other records to learn from first, of any device or size: files as of --replay, or "
-        "run folders",
+        "run folders; or none (default: runs that ship of this device or one like it)",
     )
     add(
         "--patience",
@@ -264,7 +264,7 @@ def _run_replay(args: argparse.Namespace) -> int:
             budget=args.budget,
             sampler=args.sampler,
             seed=args.seed,
-            priors=args.prior,
+            priors=[] if args.prior == [Path("none")] else args.prior,
             patience=args.patience,
             note=bar.note,
             arguments=args.sampler_args,

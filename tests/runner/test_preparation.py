@@ -145,6 +145,7 @@ def test_large_problems_are_prepared_on_a_gpu_that_has_doubles(device: Device) -
     assert not suits_device(gpu, small)
     assert not suits_device(replace(gpu, fp64=False), large)
     assert not suits_device(replace(gpu, max_alloc_bytes=1 << 20), large)
+    assert not suits_device(replace(gpu, platform="Oclgrind"), large)
     assert not suits_device(device.info, large)
 
 
