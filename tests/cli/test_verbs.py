@@ -357,8 +357,8 @@ def test_help_documents_every_option(
 
 HEAVY = (
     "numpy", "scipy", "sklearn", "optuna", "pandas", "joblib", "pyopencl", "sqlalchemy", "rich",
-    "yaml", "mltune.problem", "mltune.measurement", "mltune.run", "mltune.runner", "mltune.search.sampler",
-    "mltune.tuning", "mltune.workflow",
+    "yaml", "mltune.problem", "mltune.measurement", "mltune.run", "mltune.runner",
+    "mltune.search.sampler", "mltune.tuning", "mltune.workflow",
 )  # fmt: skip
 
 

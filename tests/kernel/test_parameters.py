@@ -32,7 +32,7 @@ GOOD = Config.of(
 )
 
 
-ASYNC = {"global_to_local": "async", "local_buffers": 2}
+ASYNC: dict[str, int | str] = {"global_to_local": "async", "local_buffers": 2}
 TILE = {"work_group_0": 4, "work_group_1": 4, "thread_tile_0": 8, "thread_tile_1": 8}
 MMA_TILE = {"waves_0": 2, "waves_1": 2, "wave_tile_0": 32, "wave_tile_1": 32, "depth_u": 32}
 WGMMA_TILE = {

@@ -26,6 +26,10 @@ from mltune.kernel.parameters.shared import (
 )
 
 READ_NEXT_TILE = 2  # of prefetch_local_read: also over the barrier between two tiles
+_BOTH_LANES = Limit(
+    "wave_lanes_0 * wave_lanes_1 > 0 or wave_lanes_0 + wave_lanes_1 == 0",
+    "0 if wave_lanes_0 is, and only then",
+)
 
 
 def _direct_to_registers(tensor: str, *more: Limit) -> IntParam:
@@ -268,13 +272,10 @@ TILED = FamilyParameters(
             ),
             lambda axis: (
                 Limit(
-                    "wave_lanes_0 * wave_lanes_1 > 0 or wave_lanes_0 + wave_lanes_1 == 0",
-                    "0 where the other one is",
-                ),
-                Limit(
                     f"work_group_{axis} % max(wave_lanes_{axis}, 1) == 0",
                     f"a divisor of work_group_{axis}",
                 ),
+                *((_BOTH_LANES,) if axis == "1" else ()),
             ),
         ),
         WORK_GROUP_MAPPING,
