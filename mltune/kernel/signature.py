@@ -8,6 +8,7 @@ counts through all indices of C but d0 and d1, and a loop goes through all summa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mltune.problem import Contraction
 
@@ -117,7 +118,15 @@ class Signature:
 
     def free_is_contiguous(self, tensor: str) -> bool:
         """Whether the free index of A's or B's tile has the shorter stride of its two."""
-        return self._fast(tensor) != self.contraction.du or self.contraction.du is None
+        return _free_is_contiguous(self.contraction, tensor)
+
+    def free_step(self, tensor: str) -> str:
+        """How far neighbours along the free index of A's or B's tile lie apart, in elements."""
+        return f"{'step' if self.free_is_contiguous(tensor) else 'ld'}_{tensor}"
+
+    def term_step(self, tensor: str) -> str:
+        """How far neighbours along the unrolled summation lie apart in A or B, in elements."""
+        return f"{'ld' if self.free_is_contiguous(tensor) else 'step'}_{tensor}"
 
     @property
     def _all(self) -> range:
@@ -128,10 +137,7 @@ class Signature:
         return self.contraction.summation_indices[:-1]
 
     def _indices(self, tensor: str) -> tuple[int, ...]:
-        if tensor == "c":
-            return tuple(range(self.contraction.num_indices_c))
-        assigned: tuple[int, ...] = getattr(self.contraction, f"index_assignments_{tensor}")
-        return assigned
+        return _indices(self.contraction, tensor)
 
     def _stride(self, tensor: str, index: int | None, otherwise: str = "0") -> str:
         if index is None:
@@ -139,17 +145,7 @@ class Signature:
         return f"stride_{tensor}_{_letter(index)}"
 
     def _tiled(self, tensor: str) -> tuple[int, ...]:
-        """The two indices of a tensor's tile, in the order of the tensor's strides."""
-        contraction = self.contraction
-        pair = {
-            "a": (contraction.d0, contraction.du),
-            "b": (contraction.d1, contraction.du),
-            "c": (contraction.d0, contraction.d1),
-        }[tensor]
-        return tuple(index for index in self._indices(tensor) if index in pair)
-
-    def _fast(self, tensor: str) -> int | None:
-        return next(iter(self._tiled(tensor)), None)
+        return _tiled(self.contraction, tensor)
 
     def _general_position(self) -> list[str]:
         contraction = self.contraction
@@ -178,3 +174,26 @@ class Signature:
 
 def _letter(index: int) -> str:
     return _LETTERS[index]
+
+
+def _indices(contraction: Contraction, tensor: str) -> tuple[int, ...]:
+    if tensor == "c":
+        return tuple(range(contraction.num_indices_c))
+    assigned: tuple[int, ...] = getattr(contraction, f"index_assignments_{tensor}")
+    return assigned
+
+
+def _tiled(contraction: Contraction, tensor: str) -> tuple[int, ...]:
+    """The two indices of a tensor's tile, in the order of the tensor's strides."""
+    pair = {
+        "a": (contraction.d0, contraction.du),
+        "b": (contraction.d1, contraction.du),
+        "c": (contraction.d0, contraction.d1),
+    }[tensor]
+    return tuple(index for index in _indices(contraction, tensor) if index in pair)
+
+
+@lru_cache(maxsize=256)  # templates ask for it often
+def _free_is_contiguous(contraction: Contraction, tensor: str) -> bool:
+    fast = next(iter(_tiled(contraction, tensor)), None)
+    return fast != contraction.du or contraction.du is None

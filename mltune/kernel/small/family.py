@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 from mltune.kernel.direct.register_tile import Work, read_settings, write
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.rules import Numbers, Rules
-from mltune.kernel.template import fill
 from mltune.problem import Contraction
 from mltune.space.config import Config
 
-_FOLDER = Path(__file__).parent
 _RULES: Rules = {
     "local_split_u": Numbers(choices=tuple(2**power for power in range(11))),
     "problems": Numbers(),
@@ -43,9 +40,6 @@ class SmallFamily:
             ),
             # In one dimension: devices allow few work-items along the third.
             work_group=(plane * split * problems, 1, 1),
-            place=fill(_FOLDER / "place.cl"),
             number="problem",
-            exists="problem < problems && ",
-            reduction=fill(_FOLDER / "reduction.cl") if split > 1 else "",
         )
         return write(contraction.canonical(), settings, config, work)

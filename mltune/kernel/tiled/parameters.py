@@ -6,7 +6,7 @@ from mltune.kernel import split_sum
 from mltune.kernel.arithmetic import MULTIPLY_ADD, VECTOR_WIDTHS
 from mltune.kernel.rules import Numbers, Rules, Settings, Words
 from mltune.kernel.tiled import along_sum, local_memory, stagger, transpose_first, walk
-from mltune.kernel.tiled.pieces import LOOPS, PIECES
+from mltune.kernel.tiled.edge_regions import EDGE_REGIONS, LOOPS
 from mltune.space.config import Config
 
 READ_NEXT_TILE = 2  # of prefetch_local_read: also over the barrier between two tiles
@@ -35,7 +35,7 @@ RULES: Rules = {
     "wave_lanes_0": Numbers(lowest=0, default=0),
     "wave_lanes_1": Numbers(lowest=0, default=0),
     "global_to_local": Words(("registers", "async"), default="registers"),
-    "edge_type": Words(tuple(PIECES), default="branch"),
+    "edge_type": Words(tuple(EDGE_REGIONS), default="branch"),
     "max_registers": Numbers(lowest=0, default=0),
     "non_temporal_a": Numbers(choices=(0, 1), default=0),
     "non_temporal_b": Numbers(choices=(0, 1), default=0),
