@@ -9,29 +9,45 @@ from typing import Any
 from mltune.errors import UsageError
 
 _OPT_IN_KIBIBYTES = ((120, 99), (90, 227), (89, 99), (87, 163), (86, 99), (80, 163), (75, 64))
+_INT64_ATOMICS = "cl_khr_int64_base_atomics"
 _MOST = 1 << 63
 _PLAIN_TYPES = {"str": str, "int": int, "bool": bool}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OpenCLInfo:
+    """What an OpenCL driver says about a device beyond what every device has.
+
+    Attributes:
+        platform_version: of OpenCL, with the driver's remarks.
+        opencl_c_version: what its compiler takes.
+        extensions: their names, sorted.
+    """
+
+    platform_version: str
+    opencl_c_version: str
+    extensions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceInfo:
-    """One OpenCL device: who it is, and the limits that a kernel has to respect.
+    """One device: who it is, and the limits that a kernel has to respect.
 
     Attributes:
         kind: `gpu`, `cpu` or `accelerator`.
+        platform: what it is reached by, such as the name of an OpenCL platform.
         uuid: the device's UUID in hex, or empty where the driver does not tell.
         wave_size: work-items that run in lock step (a warp, a wavefront); 1 on a CPU.
         clock_mhz: the driver's maximum clock; 0 where it does not tell.
         compute_capability: of an NVIDIA GPU, times ten: 90 for 9.0; 0 on every other device.
+        opencl: what its OpenCL driver says; None for a device that has none.
     """
 
     name: str
     vendor: str
     kind: str
     platform: str
-    platform_version: str
     driver_version: str
-    opencl_c_version: str
     uuid: str = ""
     compute_units: int
     clock_mhz: int
@@ -45,7 +61,7 @@ class DeviceInfo:
     global_cache_bytes: int = 0
     fp16: bool = False
     fp64: bool = False
-    extensions: tuple[str, ...] = ()
+    opencl: OpenCLInfo | None = None
 
     @property
     def slug(self) -> str:
@@ -76,6 +92,7 @@ class DeviceInfo:
 
     def limits(self) -> dict[str, int]:
         """The numbers that a space's constraints may name."""
+        extensions = self.opencl.extensions if self.opencl else ()
         return {
             "compute_units": self.compute_units,
             "wave_size": self.wave_size,
@@ -86,14 +103,15 @@ class DeviceInfo:
             "max_work_item_size_2": self.max_work_item_sizes[2],
             "local_mem_bytes": self.local_mem_bytes,
             "local_mem_opt_in_bytes": self.local_mem_opt_in_bytes,
-            "int64_atomics": int("cl_khr_int64_base_atomics" in self.extensions),
+            "int64_atomics": int(_INT64_ATOMICS in extensions),
         }
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready mapping that `from_json` reads back."""
         data = asdict(self)
         data["max_work_item_sizes"] = list(self.max_work_item_sizes)
-        data["extensions"] = list(self.extensions)
+        if opencl := data.pop("opencl"):
+            data |= opencl | {"extensions": list(opencl["extensions"])}
         return data
 
     @classmethod
@@ -105,14 +123,18 @@ class DeviceInfo:
         """
         if not isinstance(data, dict):
             raise UsageError(f"device: expected a mapping, got {type(data).__name__}")
-        known = {field.name for field in fields(cls)}
-        if unknown := sorted(set(data) - known):
+        own, opencl = ({field.name for field in fields(each)} for each in (cls, OpenCLInfo))
+        own.remove("opencl")
+        if unknown := sorted(set(data) - own - opencl):
             raise UsageError(f"device: unknown field '{unknown[0]}'")
-        values = dict(data)
+        values = {name: data[name] for name in data if name in own}
+        said = {name: data[name] for name in data if name in opencl}
         try:
             sizes = tuple(values["max_work_item_sizes"])
             values["max_work_item_sizes"] = sizes
-            values["extensions"] = tuple(str(name) for name in values.get("extensions", ()))
+            if said:
+                said["extensions"] = tuple(str(name) for name in said.get("extensions", ()))
+                values["opencl"] = OpenCLInfo(**said)
             info = cls(**values)
         except KeyError as error:
             raise UsageError(f"device: field {error} is missing") from error
@@ -122,17 +144,23 @@ class DeviceInfo:
             raise UsageError(
                 f"device: max_work_item_sizes must be three whole numbers, got {list(sizes)}"
             )
-        for field in fields(cls):
-            value, wanted = getattr(info, field.name), _PLAIN_TYPES.get(str(field.type))
-            if wanted is not None and type(value) is not wanted:
-                raise UsageError(
-                    f"device: {field.name} must be of type {field.type}, got {value!r:.80}"
-                )
-            if wanted is int and not 0 <= value < _MOST:
-                raise UsageError(
-                    f"device: {field.name} must be from 0 to {_MOST - 1}, got {value!s:.40}"
-                )
+        _check_types(info)
+        if info.opencl:
+            _check_types(info.opencl)
         return info
+
+
+def _check_types(info: DeviceInfo | OpenCLInfo) -> None:
+    for field in fields(info):
+        value, wanted = getattr(info, field.name), _PLAIN_TYPES.get(str(field.type))
+        if wanted is not None and type(value) is not wanted:
+            raise UsageError(
+                f"device: {field.name} must be of type {field.type}, got {value!r:.80}"
+            )
+        if wanted is int and not 0 <= value < _MOST:
+            raise UsageError(
+                f"device: {field.name} must be from 0 to {_MOST - 1}, got {value!s:.40}"
+            )
 
 
 def limit_names() -> frozenset[str]:

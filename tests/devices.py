@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from mltune.device_info import DeviceInfo
+from mltune.device_info import DeviceInfo, OpenCLInfo
 
 CPU = DeviceInfo(
     name="pthread",
     vendor="PoCL",
     kind="cpu",
     platform="Portable Computing Language",
-    platform_version="OpenCL 2.0",
     driver_version="3.0",
-    opencl_c_version="OpenCL C 1.2",
     compute_units=2,
     clock_mhz=2000,
     wave_size=1,
@@ -20,6 +18,7 @@ CPU = DeviceInfo(
     local_mem_bytes=2**20,
     global_mem_bytes=2**33,
     max_alloc_bytes=2**31,
+    opencl=OpenCLInfo(platform_version="OpenCL 2.0", opencl_c_version="OpenCL C 1.2"),
 )
 
 GPU = DeviceInfo(
@@ -27,9 +26,7 @@ GPU = DeviceInfo(
     vendor="NVIDIA Corporation",
     kind="gpu",
     platform="NVIDIA CUDA",
-    platform_version="OpenCL 3.0",
     driver_version="580.1",
-    opencl_c_version="OpenCL C 1.2",
     uuid="ab12",
     compute_units=132,
     clock_mhz=1980,
@@ -40,5 +37,9 @@ GPU = DeviceInfo(
     global_mem_bytes=2**37,
     max_alloc_bytes=2**35,
     fp64=True,
-    extensions=("cl_khr_fp64",),
+    opencl=OpenCLInfo(
+        platform_version="OpenCL 3.0",
+        opencl_c_version="OpenCL C 1.2",
+        extensions=("cl_khr_fp64",),
+    ),
 )

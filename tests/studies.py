@@ -12,6 +12,7 @@ from mltune.search.planned_sizes import PlannedSizesPruner
 from mltune.search.sampler import ConfigSampler
 from mltune.space.config import Config
 from mltune.space.parameter import Parameter
+from mltune.space.union import FAMILY, members_of
 from mltune.tuning.study import Proposal, TuningStudy
 from mltune.tuning.trial import Trial
 from tests.made_up import build_measurement
@@ -43,16 +44,13 @@ class Asked:
         self.sampler = sampler
         self._sizes = sizes
         made = optuna.create_study(sampler=sampler, pruner=PlannedSizesPruner())
-        family = sampler._space.family
+        families = tuple(dict.fromkeys(member.family for member in members_of(sampler._space)))
         foreign = {parameter.name for parameter in others}
-        self.study = TuningStudy(
-            made,
-            sizes,
-            (family, "other"),
-            lambda config: "other" if foreign & set(config) else family,
-            given,
-            others,
-        )
+
+        def family_of(config: Config) -> str:
+            return "other" if foreign & set(config) else str(config.get(FAMILY, families[0]))
+
+        self.study = TuningStudy(made, sizes, (*families, "other"), family_of, given, others)
 
     @property
     def trials(self) -> list[FrozenTrial]:

@@ -2,17 +2,42 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mltune.device_info import DeviceInfo, limit_names
 from mltune.errors import UsageError
+from mltune.resources import data_folder
 from tests.devices import GPU
 
 
 def test_json_gives_the_same_device_back() -> None:
     assert DeviceInfo.from_json(json.loads(json.dumps(GPU.to_json()))) == GPU
+
+
+def test_what_opencl_says_stands_beside_the_rest_in_records() -> None:
+    data = GPU.to_json()
+
+    assert data["extensions"] == ["cl_khr_fp64"]
+    assert data["opencl_c_version"] == "OpenCL C 1.2"
+    assert "opencl" not in data
+
+
+def test_a_device_without_opencl_says_nothing_of_it() -> None:
+    other = replace(GPU, opencl=None)
+
+    assert "extensions" not in other.to_json()
+    assert DeviceInfo.from_json(other.to_json()) == other
+    assert other.limits()["int64_atomics"] == 0
+
+
+@pytest.mark.parametrize("path", sorted(data_folder("runs").glob("*/run.json")), ids=str)
+def test_devices_of_shipped_runs_are_read_and_written_the_same(path: Path) -> None:
+    data = json.loads(path.read_text())["device"]
+
+    assert DeviceInfo.from_json(data).to_json() == {"compute_capability": 0} | data
 
 
 def test_the_limits_have_the_names_that_constraints_may_use() -> None:
@@ -62,6 +87,7 @@ def test_a_model_is_a_device_and_a_driver() -> None:
             {"clock_mhz": 2**63},
             "device: clock_mhz must be from 0 to 9223372036854775807, got 9223372036854775808",
         ),
+        ({"opencl_c_version": 1}, "device: opencl_c_version must be of type str, got 1"),
         ({"fp16": 1}, "device: fp16 must be of type bool, got 1"),
         (
             {"max_work_item_sizes": [1, 2]},

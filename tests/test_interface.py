@@ -15,6 +15,7 @@ import pytest
 
 import mltune
 from mltune.device import choose
+from mltune.device.opencl.listing import driver_device
 from mltune.errors import UsageError
 from mltune.measurement import Phase
 from mltune.run.run import Run
@@ -58,8 +59,7 @@ def gemm(selector: Selector) -> Iterator[TunedGemm]:
 
 @pytest.fixture(scope="module")
 def queue(device_spec: str) -> cl.CommandQueue:
-    chosen = choose(device_spec)
-    device = cl.get_platforms()[chosen.platform].get_devices()[chosen.device]
+    device = driver_device(choose(device_spec))
     return cl.CommandQueue(cl.Context([device]))
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from mltune.cli.main import VERBS, main
 from mltune.device import choose
+from mltune.device.opencl.listing import driver_device
 from tests.quick import QUICK_SPACE
 
 ROOT = Path(__file__).parents[1]
@@ -58,6 +59,25 @@ def test_files_that_a_page_links_to_are_there(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+def _anchors(page: Path) -> set[str]:
+    """The names that GitHub gives a page's headings."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    headings = re.findall(r"^#+ (.*)", text, re.M)
+    plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings]
+    return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_headings_that_a_page_links_to_are_there(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]*\.md)?#([^)]+)\)", page.read_text("utf-8"))
+
+    assert [
+        (name, anchor)
+        for name, anchor in links
+        if anchor not in _anchors(page.parent / name if name else page)
+    ] == []
+
+
 def test_the_index_of_the_docs_has_every_page() -> None:
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
 
@@ -79,8 +99,7 @@ def test_the_python_of_the_readme_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device_spec: str
 ) -> None:
     monkeypatch.chdir(ROOT)  # it names a pack that ships
-    chosen = choose(device_spec)
-    device = cl.get_platforms()[chosen.platform].get_devices()[chosen.device]
+    device = driver_device(choose(device_spec))
     queue = cl.CommandQueue(cl.Context([device]))
     a, b = (np.asfortranarray(np.random.default_rng(0).random((40, 40), np.float32)) for _ in "ab")
     there = {name: cl_array.to_device(queue, array) for name, array in (("a", a), ("b", b))}

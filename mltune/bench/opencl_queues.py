@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import pyopencl as cl
 
 from mltune.bench.device_clock import DeviceClock
-from mltune.device.catalogue import DeviceEntry, platform_devices
+from mltune.device import DeviceEntry
+from mltune.device.opencl.listing import driver_device
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +25,7 @@ class Queues:
     @classmethod
     def open(cls, entry: DeviceEntry) -> Queues:
         """Make them for a device of the catalogue."""
-        device = platform_devices(cl.get_platforms()[entry.platform])[entry.device]
+        device = driver_device(entry)
         context = cl.Context([device])
         calls = cl.CommandQueue(context)
         return cls(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mltune.cli.output import Cell, ProgressBar, print_json, print_table
-from mltune.cli.parser import positive, whole
+from mltune.cli.parser import positive, seconds, whole
 
 if TYPE_CHECKING:
     from mltune.bench.comparison import SizeResult
@@ -47,6 +47,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="samples of each library, taken in turns (default: 9)",
     )
+    add(
+        "--time-limit",
+        type=seconds,
+        metavar="SECONDS",
+        help="begin no further size after this time (default: none)",
+    )
     add("--seed", type=whole, default=0, metavar="N", help="of the numbers (default: 0)")
     add(
         "--figure",
@@ -71,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
                 rounds=args.rounds,
                 seed=args.seed,
                 figure=args.figure,
+                time_limit_seconds=args.time_limit,
             ),
             bar.show,
         )

@@ -47,6 +47,21 @@ def conclude(result: R, show: Callable[[R], None], *, as_json: bool) -> None:
         print(line, file=sys.stderr if as_json else sys.stdout)
 
 
+def table_width(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> int:
+    """How many columns of a terminal `print_table` takes."""
+    columns = zip(*([_cell(cell) for cell in row] for row in (header, *rows)), strict=True)
+    return sum(2 + max(map(len, cells)) for cells in columns) - 2
+
+
+def short_number(value: float | None) -> Short | None:
+    """A number that a table shows with three digits."""
+    return None if value is None else Short(value)
+
+
+class Short(float):
+    """A number that a table shows with three digits."""
+
+
 def print_table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
     """Print a table on stdout: text to the left, numbers to the right."""
     text = [[_cell(cell) for cell in row] for row in rows]
@@ -69,6 +84,8 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
 def _cell(cell: Cell) -> str:
     if cell is None:
         return "-"
+    if isinstance(cell, Short):
+        return f"{cell:,.0f}" if cell >= 99.95 else f"{cell:#.3g}"
     return number_text(cell) if isinstance(cell, float) else str(cell)
 
 

@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import argparse
+import string
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mltune.cli.options import declare_builders, declare_limits, import_from_here
 from mltune.cli.output import (
+    Cell,
     ProgressBar,
     conclude,
     duration_text,
     print_json,
     print_table,
     short_names,
+    short_number,
+    table_width,
 )
 from mltune.cli.parser import number, positive, seconds, whole
 from mltune.errors import UsageError
+from mltune.search.names import SAMPLERS
 
 if TYPE_CHECKING:
+    from mltune.measurement import Measurement
     from mltune.search.expected_gain import ExpectedGain
     from mltune.tuning.stop_reason import StopReason
+    from mltune.workflow.gain import Gain
     from mltune.workflow.search import SearchResult
 
 EXAMPLE = "mltune search --budget 60 --problem sgemm_nn --sizes cpu --device auto"
+
+_TABLE_WIDTH = 60
 
 _LIVE_ONLY = (
     "device",
@@ -47,6 +57,7 @@ _LIVE_ONLY = (
     "kernels",
     "storage",
     "time_limit",
+    "no_compare",
 )
 
 
@@ -73,9 +84,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--space",
-        metavar="FILE",
-        help="a YAML file of parameters and constraints "
-        "(default: spaces/packed-cpu.yaml or spaces/tiled-gpu.yaml)",
+        action="append",
+        metavar="NAME",
+        help="spaces that ship, by name (mma-nvidia), or YAML files of parameters and "
+        "constraints; several, separated by commas or with --space again, are searched as one; "
+        "auto: all that device and problem allow (default: auto)",
     )
     add(
         "--budget",
@@ -105,8 +118,8 @@ def _declare_choice(parser: argparse.ArgumentParser) -> None:
     add(
         "--sampler",
         metavar="NAME",
-        help="guided, tpe, evolution, random or exhaustive, or module:Class of an Optuna sampler, "
-        "such as optuna.samplers:NSGAIISampler (default: guided)",
+        help=f"{', '.join(SAMPLERS)}, or module:Class of an Optuna sampler, such as "
+        "optuna.samplers:NSGAIISampler (default: guided)",
     )
     add(
         "--sampler-args",
@@ -131,7 +144,7 @@ def _declare_choice(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="FILE",
         help="other records to learn from first, of any device or size: files as of --replay, or "
-        "run folders",
+        "run folders; or none (default: runs that ship of this device or one like it)",
     )
     add(
         "--patience",
@@ -144,13 +157,21 @@ def _declare_choice(parser: argparse.ArgumentParser) -> None:
         "--time-limit",
         type=seconds,
         metavar="SECONDS",
-        help="begin no trial after this time; the leaders' last rounds follow (default: none)",
+        help="end after about this time: trials begin in the first three quarters of it, the rest "
+        "is the leaders' (default: none)",
     )
     add(
         "--cross-sizes",
         metavar="S",
-        help="further sizes, on which only the leaders are measured at the end: hundreds of them "
-        "teach the decision tree (default: none)",
+        help="further sizes, on which only the leaders are measured at the end, to teach the "
+        "decision tree; none; or auto: where --sizes names 2 to 49, as many of the suites spread "
+        "and models as fit into a third of the trials' time (default: auto)",
+    )
+    add(
+        "--no-compare",
+        action="store_true",
+        help="do not time the result beside installed libraries, which takes some seconds after "
+        "a search of ten or more",
     )
     add("--objective", metavar="WORD", help="time, or energy with --observe (default: time)")
 
@@ -223,6 +244,7 @@ def run(args: argparse.Namespace) -> int:
         time_limit_seconds=args.time_limit,
         patience=args.patience,
         kernels=tuple(args.kernels),
+        compare=not args.no_compare,
     )
     with ProgressBar(args.quiet > 0) as bar:
         result = search(options, bar.show, bar.note)
@@ -242,7 +264,7 @@ def _run_replay(args: argparse.Namespace) -> int:
             budget=args.budget,
             sampler=args.sampler,
             seed=args.seed,
-            priors=args.prior,
+            priors=[] if args.prior == [Path("none")] else args.prior,
             patience=args.patience,
             note=bar.note,
             arguments=args.sampler_args,
@@ -281,17 +303,8 @@ def _print_result(result: SearchResult) -> None:
         f"{result.info.created[:10]}: {result.trials} trials{failed}, {result.seconds:.0f} s"
     )
     shown = result.best[: len(result.info.sizes)]
-    names, shared = short_names([best.kernel for best in shown])
-    print_table(
-        ("size", "kernel ms", "GFLOP/s", "id", "kernel"),
-        [
-            (best.problem.label, median * 1e3, best.gflops, best.id, name)
-            for best, name in zip(shown, names, strict=True)
-            if (median := best.median) is not None
-        ],
-    )
-    if shared:
-        print(f"every kernel: {' '.join(shared)}")
+    print_table(*_columns(result, shown))
+    _print_kernels(shown)
     if len(result.best) > len(shown):
         print(f"and on {len(result.best) - len(shown)} cross sizes: mltune report {result.run}")
     ties = sum(len(choice.equals) > 1 for choice in result.choices)
@@ -299,9 +312,10 @@ def _print_result(result: SearchResult) -> None:
         of_all = f"{ties} of {len(result.choices)} sizes"
         print(f"on {of_all} other configs are as fast, as far as their samples tell")
     print(
-        "kernel ms: kernel time by device events, median of "
+        "ms: kernel time by device events, median of "
         f"{result.info.timing.samples} or more samples; id: mltune replay {result.run} ID"
     )
+    _print_columns(result.gain)
     effort = result.effort
     print(
         f"spent: {duration_text(effort.build_seconds)} of building, {effort.timed:,} timings of "
@@ -309,6 +323,71 @@ def _print_result(result: SearchResult) -> None:
         "--json or mltune report"
     )
     _print_stop_reason(result.stop_reason, result.expected_gain)
+    for line in result.gain.lacking:
+        print(line)
+    if result.gain.words:
+        print(result.gain.words)
+
+
+def _columns(
+    result: SearchResult, shown: Sequence[Measurement]
+) -> tuple[list[str], list[tuple[Cell, ...]]]:
+    """Header and rows of the last table, at most 60 columns wide: the last columns give way."""
+    gain = result.gain
+    letters = _letters(shown)
+    columns: list[tuple[str, list[Cell]]] = [
+        ("size", [row.problem.label for row in shown]),
+        ("k", [letters[row.kernel] for row in shown]),
+        ("ms", [short_number(row.median and row.median * 1e3) for row in shown]),
+    ]
+    for name, values in (
+        ("gain", gain.over_default),
+        ("roof", gain.of_roofline),
+        *((beside.name, beside.ratios) for beside in gain.comparing.libraries),
+    ):
+        if values:
+            columns.append((name, [short_number(values.get(row.problem)) for row in shown]))
+    columns.append(("GFLOP/s", [short_number(row.gflops) for row in shown]))
+    columns.append(("id", [row.id for row in shown]))
+    while table_width([name for name, _ in columns], _rows(columns)) > _TABLE_WIDTH:
+        columns.pop()
+    return [name for name, _ in columns], _rows(columns)
+
+
+def _rows(columns: Sequence[tuple[str, Sequence[Cell]]]) -> list[tuple[Cell, ...]]:
+    return list(zip(*(cells for _, cells in columns), strict=True))
+
+
+def _letters(shown: Sequence[Measurement]) -> dict[str, str]:
+    """A short name for each kernel of the table: a to z, then aa, ab, ..."""
+    alphabet = string.ascii_lowercase
+    names = dict.fromkeys(row.kernel for row in shown)
+    return {
+        name: (alphabet[place // 26 - 1] if place >= 26 else "") + alphabet[place % 26]
+        for place, name in enumerate(names)
+    }
+
+
+def _print_kernels(shown: Sequence[Measurement]) -> None:
+    letters = _letters(shown)
+    names, shared = short_names(list(letters))
+    for letter, name in zip(letters.values(), names, strict=True):
+        print(f"{letter}: {name}")
+    if shared:
+        print(f"every kernel: {' '.join(shared)}")
+
+
+def _print_columns(gain: Gain) -> None:
+    """Say what the columns of the table are."""
+    said = []
+    if gain.over_default:
+        said.append("gain: speed over the default kernel's")
+    if gain.of_roofline:
+        said.append("roof: share of what the device's published peaks allow")
+    for beside in gain.comparing.libraries:
+        said.append(f"{beside.name}: speed over its, by {beside.clock} time")
+    if said:
+        print("; ".join(said))
 
 
 def _print_stop_reason(reason: StopReason, gain: ExpectedGain | None) -> None:

@@ -194,7 +194,7 @@ def _boost(features: Array, target: Array, seed: int) -> Forest:
         early_stopping=False,
         random_state=seed,
     )
-    asked = _distinct(features)
+    asked = distinct_columns(features)
     # One thread: on a machine that others use too, OpenMP's spinning made it ten times slower.
     # OpenMP's limit is each thread's own, so that models can be trained side by side.
     with threadpool_limits(limits=1, user_api="openmp"):
@@ -217,7 +217,7 @@ def _boost(features: Array, target: Array, seed: int) -> Forest:
     )
 
 
-def _distinct(features: Array) -> NDArray[np.intp]:
+def distinct_columns(features: Array) -> NDArray[np.intp]:
     """The columns that can ask different questions; at least one.
 
     A constant column asks nothing, nor does one that no row has; and one whose values are in the

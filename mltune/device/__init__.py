@@ -1,23 +1,48 @@
-"""The only code that touches a driver: lists, describes and opens OpenCL devices."""
+"""Devices that build and time kernels, behind one protocol; `opencl` is the kind that ships."""
 
-from mltune.device.catalogue import DeviceEntry, choose, list_devices
-from mltune.device.comparison import Comparison, Expected
+from mltune.device.calculator import VECTORS, Calculator, Matrices, Sums
+from mltune.device.catalogue import (
+    DEVICES,
+    choose,
+    entry_of,
+    list_devices,
+    open_device,
+    prepare_process,
+)
+from mltune.device.comparison import Comparison, Difference, Expected
+from mltune.device.device import Buffer, Device, Execution, Program
+from mltune.device.entry import DeviceEntry, DeviceKind
 from mltune.device.errors import BuildError, DeviceLostError, LaunchError, LimitError
-from mltune.device.execution import Execution
-from mltune.device.opencl import OpenCLDevice
-from mltune.device.program import Program
+from mltune.device.inspection import MOST_SPOTS, Inspection, Kept, PatternCheck, Put, Spots
 
 __all__ = [
+    "DEVICES",
+    "MOST_SPOTS",
+    "VECTORS",
+    "Buffer",
     "BuildError",
+    "Calculator",
     "Comparison",
+    "Device",
     "DeviceEntry",
+    "DeviceKind",
     "DeviceLostError",
+    "Difference",
     "Execution",
     "Expected",
+    "Inspection",
+    "Kept",
     "LaunchError",
     "LimitError",
-    "OpenCLDevice",
+    "Matrices",
+    "PatternCheck",
     "Program",
+    "Put",
+    "Spots",
+    "Sums",
     "choose",
+    "entry_of",
     "list_devices",
+    "open_device",
+    "prepare_process",
 ]

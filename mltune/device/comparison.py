@@ -1,4 +1,4 @@
-"""Compares a large result with its reference on the device itself, every element of it.
+"""Comparing a large result with its reference, every element of it.
 
 Reading 64 MB back and comparing them on the host takes ten times as long as the kernel that made
 them. What this finds right is right; what it finds wrong the host looks at again, to say what.
@@ -6,23 +6,12 @@ them. What this finds right is right; what it finds wrong the host looks at agai
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol
 
 import numpy as np
-import pyopencl as cl
-
-from mltune.device.errors import DeviceLostError, LaunchError
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-_ITEMS = 1 << 14
-_GROUP = 64
-_FOUND = np.dtype([("wrong", "u8"), ("written", "u8"), ("place", "u8"), ("error", "f8")])
-_REALS = {2: "half", 4: "float", 8: "double"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +24,9 @@ class Expected:
         length: elements of the whole buffer.
         dims: for every index, the one with the shortest stride first: extent, stride in the
             result, stride in `norms_a` and in `norms_b`.
-        values: float64 or complex128, the first index running fastest.
+        count: elements of the result.
+        values: float64 or complex128, the first index running fastest; likewise the norms. They
+            are arrays, or buffers where they lie on the device already.
         pattern: the byte that fills the buffer where nothing has been written.
     """
 
@@ -43,11 +34,17 @@ class Expected:
     first: int
     length: int
     dims: tuple[tuple[int, int, int, int], ...]
-    values: Array
-    norms_a: Array
-    norms_b: Array
+    count: int
+    values: Any
+    norms_a: Any
+    norms_b: Any
     constant: float
     pattern: int
+
+    @property
+    def value_bytes(self) -> int:
+        """Bytes of `values`."""
+        return self.count * (16 if np.dtype(self.dtype).kind == "c" else 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,94 +64,13 @@ class Difference:
     error: float
 
 
-class Comparison:
-    """A right result in the memory of a device, to compare others with.
+class Comparison(Protocol):
+    """A right result in the memory of a device, to compare others with."""
 
-    Raises:
-        LaunchError: when the driver has no memory for it.
-    """
-
-    def __init__(self, context: cl.Context, queue: cl.CommandQueue, expected: Expected) -> None:
-        self._queue = queue
-        self._expected = expected
-        program = _program(context, expected.dtype, expected.pattern)
-        self._compare = cl.Kernel(program, "mltune_compare")
-        self._count = cl.Kernel(program, "mltune_count_written")
-        self._words = _words(np.dtype(expected.dtype))
-        try:
-            self._right, self._norms_a, self._norms_b, self._dims = (
-                self._upload(context, array)
-                for array in (
-                    expected.values,
-                    expected.norms_a,
-                    expected.norms_b,
-                    np.array(expected.dims, np.uint64),
-                )
-            )
-            write = cl.mem_flags.WRITE_ONLY
-            self._found = cl.Buffer(context, write, _ITEMS * _FOUND.itemsize)
-            self._written = cl.Buffer(context, write, _ITEMS * 8)
-        except cl.Error as error:
-            raise LaunchError(f"no memory for the reference: {error}") from error
-
-    def run(self, result: cl.Buffer) -> Difference:
-        """Compare a result, which is left as it is.
+    def run(self, result: Any) -> Difference:
+        """Compare a result in a buffer, which is left as it is.
 
         Raises:
             DeviceLostError: when the device fails.
         """
-        expected = self._expected
-        found, written = np.empty(_ITEMS, _FOUND), np.empty(_ITEMS, np.uint64)
-        try:
-            self._compare(
-                self._queue, (_ITEMS,), (_GROUP,),
-                result, np.uint64(expected.first), np.uint64(expected.values.size),
-                self._right, self._norms_a, self._norms_b, np.float64(expected.constant),
-                self._dims, np.uint32(len(expected.dims)), self._found,
-            )  # fmt: skip
-            self._count(
-                self._queue, (_ITEMS,), (_GROUP,),
-                result, np.uint64(expected.length * self._words), self._written,
-            )  # fmt: skip
-            cl.enqueue_copy(self._queue, found, self._found)
-            cl.enqueue_copy(self._queue, written, self._written)
-        except cl.Error as error:
-            raise DeviceLostError(f"the device failed a comparison: {error}") from error
-        worst = found[found["error"].argmax()]
-        return Difference(
-            wrong=int(found["wrong"].sum()),
-            written_outside=bool(written.sum() != found["written"].sum()),
-            place=int(worst["place"]),
-            error=float(worst["error"]),
-        )
-
-    @staticmethod
-    def _upload(context: cl.Context, array: Array) -> cl.Buffer:
-        flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
-        return cl.Buffer(context, flags, hostbuf=np.ascontiguousarray(array))
-
-
-def _words(dtype: np.dtype[Any]) -> int:
-    """So many words are an element: the words of half are of two bytes, all others of four."""
-    return max(dtype.itemsize // 4, 1)
-
-
-@cache
-def _program(context: cl.Context, dtype_name: str, pattern: int) -> cl.Program:
-    dtype = np.dtype(dtype_name)
-    parts = 2 if dtype.kind == "c" else 1
-    real = _REALS[dtype.itemsize // parts]
-    word = min(dtype.itemsize, 4)
-    definitions = {
-        "REAL": real,
-        "READ(p, n)": "vload_half(n, p)" if real == "half" else "(double)(p)[n]",
-        "PARTS": parts,
-        "WORD": "ushort" if word == 2 else "uint",
-        "WORDS": _words(dtype),
-        "PATTERN": int.from_bytes(bytes([pattern]) * word, "little"),
-    }
-    source = "".join(f"#define {name} {value}\n" for name, value in definitions.items())
-    source += Path(__file__).with_name("comparison.cl").read_text(encoding="utf-8")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cl.CompilerWarning)
-        return cast(cl.Program, cl.Program(context, source).build(["-cl-std=CL1.2"]))
+        ...

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mltune.distil.fit import KEPT, PARTS, Fitted, Settings, folds
 from mltune.distil.portfolio import cover
-from mltune.distil.table import TimeTable
+from mltune.distil.table import EXPECTED_WEIGHT, TimeTable
 from mltune.kernel.name import global_split_of, macro_tile_of
 from mltune.selector import Leaf, TimeFormula, Waves, features
 
@@ -91,15 +91,10 @@ def fit_formula(
     settings: Settings,
     split: int = 1,
 ) -> TimeFormula:
-    """Find the rates with the least sum of squares of log(time / measured time), nearly.
+    """Find the formula of a kernel of a table.
 
-    Squares of relative errors alone would forgive a time that is far too short, whose error is
-    never above 1; and the kernel of which too much is expected is the one that is chosen. They
-    only begin: each round then weighs a size by its time and the last round's together.
-
-    Sizes on which the kernel has no time say nothing: a formula is what fills gaps.
-
-    Work-groups that share a sum are one that takes as many terms in a step, and as much of a wave.
+    Sizes on which it has no time say nothing: a formula is what fills gaps. What a model expects
+    there says little.
 
     Args:
         table: the measured times.
@@ -108,9 +103,39 @@ def fit_formula(
         settings: with the device's compute units, and where vectors can be read.
         split: work-groups that share a tile's sums.
     """
-    known = np.isfinite(table.seconds[:, column])
-    seconds = table.seconds[known, column]
-    m, n, k, batch = np.array(table.sizes, dtype=np.float64)[known].T
+    seconds = table.known[:, column]
+    known = np.isfinite(seconds)
+    is_expected = np.isnan(table.seconds[known, column])
+    weights = table.size_weights[known] * np.where(is_expected, EXPECTED_WEIGHT, 1.0)
+    sizes = np.array(table.sizes, dtype=np.float64)[known]
+    return formula_of(sizes, seconds[known], weights, tile, settings, split)
+
+
+def formula_of(
+    sizes: Array,
+    seconds: Array,
+    weights: Array,
+    tile: tuple[int, int, int],
+    settings: Settings,
+    split: int = 1,
+) -> TimeFormula:
+    """Find the rates with the least sum of squares of log(time / measured time), nearly.
+
+    Squares of relative errors alone would forgive a time that is far too short, whose error is
+    never above 1; and the kernel of which too much is expected is the one that is chosen. They
+    only begin: each round then weighs a size by its time and the last round's together.
+
+    Work-groups that share a sum are one that takes as many terms in a step, and as much of a wave.
+
+    Args:
+        sizes: m, n, k and batch, a row each.
+        seconds: by size.
+        weights: what each size counts.
+        tile: rows, columns and terms of a step.
+        settings: with the device's compute units, and where vectors can be read.
+        split: work-groups that share a tile's sums.
+    """
+    m, n, k, batch = sizes.T
     rows, columns, depth = tile[0], tile[1], tile[2] * split
     tiles = np.ceil(m / rows) * np.ceil(n / columns) * batch
     steps = np.ceil(k / depth)
@@ -123,7 +148,7 @@ def fit_formula(
     odd_result = (m % written[0] + n % written[1]) > 0
     counts = [np.ones(len(m)), tiles, waves[0], odd_result * tiles]
     counts += [steps, tiles * steps, is_odd * steps, *of_waves, *(is_odd * w for w in of_waves)]
-    solved = _rates(np.stack(counts, axis=1), seconds, table.size_weights[known])
+    solved = _rates(np.stack(counts, axis=1), seconds, weights)
     launch, per_tile, wave, odd_tile, step, tile_step, odd_step, *rates = (
         round(rate) for rate in (solved * _FEMTO).tolist()
     )

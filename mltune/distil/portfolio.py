@@ -33,7 +33,7 @@ def cover(
 
     chosen = list(given)
     if not chosen:
-        solved = np.isfinite(table.seconds).sum(axis=0)
+        solved = np.isfinite(table.known).sum(axis=0)
         fallbacks = np.flatnonzero(solved == solved.max())
         chosen = [int(fallbacks[_least(losses[:, fallbacks], ratios[:, fallbacks])])]
     fixed = len(chosen)

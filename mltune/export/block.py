@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from mltune.selector import Leaf, Split, Tree, depth
 from mltune.selector.rest import rest_expression, rest_tile
+from mltune.space.expression import Name, Node, Number, Operation, names, product
+
+_M, _N, _K = Name("m"), Name("n"), Name("k")
+
+
+def _ratio(size: Node, other: Node) -> Node:
+    return Operation("//", (size, Operation("max", (other, Number(1)))))
+
+
+FEATURE_VALUES: dict[str, Node] = {
+    "mn": product(_M, _N),
+    "mk": product(_M, _K),
+    "nk": product(_N, _K),
+    "mnk": product(_M, _N, _K),
+    "m_per_n": _ratio(_M, _N),
+    "n_per_m": _ratio(_N, _M),
+    "k_per_m": _ratio(_K, _M),
+    "k_per_n": _ratio(_K, _N),
+}
+"""How features follow from sizes, which are from 0 to 2^63 - 1.
+
+With 64 bits products stay at 2^63 - 1. That answers as exact ones would: thresholds are lower.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +42,10 @@ class Guard:
     block: Block
 
     @property
-    def condition(self) -> str:
-        """The question in C and in Python, where features have their names as variables."""
-        tile = rest_tile(self.feature)
-        value = self.feature if tile is None else rest_expression(tile)
-        return f"{value} {'<=' if self.at_most else '>'} {self.threshold}"
+    def condition(self) -> Node:
+        """The question, where features have their names as variables."""
+        value = _value(self.feature)
+        return Operation("<=" if self.at_most else ">", (value, Number(self.threshold)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +71,40 @@ def block_of(tree: Tree) -> Block:
     return Block(tuple(guards), tree.kernel)
 
 
+def nested(
+    block: Block, condition: Callable[[Node], str], words: tuple[str, str, str], level: int = 1
+) -> Iterator[str]:
+    """The lines of nested ifs.
+
+    Args:
+        block: what to write.
+        condition: writes a question.
+        words: what begins an if with its condition, what ends it, what answers with a kernel.
+        level: of the indentation.
+    """
+    pad, (begins, ends, answers) = "    " * level, words
+    for guard in block.guards:
+        yield pad + begins.format(condition(guard.condition))
+        yield from nested(guard.block, condition, words, level + 1)
+        if ends:
+            yield pad + ends
+    yield pad + answers.format(block.kernel)
+
+
 def features_of(tree: Tree) -> frozenset[str]:
     """The features that the conditions of a tree name; a remainder is computed from the sizes."""
     if isinstance(tree, Leaf):
         return frozenset()
-    named = {tree.feature} if rest_tile(tree.feature) is None else {"m", "n", "k"}
-    return features_of(tree.low) | features_of(tree.high) | named
+    return features_of(tree.low) | features_of(tree.high) | names(_value(tree.feature))
+
+
+def with_sizes(features: frozenset[str]) -> frozenset[str]:
+    """Features together with the sizes that they are computed from."""
+    return features.union(
+        *(names(FEATURE_VALUES[each]) for each in features & FEATURE_VALUES.keys())
+    )
+
+
+def _value(feature: str) -> Node:
+    tile = rest_tile(feature)
+    return Name(feature) if tile is None else rest_expression(tile)

@@ -1,53 +1,25 @@
 """A kernel: one OpenCL source text, with what is needed to launch it.
 
-Every GEMM kernel of mltune takes the same arguments in the same order, so that the measuring
-worker, the runtime and the exported C code launch them with one piece of code each:
-
-    c, a, b                              __global pointers to elements
-    alpha, beta                          elements
-    size_i, size_j, size_l               uint: rows of C, columns of C, terms of a sum
-    offset_c, ld_c, batch_stride_c       ulong, in elements
-    offset_a, ld_a, batch_stride_a
-    offset_b, ld_b, batch_stride_b
-
-They are those of the *canonical* problem (`Problem.canonical`): C's index i has the shortest
-stride and belongs to A, so C is column-major with i running down a column. Half alpha and beta
-are passed as their 16 bits.
-
+What its arguments are, and how a launch is computed from a problem, says `mltune.kernel.abi`.
 A kernel may take several passes: `__kernel` functions with the same arguments, launched one after
-the other. Those of a kernel with scratch memory have one argument more, at the end:
-
-    scratch                              __global pointer; holds anything when the first begins
-
-and those whose work-groups count themselves yet another one:
-
-    counters                             __global uint pointer; all 0 when the first begins, and
-                                         when the last has ended
-
-A kernel for another contraction takes instead of the integers
-
-    extents                               uint: of every index, by index number
-    offset_c, strides of C's indices      ulong, in elements, in the order of C's index numbers
-    offset_a, strides of A's indices      in the order of A's index assignments
-    offset_b, strides of B's indices
+the other.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
 from mltune.errors import UsageError
+from mltune.kernel import abi
 from mltune.kernel.build_options import check_build_options
 from mltune.kernel.limits import NO_LIMITS, Limits
 from mltune.kernel.passes import Area, Part, Pass, extents
 from mltune.problem import Contraction, Problem
 from mltune.space.config import Config
-
-_COUNTER_BYTES = 4  # an uint
+from mltune.space.expression import evaluate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,18 +45,11 @@ class Launch:
 
     Attributes:
         grids: of the kernel's passes, in order; those that are empty are not started.
-        sizes: the kernel's arguments after alpha and beta, of 32 bits.
-        layout: the arguments after those, of 64 bits.
+        integers: the kernel's arguments that are integers, in order.
     """
 
     grids: tuple[Grid, ...]
-    sizes: tuple[int, ...]
-    layout: tuple[int, ...]
-
-    @property
-    def integers(self) -> tuple[int, ...]:
-        """All arguments between alpha and beta and the scratch memory, in order."""
-        return self.sizes + self.layout
+    integers: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +114,16 @@ class Kernel:
         )
         return (*self.before, multiplying, *self.after)
 
+    @property
+    def arguments(self) -> tuple[abi.Argument, ...]:
+        """What every pass takes, in order."""
+        return abi.arguments(self.contraction, bool(self.scratch), self.counters)
+
+    @property
+    def geometry(self) -> abi.Geometry:
+        """How many work-items and which memory a launch takes."""
+        return abi.geometry(self.passes, self.scratch, self.counters)
+
     def scratch_bytes(self, problem: Problem, compute_units: int = 1) -> int:
         """Return how large the scratch memory is that a problem takes; 0 where there is none.
 
@@ -158,8 +133,7 @@ class Kernel:
         """
         if not self.scratch:
             return 0
-        reach = extents(problem.canonical(), compute_units)
-        return sum(area.nbytes(reach) for area in self.scratch)
+        return evaluate(self.geometry.scratch_bytes, extents(problem.canonical(), compute_units))
 
     def counter_bytes(self, problem: Problem) -> int:
         """Return how large the counters are; 0 where there are none.
@@ -169,11 +143,7 @@ class Kernel:
         """
         if not self.counters:
             return 0
-        reach = extents(problem.canonical(), compute_units=1)
-        return _COUNTER_BYTES * max(
-            math.prod(each.global_size(reach)) // math.prod(each.work_group)
-            for each in self.passes
-        )
+        return evaluate(self.geometry.counter_bytes, extents(problem.canonical(), 1))
 
     def launch(self, problem: Problem, compute_units: int = 1) -> Launch:
         """Return geometry and integer arguments for a problem of this kernel's type.
@@ -198,36 +168,23 @@ class Kernel:
         if refusal := self.limits.refusal(canonical):
             raise UsageError(f"kernel {self.name} {refusal}")
         if self.contraction.is_gemm:
-            sizes, layout = self._gemm_integers(canonical)
-        else:
-            sizes, layout = _all_integers(canonical)
+            for tensor in "cab":
+                if getattr(canonical, f"strides_{tensor}")[0] != 1:
+                    raise UsageError(
+                        f"kernel {self.name} needs unit stride along {tensor.upper()}"
+                    )
         reach = extents(canonical, compute_units)
+        sizes = self.geometry.global_sizes
         return Launch(
             grids=tuple(
-                Grid(global_size=each.global_size(reach), local_size=each.work_group)
-                for each in self.passes
+                Grid(
+                    global_size=(evaluate(x, reach), evaluate(y, reach), evaluate(z, reach)),
+                    local_size=each.work_group,
+                )
+                for (x, y, z), each in zip(sizes, self.passes, strict=True)
             ),
-            sizes=sizes,
-            layout=layout,
+            integers=abi.integers(self.arguments, abi.numbers(canonical)),
         )
-
-    def _gemm_integers(self, problem: Problem) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        layout: list[int] = []
-        for tensor in "cab":
-            strides: tuple[int, ...] = getattr(problem, f"strides_{tensor}")
-            if strides[0] != 1:
-                raise UsageError(f"kernel {self.name} needs unit stride along {tensor.upper()}")
-            batch_stride = strides[2] if len(strides) > 2 else 0
-            layout += [getattr(problem, f"offset_{tensor}"), strides[1], batch_stride]
-        return (problem.m, problem.n, problem.k), tuple(layout)
-
-
-def _all_integers(problem: Problem) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    layout: list[int] = []
-    for tensor in "cab":
-        layout.append(getattr(problem, f"offset_{tensor}"))
-        layout += getattr(problem, f"strides_{tensor}")
-    return problem.sizes, tuple(layout)
 
 
 class KernelFamily(Protocol):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mltune.problem import Problem
+from mltune.space.expression import Name, Node, Number, Operation, product
 
 Extents = Mapping[str, int]
 """How far a problem reaches along i and j of C, l: all that is summed, and z: all else of C.
@@ -35,9 +36,15 @@ def extents(problem: Problem, compute_units: int) -> Extents:
     return found
 
 
-def _tiles(extent: int, tile: int, part: Part = "all") -> int:
-    covering, whole = -(-extent // tile), extent // tile
-    return {"all": covering, "whole": whole, "rim": covering - whole}[part]
+def _tiles(index: str, tile: int, part: Part = "all") -> Node:
+    if index == "1":
+        return Number({"all": 1, "whole": 1 // tile, "rim": 1 - 1 // tile}[part])
+    extent = Name(index)
+    if tile == 1:
+        return Number(0) if part == "rim" else extent
+    covering = Operation("ceil_div", (extent, Number(tile)))
+    whole = Operation("//", (extent, Number(tile)))
+    return {"all": covering, "whole": whole, "rim": Operation("-", (covering, whole))}[part]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,17 +70,29 @@ class Pass:
     split: int = 1
     part: tuple[Part, Part] = ("all", "all")
 
-    def global_size(self, reach: Extents) -> tuple[int, int, int]:
-        """Return the work-items along the three dimensions; 0 where there is no such tile."""
+    @property
+    def tiles(self) -> tuple[Node, Node]:
+        """How many tiles it takes along each of the two indices; 0 where there is no such one."""
         first, second = (
-            _tiles(reach[index], tile, part)
+            _tiles(index, tile, part)
             for index, tile, part in zip(self.over, self.tile, self.part, strict=True)
         )
-        return (
-            first * self.split * self.work_group[0],
-            second * self.work_group[1],
-            reach["z"] * self.work_group[2],
+        return product(first, Number(self.split)), second
+
+    @property
+    def groups(self) -> Node:
+        """How many work-groups it has."""
+        return product(*self.tiles, Name("z"))
+
+    @property
+    def global_sizes(self) -> tuple[Node, Node, Node]:
+        """The work-items along the three dimensions."""
+        groups = (*self.tiles, Name("z"))
+        first, second, third = (
+            product(count, Number(items))
+            for count, items in zip(groups, self.work_group, strict=True)
         )
+        return first, second, third
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +111,11 @@ class Area:
     over: str = "ij"
     copies: int = 1
 
-    def nbytes(self, reach: Extents) -> int:
-        """Return how many bytes it takes."""
-        count = self.copies * reach["z"] * self.element_bytes
-        for index, tile in zip(self.over, self.tile, strict=True):
-            count *= _tiles(reach[index], tile) * tile
-        return count
+    @property
+    def bytes(self) -> Node:
+        """How many bytes it takes."""
+        sides = [
+            product(_tiles(index, tile), Number(tile))
+            for index, tile in zip(self.over, self.tile, strict=True)
+        ]
+        return product(*sides, Name("z"), Number(self.copies * self.element_bytes))

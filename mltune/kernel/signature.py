@@ -1,7 +1,6 @@
 """A kernel's arguments, and how a work-group finds its part of the tensors.
 
-A GEMM has the arguments that `kernel.py` lists. Any other contraction takes the extent of every
-index, and for C, A and B the offset and the stride of every index. There, dimension 2 of the grid
+The arguments are those of `abi.py`. Where the contraction is no GEMM, dimension 2 of the grid
 counts through all indices of C but d0 and d1, and a loop goes through all summations but dU.
 """
 
@@ -10,9 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+from mltune.kernel.abi import (
+    declarations,
+    extent_name,
+    integer_arguments,
+    stride_name,
+    tensor_indices,
+)
 from mltune.problem import Contraction
 
-_LETTERS = "ijklmnopqrstuvwxyzabcdefgh"
 _INDENT = "    "
 
 
@@ -32,18 +37,7 @@ class Signature:
     @property
     def arguments(self) -> str:
         """The arguments after alpha and beta."""
-        if self.contraction.is_gemm:
-            lines = ["const uint size_i, const uint size_j, const uint size_l"]
-            lines += [
-                f"const ulong offset_{t}, const ulong ld_{t}, const ulong batch_stride_{t}"
-                for t in "cab"
-            ]
-        else:
-            lines = [", ".join(f"const uint extent_{_letter(i)}" for i in self._all)]
-            for tensor in "cab":
-                names = [f"offset_{tensor}"]
-                names += [self._stride(tensor, i) for i in self._indices(tensor)]
-                lines.append(", ".join(f"const ulong {name}" for name in names))
+        lines = declarations(integer_arguments(self.contraction))
         return (",\n" + _INDENT * 2).join(lines)
 
     @property
@@ -68,22 +62,22 @@ class Signature:
         ]
         outer = self._outer
         if outer:
-            count = " * ".join(f"extent_{_letter(i)}" for i in outer)
+            count = " * ".join(f"{extent_name(i)}" for i in outer)
             lines[0] = f"for (uint outer = 0; outer < {count}; ++outer) {{"
             lines.append(f"{_INDENT}uint in_outer = outer;")
             for index in outer:
-                letter = _letter(index)
+                extent = extent_name(index)
                 lines += [
-                    f"{_INDENT}next_a += in_outer % extent_{letter} * {self._stride('a', index)};",
-                    f"{_INDENT}next_b += in_outer % extent_{letter} * {self._stride('b', index)};",
-                    f"{_INDENT}in_outer /= extent_{letter};",
+                    f"{_INDENT}next_a += in_outer % {extent} * {self._stride('a', index)};",
+                    f"{_INDENT}next_b += in_outer % {extent} * {self._stride('b', index)};",
+                    f"{_INDENT}in_outer /= {extent};",
                 ]
         return _INDENT + f"\n{_INDENT}".join(lines)
 
     @property
     def all_terms(self) -> str:
         """The number of terms of the whole sum, over all summations."""
-        factors = ["size_l", *(f"extent_{_letter(index)}" for index in self._outer)]
+        factors = ["size_l", *(f"{extent_name(index)}" for index in self._outer)]
         return f"({' * '.join(factors)})" if self._outer else "size_l"
 
     def term_place(self, tensor: str) -> str:
@@ -96,9 +90,9 @@ class Signature:
             return f"(l) * {step}"
         parts, rest = [f"(l) % size_l * {step}"], "(l) / size_l"
         for index in self._outer:
-            letter = _letter(index)
-            parts.append(f"{rest} % extent_{letter} * {self._stride(tensor, index)}")
-            rest += f" / extent_{letter}"
+            extent = extent_name(index)
+            parts.append(f"{rest} % {extent} * {self._stride(tensor, index)}")
+            rest += f" / {extent}"
         return " + ".join(parts)
 
     def places(self, tensor: str) -> str:
@@ -114,7 +108,7 @@ class Signature:
             return f"size_{index}"
         contraction = self.contraction
         number = {"i": contraction.d0, "j": contraction.d1, "l": contraction.du}[index]
-        return "1" if number is None else f"extent_{_letter(number)}"
+        return "1" if number is None else extent_name(number)
 
     def free_is_contiguous(self, tensor: str) -> bool:
         """Whether the free index of A's or B's tile has the shorter stride of its two."""
@@ -129,20 +123,14 @@ class Signature:
         return f"{'ld' if self.free_is_contiguous(tensor) else 'step'}_{tensor}"
 
     @property
-    def _all(self) -> range:
-        return range(self.contraction.num_indices)
-
-    @property
     def _outer(self) -> tuple[int, ...]:
         return self.contraction.summation_indices[:-1]
 
     def _indices(self, tensor: str) -> tuple[int, ...]:
-        return _indices(self.contraction, tensor)
+        return tensor_indices(self.contraction, tensor)
 
     def _stride(self, tensor: str, index: int | None, otherwise: str = "0") -> str:
-        if index is None:
-            return otherwise
-        return f"stride_{tensor}_{_letter(index)}"
+        return otherwise if index is None else stride_name(tensor, index)
 
     def _tiled(self, tensor: str) -> tuple[int, ...]:
         return _tiled(self.contraction, tensor)
@@ -165,22 +153,9 @@ class Signature:
             for tensor in "cab":
                 if index in self._indices(tensor):
                     stride = self._stride(tensor, index)
-                    lines.append(
-                        f"start_{tensor} += in_grid % extent_{_letter(index)} * {stride};"
-                    )
-            lines.append(f"in_grid /= extent_{_letter(index)};")
+                    lines.append(f"start_{tensor} += in_grid % {extent_name(index)} * {stride};")
+            lines.append(f"in_grid /= {extent_name(index)};")
         return lines
-
-
-def _letter(index: int) -> str:
-    return _LETTERS[index]
-
-
-def _indices(contraction: Contraction, tensor: str) -> tuple[int, ...]:
-    if tensor == "c":
-        return tuple(range(contraction.num_indices_c))
-    assigned: tuple[int, ...] = getattr(contraction, f"index_assignments_{tensor}")
-    return assigned
 
 
 def _tiled(contraction: Contraction, tensor: str) -> tuple[int, ...]:
@@ -190,7 +165,7 @@ def _tiled(contraction: Contraction, tensor: str) -> tuple[int, ...]:
         "b": (contraction.d1, contraction.du),
         "c": (contraction.d0, contraction.d1),
     }[tensor]
-    return tuple(index for index in _indices(contraction, tensor) if index in pair)
+    return tuple(index for index in tensor_indices(contraction, tensor) if index in pair)
 
 
 @lru_cache(maxsize=256)  # templates ask for it often

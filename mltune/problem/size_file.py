@@ -1,4 +1,8 @@
-"""Sizes in files: CSV with the columns m,n,k[,batch][,count], and YAML lists."""
+"""Sizes in files: CSV with the columns m,n,k[,batch][,count], and YAML lists.
+
+A CSV file may say more of each size in the columns `trans`, `layer` and `source`: with which
+transposes it occurs, such as `tn nn`, where, and who says so.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +19,23 @@ from mltune.reading import read_text
 from mltune.reading.yaml_text import Node, YamlError, parse_yaml
 
 _EXTENT_COLUMNS = ("m", "n", "k", "batch")
-_COLUMNS = (*_EXTENT_COLUMNS, "count")
+_KEYS = (*_EXTENT_COLUMNS, "count")
+_NOTE_COLUMNS = ("trans", "layer", "source")
+_COLUMNS = (*_KEYS, *_NOTE_COLUMNS)
+_TRANSPOSES = frozenset(a + b for a in "ntc" for b in "ntc")
 _MOST_BYTES = 16 * 2**20
 
+Marked = tuple[Size, tuple[str, ...]]
+"""A size, and the transposes that it occurs with, where the file says so."""
 
-def read_size_file(path: Path) -> tuple[Size, ...]:
+
+def read_size_file(path: Path, trans: str = "") -> tuple[Size, ...]:
     """Read the sizes of a `.csv`, `.yaml` or `.yml` file; equal ones are merged.
+
+    Args:
+        path: of the file.
+        trans: only those that occur with these transposes, such as `nn`, as the column `trans`
+            of a CSV file says.
 
     Raises:
         UsageError: when the file cannot be read or holds anything else; it names the line.
@@ -29,13 +44,24 @@ def read_size_file(path: Path) -> tuple[Size, ...]:
     if reader is None:
         raise UsageError(f"{path}: a file of sizes must end in {', '.join(_READERS)}")
     text = read_text(path, _MOST_BYTES).removeprefix("\ufeff")
-    sizes = merge_sizes(reader(text, path))
+    marked = reader(text, path)
+    sizes = merge_sizes(size for size, occurs in marked if not trans or trans in occurs)
     if not sizes:
-        raise UsageError(f"{path}: holds no sizes")
+        raise UsageError(f"{path}: holds no sizes" + (f" that occur as {trans}" if trans else ""))
     return sizes
 
 
-def _read_csv(text: str, path: Path) -> Iterator[Size]:
+def transposes_in(path: Path) -> tuple[str, ...]:
+    """The transposes that the column `trans` of a CSV file names, in alphabetical order.
+
+    Raises:
+        UsageError: as `read_size_file`.
+    """
+    found = _read_csv(read_text(path, _MOST_BYTES).removeprefix("\ufeff"), path)
+    return tuple(sorted({trans for _, occurs in found for trans in occurs}))
+
+
+def _read_csv(text: str, path: Path) -> Iterator[Marked]:
     columns: list[str] | None = None
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -60,18 +86,25 @@ def _header(cells: list[str], where: str) -> list[str]:
     return columns
 
 
-def _row(columns: list[str], cells: list[str], where: str) -> Size:
+def _row(columns: list[str], cells: list[str], where: str) -> Marked:
     if len(cells) != len(columns):
         raise UsageError(f"{where}: expected {len(columns)} cells, got {len(cells)}")
     values: dict[str, int] = {}
+    occurs: tuple[str, ...] = ()
     for column, cell in zip(columns, cells, strict=True):
+        if column == "trans":
+            occurs = tuple(cell.lower().split())
+            if wrong := [word for word in occurs if word not in _TRANSPOSES]:
+                raise UsageError(f"{where}: trans must be nn, nt, tn, ..., got '{wrong[0]}'")
+        if column in _NOTE_COLUMNS:
+            continue
         if not re.fullmatch(r"[0-9]{1,10}", cell):
             raise UsageError(f"{where}: {column} must be a whole number, got '{cell}'")
         values[column] = int(cell)
-    return _size(values, where)
+    return _size(values, where), occurs
 
 
-def _read_yaml(text: str, path: Path) -> Iterator[Size]:
+def _read_yaml(text: str, path: Path) -> Iterator[Marked]:
     try:
         node = parse_yaml(text)
     except YamlError as error:
@@ -80,7 +113,8 @@ def _read_yaml(text: str, path: Path) -> Iterator[Size]:
     if node is None or node.is_mapping or isinstance(node.content, str):
         raise UsageError(f"{path}: expected a list of sizes, such as '- 512x512x64'")
     for item in node.content:
-        yield from _item(item, f"{path}: line {item.line}")
+        for size in _item(item, f"{path}: line {item.line}"):
+            yield size, ()
 
 
 def _item(item: Node, where: str) -> tuple[Size, ...]:
@@ -112,9 +146,9 @@ def _scalar(node: Node, where: str) -> int | str:
 def _mapping(pairs: list[tuple[int | str, int | str]], where: str) -> Size:
     values: dict[str, int] = {}
     for key, value in pairs:
-        if key not in _COLUMNS:
+        if key not in _KEYS:
             raise UsageError(
-                f"{where}: unknown key {reprlib.repr(key)} (known: {', '.join(_COLUMNS)})"
+                f"{where}: unknown key {reprlib.repr(key)} (known: {', '.join(_KEYS)})"
             )
         if not isinstance(value, int):
             raise UsageError(f"{where}: {key} must be a whole number, got {reprlib.repr(value)}")
@@ -138,7 +172,7 @@ def _checked(extents: tuple[int, ...], count: int, where: str) -> Size:
         raise UsageError(f"{where}: {error}") from error
 
 
-_READERS: dict[str, Callable[[str, Path], Iterator[Size]]] = {
+_READERS: dict[str, Callable[[str, Path], Iterator[Marked]]] = {
     ".csv": _read_csv,
     ".yaml": _read_yaml,
     ".yml": _read_yaml,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mltune.errors import UsageError
 from mltune.problem.size import Size, merge_sizes
-from mltune.problem.size_file import read_size_file
+from mltune.problem.size_file import read_size_file, transposes_in
 from mltune.problem.size_text import looks_like_size, parse_size_text
 from mltune.resources import data_folder
 
@@ -31,7 +31,7 @@ def parse_sizes(text: str) -> tuple[Size, ...]:
 
 def suite_names() -> tuple[str, ...]:
     """The names of the suites that ship with mltune, in alphabetical order."""
-    return tuple(sorted(path.stem for path in _suite_folder().glob("*.csv")))
+    return tuple(sorted(_suites()))
 
 
 def _part(part: str) -> tuple[Size, ...]:
@@ -40,16 +40,27 @@ def _part(part: str) -> tuple[Size, ...]:
     path = Path(part)
     if path.suffix or len(path.parts) > 1:
         return read_size_file(path)
-    names = suite_names()
-    if part not in names:
+    suites = _suites()
+    if part not in suites:
+        names = sorted(suites)
         close = difflib.get_close_matches(part.lower(), names, n=1)
         hint = f"did you mean '{close[0]}'? " if close else ""
         raise UsageError(
             f"sizes: '{part}' is neither MxNxK nor a file nor a suite "
             f"({hint}suites: {', '.join(names)})"
         )
-    return read_size_file(_suite_folder() / f"{part}.csv")
+    return read_size_file(*suites[part])
 
 
-def _suite_folder() -> Path:
-    return data_folder("spaces") / "sizes"
+def _suites() -> dict[str, tuple[Path, str]]:
+    """Each suite's file, and the transposes that its sizes occur with; empty for all of them.
+
+    A file that says with which transposes its sizes occur is a suite for each of these, too.
+    """
+    files = {path.stem: path for path in (data_folder("spaces") / "sizes").glob("*.csv")}
+    parts = {
+        f"{name}-{trans}": (path, trans)
+        for name, path in files.items()
+        for trans in transposes_in(path)
+    }
+    return parts | {name: (path, "") for name, path in files.items()}

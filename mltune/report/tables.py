@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from mltune.device_info import DeviceInfo
 from mltune.measurement.measurement import Measurement, Status
 from mltune.problem import problem_type_name
 from mltune.report.experiments import Experiment
@@ -122,6 +123,12 @@ def failure_table(measurements: Sequence[Measurement]) -> Markup:
     )  # fmt: skip
 
 
+def _platform(device: DeviceInfo) -> str:
+    opencl = device.opencl
+    versions = (opencl.platform_version, opencl.opencl_c_version) if opencl else ()
+    return ", ".join((device.platform, *versions))
+
+
 def environment(info: RunInfo) -> Markup:
     """What was asked, where and how."""
     device, timing = info.device, info.timing
@@ -130,7 +137,7 @@ def environment(info: RunInfo) -> Markup:
         ("mltune", info.mltune_version),
         ("host", f"{info.host.platform}, Python {info.host.python}"),
         ("device", f"{device.name} ({device.vendor}, {device.kind})"),
-        ("platform", f"{device.platform}, {device.platform_version}, {device.opencl_c_version}"),
+        ("platform", _platform(device)),
         ("driver", device.driver_version),
         ("UUID", device.uuid or "not told"),
         ("compute units", f"{device.compute_units} at {device.clock_mhz} MHz"),
@@ -153,8 +160,11 @@ def environment(info: RunInfo) -> Markup:
         ("space", f"{info.space} ({info.space_hash})"),
     )
     pairs = join(*(join(tag("dt", name), tag("dd", value)) for name, value in entries))
-    text = tag("details", tag("summary", "the space's text"), tag("pre", info.space_text))
-    return join(tag("dl", pairs), text)
+    texts = (
+        tag("details", tag("summary", f"the text of the space {each.name}"), tag("pre", each.text))
+        for each in info.searched_spaces
+    )
+    return join(tag("dl", pairs), *texts)
 
 
 def measurement_data(measurements: Sequence[Measurement]) -> dict[str, Any]:

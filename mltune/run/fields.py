@@ -47,6 +47,13 @@ class Fields:
             raise self.wrong(name, "a text")
         return value
 
+    def flag(self, name: str) -> bool:
+        """Return true or false."""
+        value = self.get(name)
+        if not isinstance(value, bool):
+            raise self.wrong(name, "true or false")
+        return value
+
     def whole(self, name: str) -> int:
         """A whole number."""
         value = self.get(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Self
@@ -62,6 +63,32 @@ class Timing:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class SearchedSpace:
+    """A space as a run keeps it.
+
+    Attributes:
+        name: of the file, or the path that the user gave.
+        family: of its configs.
+        text: of the whole file, so that it is known if the file changes.
+    """
+
+    name: str
+    family: str
+    text: str
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """Read the mapping that `dataclasses.asdict` gives.
+
+        Raises:
+            UsageError: when it is no such mapping.
+        """
+        read = Fields(data, "spaces")
+        read.only(field.name for field in fields(cls))
+        return cls(read.text("name"), read.text("family"), read.text("text"))
+
+
 def new_run_id() -> str:
     """Return an id that no other run has."""
     return uuid.uuid4().hex[:16]
@@ -79,10 +106,16 @@ class RunInfo:
         id: tells this run from every other, also where several share a database.
         created: UTC, ISO 8601.
         command: the command line, word by word.
-        space: the space's name.
-        space_text: the whole text of the space's file, so that it is known if the file changes.
+        space: the space's name; of several, what the user called them.
+        space_text: the whole text of the space's file; empty where several were searched.
+        family: of the space; of several, all of them, separated by commas.
+        spaces: those that were searched together; empty where it was one.
         budget: how many trials were asked for.
         cross_sizes: further sizes of the leaders' cross-benchmark, not searched on.
+        cross_share: of the time of trials and leaders together, for these sizes: as many of the
+            first as fit are measured; 0 for all, however long that takes.
+        leaders_chosen: whether, beside the first few sizes of the leaders' cross-benchmark, only
+            those meet on a size that may win there by what was measured so far.
         priors: paths of the records that the searcher learned from first.
         sampler_arguments: those of a sampler of the user's own, as JSON; empty if it has none.
         observers: names of what else was looked at.
@@ -115,6 +148,19 @@ class RunInfo:
     objective: str = "time"
     kernels: str = ""
     sampler_arguments: str = ""
+    cross_share: float = 0.0
+    leaders_chosen: bool = False
+    spaces: tuple[SearchedSpace, ...] = ()
+
+    @property
+    def searched_spaces(self) -> tuple[SearchedSpace, ...]:
+        """The spaces that were searched, one or several."""
+        return self.spaces or (SearchedSpace(self.space, self.family, self.space_text),)
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The kernel families of the spaces."""
+        return tuple(dict.fromkeys(each.family for each in self.searched_spaces))
 
     def asked_of(self, device: DeviceInfo, command: tuple[str, ...]) -> Self:
         """The same question to another device, from this host: another run."""
@@ -139,6 +185,19 @@ class RunInfo:
         return tuple(dict.fromkeys(map(self._problem, (*self.sizes, *self.cross_sizes))))
 
     @property
+    def final_problems(self) -> tuple[Problem, ...]:
+        """Those of the leaders' cross-benchmark that are measured however long it takes."""
+        return self.problems if self.cross_share else self.cross_problems
+
+    def met_on(self, measured: Iterable[Problem]) -> Self:
+        """The same, with the cross sizes that were measured where not all had to be."""
+        if not self.cross_share:
+            return self
+        found = set(measured)
+        sizes = tuple(size for size in self.cross_sizes if self._problem(size) in found)
+        return replace(self, cross_sizes=sizes)
+
+    @property
     def counts(self) -> dict[Problem, int]:
         """How often each size is called, of those searched on and the others.
 
@@ -154,8 +213,9 @@ class RunInfo:
 
     @property
     def space_hash(self) -> str:
-        """Sixteen hex digits of the SHA-256 of the space's text."""
-        return hashlib.sha256(self.space_text.encode()).hexdigest()[:16]
+        """Sixteen hex digits of the SHA-256 of the texts of the spaces."""
+        text = "".join(each.text for each in self.searched_spaces)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready mapping that `from_json` reads back."""
@@ -185,8 +245,11 @@ class RunInfo:
             "priors": list(self.priors),
             "observers": list(self.observers),
             "objective": self.objective,
+            **({"spaces": [asdict(each) for each in self.spaces]} if self.spaces else {}),
             **({"kernels": self.kernels} if self.kernels else {}),
             **({"sampler_arguments": self.sampler_arguments} if self.sampler_arguments else {}),
+            **({"cross_share": self.cross_share} if self.cross_share else {}),
+            **({"leaders_chosen": True} if self.leaders_chosen else {}),
         }
 
     @classmethod
@@ -233,6 +296,11 @@ class RunInfo:
             sampler_arguments=read.text("sampler_arguments")
             if "sampler_arguments" in read
             else "",
+            cross_share=_share(read, "cross_share") if "cross_share" in read else 0.0,
+            spaces=tuple(map(SearchedSpace.from_json, read.items("spaces")))
+            if "spaces" in read
+            else (),
+            leaders_chosen=read.flag("leaders_chosen") if "leaders_chosen" in read else False,
         )
 
 
@@ -240,6 +308,13 @@ _JSON_FIELDS = frozenset(
     {field.name for field in fields(RunInfo)} | {"schema", "problem", "space_hash"}
 )
 """The last two are for people: reading takes them from the contraction and the space's text."""
+
+
+def _share(read: Fields, name: str) -> float:
+    value = read.number(name)
+    if not 0 <= value < 1:
+        raise read.wrong(name, "0 to below 1")
+    return value
 
 
 def _scalar(read: Fields, name: str) -> Scalar:

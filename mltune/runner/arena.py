@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from typing import Any
 
-from mltune.device import LaunchError, LimitError, OpenCLDevice
+from mltune.device import Buffer, Device, LaunchError, LimitError
 from mltune.runner.cache import Cache
 from mltune.runner.data import GUARD_BYTES, PATTERN_BYTE
-
-Buffer = Any  # the driver's handle, which only the device looks into
 
 _MARGIN_BYTES = {"cpu": 32 << 20}
 _GPU_MARGIN_BYTES = 128 << 20
@@ -47,7 +44,7 @@ class Place:
 class Arena:
     """One buffer on a device in which one tensor after the other has a place."""
 
-    def __init__(self, device: OpenCLDevice, margin_bytes: int | None = None) -> None:
+    def __init__(self, device: Device, margin_bytes: int | None = None) -> None:
         """Make none yet.
 
         Args:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 import time
 
-from mltune.device import BuildError, DeviceLostError, LaunchError, LimitError, OpenCLDevice
+from mltune.device import BuildError, Device, DeviceLostError, LaunchError, LimitError, open_device
+from mltune.errors import UsageError
 from mltune.measurement import Status
 from mltune.runner.bench import CACHED_CPU_SECONDS
 from mltune.runner.channel import Channel
@@ -24,14 +25,14 @@ def main(spec: str) -> int:
     entry = channel.choose_device(spec)
     if entry is None:
         return 1
-    device = OpenCLDevice(entry)
+    device = open_device(entry)
     channel.say({"device": device.info.to_json()})
     while True:
         request = Request.from_json(channel.listen())
         channel.say({"answer": _build(device, request, channel).to_json()})
 
 
-def _build(device: OpenCLDevice, request: Request, channel: Channel) -> Outcome:
+def _build(device: Device, request: Request, channel: Channel) -> Outcome:
     """Build one kernel, so far as the driver can be made to compile without measuring."""
     workspace = None
     if device.compiles_at_launch:
@@ -46,6 +47,8 @@ def _build(device: OpenCLDevice, request: Request, channel: Channel) -> Outcome:
         program = device.build(request.kernel)
     except BuildError as error:
         return Outcome(status=Status.BUILD_ERROR, message=str(error))
+    except UsageError as error:  # a replayed device that does not know the kernel
+        return Outcome(status=Status.INVALID, message=str(error))
     seconds = program.build_seconds
     if workspace is not None:
         try:
@@ -60,7 +63,7 @@ def _build(device: OpenCLDevice, request: Request, channel: Channel) -> Outcome:
                 each.wait()
                 cpu_before = time.process_time()
             seconds += execution.delay_seconds
-        except (LimitError, LaunchError, DeviceLostError) as error:
+        except (LimitError, LaunchError, DeviceLostError, UsageError) as error:
             # The worker will find the same, and is the one to judge what runs.
             return Outcome(status=Status.LAUNCH_ERROR, message=str(error), retire=True)
     cpu_seconds += time.process_time() - cpu_before

@@ -17,12 +17,20 @@ def refuse_too_large(problems: Iterable[Problem], device: DeviceInfo) -> None:
         UsageError: that names the first one.
     """
     for problem in problems:
-        itemsize = problem.contraction.precision.bytes
-        nbytes, tensor = max(
-            (Layout.of(problem, tensor).length * itemsize, tensor) for tensor in "abc"
-        )
+        nbytes, tensor = _largest(problem)
         if nbytes > device.max_alloc_bytes:
             raise UsageError(
                 f"sizes: {problem.label} takes {nbytes:,} bytes for {tensor.upper()}, and a "
                 f"buffer on {device.name} has at most {device.max_alloc_bytes:,}"
             )
+
+
+def fits(problem: Problem, device: DeviceInfo) -> bool:
+    """Whether no matrix of a problem is larger than a buffer can be."""
+    return _largest(problem)[0] <= device.max_alloc_bytes
+
+
+def _largest(problem: Problem) -> tuple[int, str]:
+    """Bytes of the largest matrix, and which one it is."""
+    itemsize = problem.contraction.precision.bytes
+    return max((Layout.of(problem, tensor).length * itemsize, tensor) for tensor in "abc")

@@ -12,7 +12,7 @@ import sys
 import threading
 from typing import Any, TextIO
 
-from mltune.device.catalogue import DeviceEntry, choose
+from mltune.device import DeviceEntry, choose
 from mltune.errors import MltuneError, NoDeviceError
 from mltune.runner.messages import Stage
 

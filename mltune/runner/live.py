@@ -23,10 +23,11 @@ from mltune.runner.process import WorkerDiedError, WorkerProcess, python_module
 from mltune.runner.quarantine import Quarantine
 from mltune.runner.timing import SamplingPlan
 from mltune.space.config import Config
+from mltune.space.union import FAMILY
 
 DEFAULT_SAMPLES = 7
-ANCHOR = "anchor_seconds"
-"""The name under which a measurement keeps the canary's time."""
+REFERENCE_SECONDS = "anchor_seconds"
+"""The name under which a measurement keeps the reference kernel's time."""
 
 _START_SECONDS = 120.0
 _HOST_SECONDS = 600.0  # the host computes a reference or compares: no kernel's fault
@@ -405,12 +406,12 @@ class WorkerRunner:
         self, problem: Problem, config: Config, kernel: Kernel | None, outcome: Outcome
     ) -> Measurement:
         observed = dict(outcome.observed)
-        if outcome.anchor_seconds is not None:
-            observed[ANCHOR] = outcome.anchor_seconds
+        if outcome.reference_seconds is not None:
+            observed[REFERENCE_SECONDS] = outcome.reference_seconds
         return Measurement(
             problem=problem,
             config=config,
-            family=self._family.name if kernel is None else kernel.family,
+            family=str(config.get(FAMILY, self._family.name)) if kernel is None else kernel.family,
             kernel=kernel.name if kernel else "",
             source_hash=kernel.source_hash if kernel else "",
             build_options=kernel.build_options if kernel else (),

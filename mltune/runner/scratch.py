@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from mltune.device import OpenCLDevice
-from mltune.runner.data import GUARD_BYTES
-
-Buffer = Any  # the driver's handle, which only the device looks into
-
-NAN_BYTE = 0xFF  # a number of such bytes is NaN, whatever its precision
+from mltune.device import Buffer, Device
+from mltune.runner.data import GUARD_BYTES, NAN_BYTE
 
 
 class Scratch:
@@ -20,7 +14,7 @@ class Scratch:
     It ends where the kernel's share ends, so that a write beyond it is one into the guard.
     """
 
-    def __init__(self, device: OpenCLDevice, byte: int = NAN_BYTE) -> None:
+    def __init__(self, device: Device, byte: int = NAN_BYTE) -> None:
         """Make none yet.
 
         Args:

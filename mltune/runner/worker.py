@@ -10,8 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from mltune.device import OpenCLDevice
-from mltune.device.threads import keep_threads_apart
+from mltune.device import Device, open_device, prepare_process
 from mltune.errors import MltuneError, UsageError
 from mltune.problem import Problem
 from mltune.runner.bench import Bench
@@ -25,13 +24,13 @@ _MEMORY_SHARE = 4  # a quarter of the memory may hold the numbers of problems
 def main(spec: str, observers: Sequence[str] = ()) -> int:
     """Name the device, prove it sound, and answer requests until the input ends."""
     channel = Channel()
-    keep_threads_apart()
+    prepare_process()
     entry = channel.choose_device(spec)
     if entry is None:
         return 1
     channel.say({"device": entry.info.to_json(), "number": entry.number})
     try:
-        device = OpenCLDevice(entry)
+        device = open_device(entry)
         observer = make_observer(observers, device.info)
         bench = Bench(device, channel.enter, _memory_bytes(device), observer)
         bench.prove()
@@ -50,7 +49,7 @@ def main(spec: str, observers: Sequence[str] = ()) -> int:
             channel.say({"answer": bench.measure(Request.from_json(message)).to_json()})
 
 
-def _memory_bytes(device: OpenCLDevice) -> int:
+def _memory_bytes(device: Device) -> int:
     host = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return min(host, device.info.global_mem_bytes) // _MEMORY_SHARE
 

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 
 from mltune.device import choose
+from mltune.device.opencl.listing import driver_device
 from mltune.errors import MltuneError, UsageError
+from mltune.kernel import abi
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.held_back import holds_back
 from mltune.kernel.kernel import Kernel
 from mltune.problem import Contraction, problem_type_name
 from mltune.problem.layout import memory_orders
 from mltune.runtime.launch import (
-    GemmArea,
     GemmError,
     GemmKernel,
-    GemmPass,
     GemmType,
     Launcher,
 )
 from mltune.selector import Choice, Selector
 from mltune.selector.json import read_selector
 from mltune.selector.pack import find_selector
+from mltune.space.expression import evaluate
 
 Operand = Any
 """A numpy or a pyopencl array."""
@@ -180,9 +180,7 @@ class TunedGemm:
 @cache
 def _host_queue() -> cl.CommandQueue:
     """The queue for arrays of the host, on the device that `auto` means."""
-    chosen = choose("auto")
-    device = cl.get_platforms()[chosen.platform].get_devices()[chosen.device]
-    return cl.CommandQueue(cl.Context([device]))
+    return cl.CommandQueue(cl.Context([driver_device(choose("opencl:auto"))]))
 
 
 def _to_device(queue: cl.CommandQueue, array: Operand, order: str) -> Operand:
@@ -237,13 +235,30 @@ def _bound(selector: Selector, where: str) -> TunedGemm:
 
 
 def _gemm_kernel(kernel: Kernel) -> GemmKernel:
+    geometry = kernel.geometry
+
+    def compute(
+        rows: int, columns: int, terms: int, batch: int, units: int
+    ) -> tuple[tuple[tuple[int, int, int], ...], int, int]:
+        reach = {"i": rows, "j": columns, "l": terms, "z": batch, "u": units}
+        sizes = (tuple(evaluate(x, reach) for x in each) for each in geometry.global_sizes)
+        return (
+            cast(tuple[tuple[int, int, int], ...], tuple(sizes)),
+            evaluate(geometry.scratch_bytes, reach),
+            evaluate(geometry.counter_bytes, reach),
+        )
+
     return GemmKernel(
         name=kernel.name,
         source=kernel.source,
         build_options=kernel.build_options,
-        passes=tuple(GemmPass(**asdict(each)) for each in kernel.passes),
-        scratch=tuple(GemmArea(**asdict(area)) for area in kernel.scratch),
-        counters=kernel.counters,
+        passes=tuple((each.entry, each.work_group) for each in kernel.passes),
+        arguments=tuple(each.word for each in kernel.arguments),
+        integers=lambda rows, columns, terms, **layout: abi.integers(
+            kernel.arguments, {"i": rows, "j": columns, "l": terms, **layout}
+        ),
+        geometry=compute,
+        counts_units=geometry.counts_units,
         held_back=holds_back(kernel.source),
     )
 

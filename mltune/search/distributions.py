@@ -10,15 +10,13 @@ from optuna.trial import Trial
 
 from mltune.space.config import Value
 from mltune.space.parameter import Parameter
-
-FAMILY = "family"
-"""The parameter of a trial that names its kernel family; it is no part of the config."""
+from mltune.space.union import FAMILY
 
 
 def distributions_of(
     parameters: Sequence[Parameter], *, numeric: bool = False
 ) -> dict[str, BaseDistribution]:
-    """Return the distribution of each parameter: its values as categories.
+    """Return the distribution of each parameter but the family: its values as categories.
 
     Args:
         parameters: of one space or several; values of the same name are taken together.
@@ -29,6 +27,7 @@ def distributions_of(
     values: dict[str, dict[Value, None]] = {}
     for parameter in parameters:
         values.setdefault(parameter.name, {}).update(dict.fromkeys(parameter.values))
+    values.pop(FAMILY, None)
     return {name: _distribution(tuple(found), numeric) for name, found in values.items()}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mltune.space.config import Config
-from mltune.space.config_space import ConfigSpace
+from mltune.space.config_space import FlatSpace
 from mltune.space.parameter import Parameter
 from mltune.space.ranks import Ranks, ranks_of
 
@@ -78,7 +78,7 @@ class Encoding:
     for important, and stands beside the parameters: half octaves, as steps from 0 to 1.
     """
 
-    def __init__(self, space: ConfigSpace) -> None:
+    def __init__(self, space: FlatSpace) -> None:
         self._space = space
         counts = [len(parameter.values) for parameter in space.parameters]
         self._open = [column for column, count in enumerate(counts) if count > 1]
@@ -151,7 +151,7 @@ class Encoding:
         )
 
 
-def _levels(space: ConfigSpace) -> dict[str, tuple[int, int]]:
+def _levels(space: FlatSpace) -> dict[str, tuple[int, int]]:
     """The lowest and highest level of each derived value that varies, by a sample."""
     sample = space.sample(np.random.default_rng(0), _LOOKED_AT)
     columns = space.derived(ranks_of(space.parameters, sample))

@@ -11,6 +11,7 @@ from mltune.search.sampler import ConfigSampler
 from mltune.space.config import Config
 from mltune.space.config_space import ConfigSpace
 from mltune.space.ranks import configs_of, ranks_of
+from mltune.space.union import members_of
 
 _PARENTS = 20
 _NEAREST = 64
@@ -21,7 +22,8 @@ class EvolutionSampler(ConfigSampler):
 
     It starts with random configs until twenty have worked. A child takes each value from either
     parent, and one parameter in their number at random; the nearest unvisited config
-    stands in for one that may not be proposed.
+    stands in for one that may not be proposed. Parents in two spaces of a union have no child:
+    that of the mother alone takes its place.
     """
 
     def __init__(self, space: ConfigSpace, seed: int = 0) -> None:
@@ -29,7 +31,7 @@ class EvolutionSampler(ConfigSampler):
         self._seed = seed
         self._open: set[Config] = set()
         self._values: dict[Config, float] = {}
-        self._told = 0
+        self._told: set[Config] = set()
 
     def _propose(self, study: Study, trial: FrozenTrial) -> Config | None:
         config = self._child() or self._unvisited.draw()
@@ -41,10 +43,10 @@ class EvolutionSampler(ConfigSampler):
         self._open.add(config)
 
     def _learn(self, config: Config, trial: FrozenTrial) -> None:
-        if config not in self._space or config in self._values:
+        if config not in self._space or config in self._told:
             return
         self._open.discard(config)
-        self._told += 1
+        self._told.add(config)
         if trial.state == TrialState.COMPLETE and trial.values:
             self._values[config] = self._sign * trial.values[0]
 
@@ -52,14 +54,17 @@ class EvolutionSampler(ConfigSampler):
         if len(self._values) < _PARENTS:
             return None
         # Made anew for each child, so that a resumed search draws what it would have drawn.
-        chance = np.random.default_rng((self._seed, self._told, len(self._open)))
+        chance = np.random.default_rng((self._seed, len(self._told), len(self._open)))
         best = sorted(self._values, key=self._values.__getitem__)[:_PARENTS]
         # The better of two, twice.
         mother, father = chance.integers(_PARENTS, size=(2, 2)).min(axis=1)
-        parameters = self._space.parameters
+        space = next(member for member in members_of(self._space) if best[mother] in member)
+        if best[father] not in space:
+            father = mother  # one parent alone: those of two families have other parameters
+        parameters = space.parameters
         ranks = ranks_of(parameters, (best[mother], best[father]))
         (child,) = configs_of(parameters, children_of(ranks[:1], ranks[1:], parameters, chance))
         if child in self._unvisited:
             return child
-        near = self._space.near(child, _NEAREST)
+        near = space.near(child, _NEAREST)
         return next((config for config in near if config in self._unvisited), None)

@@ -12,14 +12,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import optuna
+from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
+from mltune.search.distributions import family_distribution
 from mltune.search.sampler import ConfigSampler
 from mltune.space.config import Config, Value
-from mltune.space.config_space import ConfigSpace
+from mltune.space.config_space import ConfigSpace, FlatSpace
 from mltune.space.parameter import Parameter
+from mltune.space.union import FAMILY, UnionSpace, members_of
 
 _NEAREST = 64
 
@@ -49,9 +52,7 @@ class FeasibleSampler(ConfigSampler):
         super().__init__(space, seed, numeric=numeric)
         self._sampler = sampler
         self._starts_evenly = starts_evenly
-        self._open = {
-            name: choices for name, choices in self._distributions.items() if not choices.single()
-        }
+        self._family = family_distribution(member.family for member in members_of(space))
 
     def reseed_rng(self) -> None:
         """Have the sampler take another seed, as Optuna does in a thread of its own."""
@@ -83,14 +84,42 @@ class FeasibleSampler(ConfigSampler):
 
     def _wish(self, study: Study, trial: FrozenTrial) -> Config | None:
         joint = self._sampler.infer_relative_search_space(study, trial)
-        asked = {name: choices for name, choices in self._open.items() if name in joint}
+        asked = {name: choices for name, choices in self._open().items() if name in joint}
         wished: dict[str, Any] = self._sampler.sample_relative(study, trial, asked)
         if not wished and self._starts_evenly:
             return None
-        for name, choices in self._open.items():
-            if name not in wished:
-                wished[name] = self._sampler.sample_independent(study, trial, name, choices)
-        return Config.of({p.name: _nearest(p, wished.get(p.name)) for p in self._space.parameters})
+        space = self._wished_member(study, trial, wished)
+        if space is None:
+            return None
+        for parameter in space.parameters:
+            name = parameter.name
+            if name in self._open() and name not in wished:
+                wished[name] = self._sampler.sample_independent(
+                    study, trial, name, self._open()[name]
+                )
+        return Config.of({p.name: _nearest(p, wished.get(p.name)) for p in space.parameters})
+
+    def _wished_member(
+        self, study: Study, trial: FrozenTrial, wished: dict[str, Any]
+    ) -> FlatSpace | None:
+        """The space of the family that is wished for; None for one outside of this space.
+
+        Spaces of the same family take turns.
+        """
+        if isinstance(self._space, UnionSpace) and not self._family.single():
+            if FAMILY not in wished:
+                wished[FAMILY] = self._sampler.sample_independent(
+                    study, trial, FAMILY, self._family
+                )
+            members: Sequence[FlatSpace] = self._space.of_family(wished[FAMILY])
+        else:
+            members = members_of(self._space)
+        return members[trial.number % len(members)] if members else None
+
+    def _open(self) -> dict[str, BaseDistribution]:
+        """What there is to wish for."""
+        known = {**self._distributions, **({FAMILY: self._family} if self.is_union else {})}
+        return {name: choices for name, choices in known.items() if not choices.single()}
 
 
 def tpe(space: ConfigSpace, seed: int = 0) -> FeasibleSampler:
@@ -102,9 +131,11 @@ def _nearest(parameter: Parameter, wished: Value | float | None) -> Value:
     """The value of a parameter that is nearest to a wish, by ratio where all are positive."""
     if wished is None:  # a parameter with a single value
         return parameter.values[0]
-    if isinstance(wished, str) or wished in parameter.values:
+    if wished in parameter.values:
         return wished if isinstance(wished, str) else int(wished)
+    if isinstance(wished, str):  # of another space with a parameter of that name
+        return parameter.values[0]
     numbers = [value for value in parameter.values if isinstance(value, int)]
-    if min(numbers) >= 1:
+    if min((*numbers, wished)) >= 1:
         return min(numbers, key=lambda number: abs(math.log(number / wished)))
     return min(numbers, key=lambda number: abs(number - wished))

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from optuna.study import Study
@@ -25,11 +27,11 @@ from mltune.search.forecast import Forecast
 from mltune.search.incumbents import Incumbents
 from mltune.search.one_thread import one_thread
 from mltune.search.sampler import SIZES, ConfigSampler
-from mltune.search.surrogate import Surrogate
+from mltune.search.surrogate import THOROUGH, Surrogate, Thoroughness
 from mltune.search.tile_quantization import TileQuantization
 from mltune.search.transfer import Transfer
 from mltune.space.config import Config
-from mltune.space.config_space import ConfigSpace
+from mltune.space.config_space import FlatSpace
 
 _STARTS = 10
 _KNOWN = 2
@@ -40,6 +42,20 @@ far from all of them is too hopeful: live, 60 % of the proposals were these, and
 nothing."""
 _TIMED_GAIN = 0.999999
 """A config is timed on the sizes that hold this share of what is expected of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a model would have measured next.
+
+    Attributes:
+        sizes: on which that is worth while.
+        gain: what the library is expected to gain, about as a log of its time.
+    """
+
+    config: Config
+    sizes: tuple[int, ...]
+    gain: float
 
 
 class GuidedSampler(ConfigSampler):
@@ -61,19 +77,24 @@ class GuidedSampler(ConfigSampler):
             visible.
         log: whether the values are positive, such as times or speeds, so that their ratios
             count; else their differences.
+        starts: how many answers it takes before the model is asked.
+        thoroughness: how much the model computes.
     """
 
     def __init__(
         self,
-        space: ConfigSpace,
+        space: FlatSpace,
         seed: int = 0,
         counts: Sequence[int] = (1,),
         transfer: Transfer | None = None,
         work: TileQuantization | None = None,
         *,
         log: bool = True,
+        starts: int = _STARTS,
+        thoroughness: Thoroughness = THOROUGH,
     ) -> None:
         super().__init__(space, seed)
+        self._starts = starts
         self._log = log
         self._incumbents = Incumbents(counts)
         self._answers: dict[Config, Matrix] = {}
@@ -83,18 +104,22 @@ class GuidedSampler(ConfigSampler):
         """How many answers came, since this search proposes, to what another one proposed."""
         self._to_beat = np.full(self._incumbents.count, math.nan)
         """The best values of configs outside the space, such as hand-written kernels."""
+        self._own_best = self._to_beat.copy()
         self._worked = 0
         self._knows = transfer is not None
+        self._most_kept = thoroughness.most_kept
         encoding = Encoding(space)
         self._surrogates: tuple[Surrogate, ...] = ()
         if encoding.width:
-            source = CandidateSource(space, encoding, seed)
+            source = CandidateSource(space, encoding, seed, thoroughness.most_listed)
             # A record's expectations are of capped values, so they go with that view alone.
             views = (View.CAPPED,) if transfer else (View.CAPPED, View.SPEED)
             is_used = work is not None and work.tells and self._incumbents.is_counted
             known_work = work if is_used and transfer is None else None
             self._surrogates = tuple(
-                Surrogate(encoding, source, view, self._incumbents, transfer, known_work)
+                Surrogate(
+                    encoding, source, view, self._incumbents, transfer, known_work, thoroughness
+                )
                 for view in views
             )
 
@@ -106,6 +131,10 @@ class GuidedSampler(ConfigSampler):
     def expected_gain(self, study: Study, trials: int) -> ExpectedGain | None:
         """Return what the model expects of so many trials; None while it has begun."""
         self._read(study)
+        return self.gain_ahead(trials)
+
+    def gain_ahead(self, trials: int) -> ExpectedGain | None:
+        """Return the same of the trials that are known."""
         forecast = self._forecast()
         if forecast is None or not self._worked:
             return None
@@ -116,6 +145,70 @@ class GuidedSampler(ConfigSampler):
         alone, together = float(gains[first[0]]), forecast.together(first)
         # No more is drawn of the others than chance has it.
         return ExpectedGain(alone, trials, max(alone, float(self._incumbents.shares @ together)))
+
+    @property
+    def incumbents(self) -> Incumbents:
+        """The best values so far."""
+        return self._incumbents
+
+    @property
+    def best(self) -> Matrix:
+        """The best value of the space's configs by size, as a log; nan where there is none."""
+        return self._own_best
+
+    @property
+    def tried(self) -> int:
+        """How many configs of the space were proposed or answered."""
+        return len(self._answers) + len(self._asked)
+
+    @property
+    def worked(self) -> int:
+        """How many of them worked."""
+        return self._worked
+
+    def promise(self) -> Promise | None:
+        """Return what comes next by the model; None where it cannot tell, or nothing is left.
+
+        Its gain is that of the most promising config near the best ones, from wherever the next
+        comes: what a model says of those far away is too hopeful to compete with others.
+        """
+        forecast = self._forecast()
+        config = None if forecast is None else self._most_promising(forecast)
+        if forecast is None or config is None:
+            return None
+        gains = self._library_gains(forecast)
+        near = gains[forecast.candidates.anywhere :]
+        gain = float(near.max(initial=-1))
+        gain = gain if gain >= 0 else float(gains.max())
+        return Promise(config, self._worthwhile(config, forecast), gain)
+
+    def plan(self, config: Config) -> tuple[int, ...]:
+        """Return the sizes that hold most of what is expected of a config now."""
+        return self._worthwhile(config, self._forecast())
+
+    def draw(self) -> Config | None:
+        """Return a random config that was not visited; None when there is none left."""
+        return self._unvisited.draw()
+
+    def note(self, config: Config, sizes: tuple[int, ...], *, is_mine: bool = True) -> None:
+        """Hear which config is tried next in a union, of this space or of another one."""
+        self._unvisited.visit(config)
+        if is_mine:
+            self._proposed.add(config)
+        if config in self._space:
+            self._asked[config] = sizes
+
+    def hear(self, config: Config, trial: FrozenTrial, sign: int) -> None:
+        """Hear how a config of a union did.
+
+        Args:
+            config: of this space or of another one.
+            trial: that tried it.
+            sign: -1 where the study maximises.
+        """
+        self._sign = sign
+        self._unvisited.visit(config)
+        self._learn(config, trial)
 
     def _propose(self, study: Study, trial: FrozenTrial) -> Config | None:
         forecast = self._forecast()
@@ -147,6 +240,7 @@ class GuidedSampler(ConfigSampler):
         self._asked.pop(config, None)
         self._elsewhere += bool(self._proposed) and config not in self._proposed
         self._worked += bool(found)
+        self._own_best = np.fmin(self._own_best, row)
         self._answers[config] = row if found else np.full(self._incumbents.count, math.inf)
 
     def _found(self, trial: FrozenTrial) -> dict[int, float] | None:
@@ -200,12 +294,36 @@ class GuidedSampler(ConfigSampler):
 
     def _forecast(self) -> Forecast | None:
         """The mean of what the surrogates expect; None while there is too little to go by."""
-        starting = len(self._answers) < _STARTS or self._worked < _KNOWN
+        starting = len(self._answers) < self._starts or self._worked < _KNOWN
         if not self._surrogates or (starting and not self._knows):
             return None
         with one_thread():
+            if self._most_kept is not None:
+                self._shorten(self._most_kept)
             posteriors = [
                 one.expect(self._answers, tuple(self._asked), self._to_beat, self._elsewhere)
                 for one in self._surrogates
             ]
-            return Forecast.of(self._surrogates[0].candidates, posteriors)
+            forecast = Forecast.of(self._surrogates[0].candidates, posteriors)
+        if self._most_kept is not None:
+            # Of a size on which no config of the space was timed, in a union, it says nothing.
+            forecast.gains[np.isnan(self._own_best)] = 0
+        return forecast
+
+    def _shorten(self, most: int) -> None:
+        """After a fit, go on with those candidates that the models think most of together."""
+        fitted = [one.refit(self._answers, self._elsewhere) for one in self._surrogates]
+        candidates = self._surrogates[0].candidates
+        if not any(fitted) or len(candidates) <= most:
+            return
+        promised = np.sum([one.promising() for one in self._surrogates], axis=0)
+        # Not those answered since the fit, which a resumed search knows sooner.
+        seen = islice(self._answers, self._surrogates[0].fitted)
+        promised[~candidates.others(seen)] = -1
+        # Some of those from anywhere, which would be few among those near the best.
+        anywhere = promised[: candidates.anywhere]
+        first = np.argsort(-promised, kind="stable")[:most]
+        chosen = np.union1d(first, np.argsort(-anywhere, kind="stable")[: most // 4]).tolist()
+        kept = candidates.only(chosen)
+        for one in self._surrogates:
+            one.keep(kept, chosen)

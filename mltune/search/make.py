@@ -16,6 +16,7 @@ from mltune.search.feasible_sampler import FeasibleSampler
 from mltune.search.names import SAMPLERS, check_sampler
 from mltune.search.sampler import ConfigSampler
 from mltune.space.config_space import ConfigSpace
+from mltune.space.union import UnionSpace, members_of
 
 _NUMERIC = frozenset({"CmaEsSampler", "GPSampler", "QMCSampler"})
 """Optuna's samplers that compute with numbers, and leave categories to chance."""
@@ -55,9 +56,14 @@ def make_sampler(
         from mltune.search.tile_quantization import TileQuantization
         from mltune.search.transfer import Transfer
 
-        known = Transfer(space, priors, seed) if priors else None
-        work = TileQuantization(space, problems) if problems else None
-        return GuidedSampler(space, seed, counts, known, work)
+        if isinstance(space, UnionSpace):
+            from mltune.search.union_sampler import UnionSampler
+
+            return UnionSampler(space, seed, counts, priors, problems)
+        (flat,) = members_of(space)
+        known = Transfer(flat, priors, seed) if priors else None
+        work = TileQuantization(flat, problems) if problems else None
+        return GuidedSampler(flat, seed, counts, known, work)
     if name in SAMPLERS:
         sampler: ConfigSampler = _named(SAMPLERS[name])(space, seed)
         return sampler

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler
 from optuna.study import Study, StudyDirection
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FrozenTrial, Trial, TrialState
 
 from mltune.errors import MltuneError, UsageError
-from mltune.search.distributions import FAMILY, distributions_of
+from mltune.search.distributions import distributions_of, suggest
 from mltune.search.expected_gain import ExpectedGain
-from mltune.search.unvisited import UnvisitedConfigs
-from mltune.space.config import Config
+from mltune.search.unvisited import unvisited_of
+from mltune.space.config import Config, Value
 from mltune.space.config_space import ConfigSpace
 from mltune.space.parameter import Parameter
+from mltune.space.union import FAMILY, UnionSpace, without_family
 
 SIZES = "sizes"
 """The trial's attribute that lists the sizes on which its config is worth timing."""
+
+
+BEST = "best"
+"""The trial's attribute that lists the best values of all sizes so far, where its config may be
+much slower: it is timed on further sizes only while that takes not much longer than those."""
 
 
 class SpaceUsedUpError(MltuneError):
@@ -45,6 +51,9 @@ class ConfigSampler(BaseSampler, ABC):
     a running trial has is not proposed again. What it proposes depends only on the space, the
     seed, and those trials.
 
+    In a study over a `UnionSpace` the family is a parameter of the trial, and the others are those
+    of the config that the family has: `finish_asking` has a trial suggest them.
+
     Args:
         space: what is searched.
         seed: decides the proposals.
@@ -56,8 +65,10 @@ class ConfigSampler(BaseSampler, ABC):
         if seed < 0:
             raise UsageError(f"seed: must be at least 0, got {seed}")
         self._space = space
-        self._unvisited = UnvisitedConfigs(space, seed)
+        self._unvisited = unvisited_of(space, seed)
         self._numeric = numeric
+        self._families: dict[int, str] = {}
+        """Of trials that are being asked for."""
         self._distributions = distributions_of(space.parameters, numeric=numeric)
         self._begun: set[int] = set()
         """Numbers of the trials that are known to run, here or elsewhere, or to have ended."""
@@ -67,12 +78,51 @@ class ConfigSampler(BaseSampler, ABC):
         """All trials before this number have ended, and were learnt from."""
 
     @property
+    def is_union(self) -> bool:
+        """Whether the space is a union, whose configs name their family."""
+        return isinstance(self._space, UnionSpace)
+
+    @property
     def distributions(self) -> dict[str, BaseDistribution]:
-        """What `study.ask` takes as `fixed_distributions`: the parameters of the space."""
+        """The parameters of the space but the family.
+
+        Of a space that is no union, what `study.ask` takes as `fixed_distributions`.
+        """
         return dict(self._distributions)
 
+    def begin(self, study: Study, family: BaseDistribution) -> tuple[Trial, Config]:
+        """Have a study ask for a trial, which holds the next config and its family.
+
+        Raises:
+            SpaceUsedUpError: when there is no config left.
+        """
+        if not self.is_union:
+            trial = study.ask({FAMILY: family, **self._distributions})
+            return trial, self.config_of(trial.params)
+        trial = study.ask({FAMILY: family})
+        return trial, self.suggest_config(trial)
+
+    def suggest_config(self, trial: Trial) -> Config:
+        """Have a trial that knows its family suggest the rest of its config."""
+        names: Iterable[str] = self._distributions
+        if self.is_union:
+            # A user may have put a config there, whose family is another than that proposed.
+            fixed = trial._fixed_params
+            names = (fixed if FAMILY in fixed else trial.relative_params).keys() - {FAMILY}
+        values = {name: suggest(trial, name, self._distributions[name]) for name in names}
+        return self.config_of({FAMILY: trial.params[FAMILY], **values})
+
+    def config_of(self, params: Mapping[str, Value]) -> Config:
+        """Return the config of a trial with these parameters."""
+        config = Config.of(params)
+        return config if self.is_union else without_family(config)
+
     def widen(self, parameters: Sequence[Parameter]) -> None:
-        """Let the study hold configs of other spaces, whose parameters may have the same names."""
+        """Let the study hold configs of other spaces, whose parameters may have the same names.
+
+        Args:
+            parameters: of those spaces.
+        """
         known = distributions_of((*self._space.parameters, *parameters), numeric=self._numeric)
         self._distributions = {name: known[name] for name in self._distributions}
 
@@ -96,7 +146,9 @@ class ConfigSampler(BaseSampler, ABC):
             raise SpaceUsedUpError(study.study_name, trial.number)
         self._unvisited.visit(config)
         self._begun.add(trial.number)
-        return dict(config)
+        if self.is_union:
+            self._families[trial.number] = config.word(FAMILY)
+        return dict(without_family(config))
 
     def sample_independent(
         self,
@@ -111,7 +163,7 @@ class ConfigSampler(BaseSampler, ABC):
             UsageError: for any other parameter.
         """
         if param_name == FAMILY:
-            return self._space.family
+            return self._families.pop(trial.number, self._space.family)
         known = ", ".join(self._distributions)
         raise UsageError(
             f"study '{study.study_name}': unknown parameter '{param_name}' (known: {known})"
@@ -147,13 +199,13 @@ class ConfigSampler(BaseSampler, ABC):
         for trial in sorted(news, key=_ended_at):
             self._ended.add(trial.number)
             self._begun.add(trial.number)
-            if (config := config_of(trial)) is not None:
+            if (config := self._tried(trial)) is not None:
                 self._unvisited.visit(config)
                 self._learn(config, trial)
         for trial in trials:
             is_other = asking is None or trial.number != asking.number
             if trial.state == TrialState.RUNNING and is_other and trial.number not in self._begun:
-                config = config_of(trial)
+                config = self._tried(trial)
                 if config is not None and config in self._unvisited:
                     self._begun.add(trial.number)
                     self._unvisited.visit(config)
@@ -161,11 +213,9 @@ class ConfigSampler(BaseSampler, ABC):
         while self._settled in self._ended:
             self._settled += 1
 
-
-def config_of(trial: FrozenTrial) -> Config | None:
-    """The config that a trial tries; None before it has one."""
-    values = {name: value for name, value in trial.params.items() if name != FAMILY}
-    return Config.of(values) if values else None
+    def _tried(self, trial: FrozenTrial) -> Config | None:
+        """The config that a trial tries; None before it has one."""
+        return self.config_of(trial.params) if trial.params.keys() - {FAMILY} else None
 
 
 def _ended_at(trial: FrozenTrial) -> datetime:

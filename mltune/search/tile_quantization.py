@@ -18,7 +18,7 @@ from mltune.kernel.passes import extents
 from mltune.problem import Problem
 from mltune.search.encoding import Matrix
 from mltune.space.config import Config
-from mltune.space.config_space import ConfigSpace
+from mltune.space.config_space import FlatSpace
 from mltune.space.ranks import ranks_of
 
 _SIDES = ("macro_tile_0", "macro_tile_1")
@@ -35,7 +35,7 @@ class TileQuantization:
         problems: one of each size.
     """
 
-    def __init__(self, space: ConfigSpace, problems: Sequence[Problem]) -> None:
+    def __init__(self, space: FlatSpace, problems: Sequence[Problem]) -> None:
         self._space = space
         reaches = [extents(problem.canonical(), compute_units=1) for problem in problems]
         sides = [(reach["i"], reach["j"], reach["l"]) for reach in reaches]

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +19,7 @@ from mltune.measurement.recording import Recording
 from mltune.search.encoding import Matrix
 from mltune.search.expectation import Scale
 from mltune.space.config import Config
-from mltune.space.config_space import ConfigSpace
+from mltune.space.config_space import FlatSpace
 from mltune.space.parameter import Parameter
 
 _SHARE_DEVIATION = 0.5
@@ -48,7 +50,7 @@ class Transfer:
 
     doubt = 0.3
 
-    def __init__(self, space: ConfigSpace, recordings: Sequence[Recording], seed: int) -> None:
+    def __init__(self, space: FlatSpace, recordings: Sequence[Recording], seed: int) -> None:
         self._experts = [_Prior(space.parameters, one, seed) for one in recordings]
         # Asked for again and again, and slow to work out.
         self._known: dict[Config, tuple[float, ...]] = {}
@@ -65,6 +67,15 @@ class Transfer:
         return np.array(rows, dtype=np.float64).reshape(-1, len(self._experts))
 
     @staticmethod
+    def check(space: FlatSpace, recording: Recording) -> None:
+        """Refuse a record that shares no parameter with a space.
+
+        Raises:
+            UsageError: for that reason.
+        """
+        _shared(space.parameters, recording)
+
+    @staticmethod
     def expected(views: Matrix) -> Matrix:
         """Return what is expected if every record is right in equal parts."""
         mean: Matrix = views.mean(axis=1)
@@ -77,20 +88,28 @@ class Transfer:
         return np.concatenate((level, _SHARE_DEVIATION * views), axis=1)
 
 
+def _shared(parameters: Sequence[Parameter], recording: Recording) -> list[Parameter]:
+    """The parameters that vary and that a record has.
+
+    Raises:
+        UsageError: when there is none.
+    """
+    known = set(recording.points[0].config) if recording.points else set()
+    shared = [one for one in parameters if one.name in known and len(one.values) > 1]
+    if not shared:
+        raise UsageError(
+            f"{recording.where}: shares no parameter with the space "
+            f"(it varies: {', '.join(one.name for one in parameters)})"
+        )
+    return shared
+
+
 class _Prior:
     """One record's forest."""
 
     def __init__(self, parameters: Sequence[Parameter], recording: Recording, seed: int) -> None:
-        from sklearn.ensemble import ExtraTreesRegressor  # as slow to load as a device to open
-
         points = recording.points
-        known = set(points[0].config) if points else set()
-        self._shared = [one for one in parameters if one.name in known and len(one.values) > 1]
-        if not self._shared:
-            raise UsageError(
-                f"{recording.where}: shares no parameter with the space "
-                f"(it varies: {', '.join(one.name for one in parameters)})"
-            )
+        self._shared = _shared(parameters, recording)
         if len(points) > _MOST_POINTS:
             chosen = np.random.default_rng(seed).choice(len(points), _MOST_POINTS, replace=False)
             points = tuple(points[number] for number in np.sort(chosen))
@@ -104,12 +123,20 @@ class _Prior:
             )
         self.scale = Scale.of(answers)
         self.reach = self.scale.cap - self.scale.best
+        self._points, self._answers, self._seed = points, answers, seed
+
+    @cached_property
+    def _forest(self) -> Any:
+        """Grown when it is first asked: until then a search may have begun to measure."""
+        from sklearn.ensemble import ExtraTreesRegressor  # as slow to load as a device to open
+
         # Leaves of two and a part of the parameters a split: a forest that repeats each single
         # time repeats its noise too, and led worse on from one GPU to another.
-        self._forest = ExtraTreesRegressor(
-            _TREES, min_samples_leaf=2, max_features=0.7, random_state=seed
+        forest = ExtraTreesRegressor(
+            _TREES, min_samples_leaf=2, max_features=0.7, random_state=self._seed
         )
-        self._forest.fit(self._features([one.config for one in points]), self.scale.units(answers))
+        configs = [one.config for one in self._points]
+        return forest.fit(self._features(configs), self.scale.units(self._answers))
 
     def predict(self, configs: Sequence[Config]) -> Matrix:
         """Return the expected values of some configs, at least one."""

@@ -3,9 +3,33 @@
 from __future__ import annotations
 
 import random
+from typing import Protocol
 
 from mltune.space.config import Config
-from mltune.space.config_space import ConfigSpace
+from mltune.space.config_space import ConfigSpace, FlatSpace
+from mltune.space.union import UnionSpace, members_of
+
+
+class Unvisited(Protocol):
+    """Draws every config of a space once."""
+
+    def __contains__(self, config: Config) -> bool: ...
+
+    def visit(self, config: Config) -> None:
+        """Never draw this config."""
+        ...
+
+    def draw(self) -> Config | None:
+        """Return a config that was not visited, now visited; None when there is none left."""
+        ...
+
+
+def unvisited_of(space: ConfigSpace, seed: int) -> Unvisited:
+    """Return what draws from a space, or from a union; the seed decides the order."""
+    if isinstance(space, UnionSpace):
+        return UnvisitedOfUnion(space, seed)
+    (flat,) = members_of(space)
+    return UnvisitedConfigs(flat, seed)
 
 
 class UnvisitedConfigs:
@@ -17,7 +41,7 @@ class UnvisitedConfigs:
         seed: decides the order.
     """
 
-    def __init__(self, space: ConfigSpace, seed: int) -> None:
+    def __init__(self, space: FlatSpace, seed: int) -> None:
         self._space = space
         self._random = random.Random(seed)
         self._moved: dict[int, int] = {}
@@ -44,4 +68,52 @@ class UnvisitedConfigs:
             if config not in self._visited:
                 self._visited.add(config)
                 return config
+        return None
+
+
+class UnvisitedOfUnion:
+    """Draws the family first, then a space of that family, then a config, each time evenly.
+
+    So a family with few configs is drawn as often as one with many, until it is used up.
+
+    Args:
+        seed: decides the order.
+    """
+
+    def __init__(self, space: UnionSpace, seed: int) -> None:
+        self._space = space
+        self._random = random.Random(seed)
+        self._members = {
+            family: [
+                UnvisitedConfigs(member, self._random.randrange(2**32))
+                for member in space.of_family(family)
+            ]
+            for family in space.families
+        }
+        self._visited: set[Config] = set()
+
+    def __contains__(self, config: Config) -> bool:
+        """Whether a config is in the space and not visited."""
+        return config not in self._visited and config in self._space
+
+    def visit(self, config: Config) -> None:
+        """Never draw this config."""
+        self._visited.add(config)
+        for members in self._members.values():
+            for member in members:
+                member.visit(config)
+
+    def draw(self) -> Config | None:
+        """Return a config that was not visited, now visited; None when there is none left."""
+        while self._members:
+            family = self._random.choice([*self._members])
+            members = self._members[family]
+            while members:
+                member = self._random.choice(members)
+                config = member.draw()
+                if config is not None:
+                    self.visit(config)
+                    return config
+                members.remove(member)
+            del self._members[family]
         return None

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from mltune.space.expression import Name, Node, Number, Operation, chain
+
 Tile = tuple[int, int, int]
 
 _NAME = re.compile(r"rest_([1-9][0-9]{0,8})x([1-9][0-9]{0,8})x([1-9][0-9]{0,8})")
@@ -24,6 +26,10 @@ def rest_tile(feature: str) -> Tile | None:
     return (int(match[1]), int(match[2]), int(match[3])) if match else None
 
 
-def rest_expression(tile: Tile) -> str:
-    """The feature in C and in Python, where m, n and k are known."""
-    return " + ".join(f"{size} % {extent}" for size, extent in zip("mnk", tile, strict=True))
+def rest_expression(tile: Tile) -> Node:
+    """The feature, where m, n and k are known."""
+    rests = [
+        Operation("%", (Name(size), Number(extent)))
+        for size, extent in zip("mnk", tile, strict=True)
+    ]
+    return chain("+", rests)

@@ -14,7 +14,7 @@ from mltune.space.ranks import Ranks
 
 
 class ConfigSpace(Protocol):
-    """A finite set of configs with the same parameters; `Space` and `RecordedSpace` are such."""
+    """A finite set of configs: a `FlatSpace`, or a `UnionSpace` of several."""
 
     @property
     def name(self) -> str:
@@ -23,12 +23,12 @@ class ConfigSpace(Protocol):
 
     @property
     def family(self) -> str:
-        """The kernel family that its configs are for."""
+        """The kernel family that its configs are for; of a union, all of them."""
         ...
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """What varies."""
+        """What varies; a config of a union has some of them."""
         ...
 
     @property
@@ -38,22 +38,29 @@ class ConfigSpace(Protocol):
 
     def __contains__(self, config: object) -> bool: ...
 
-    def allowed(self, ranks: Ranks) -> NDArray[np.bool_]:
-        """Mark the rows of ranks of all parameters' values that are configs of the space."""
-        ...
-
     def __iter__(self) -> Iterator[Config]: ...
 
-    def at(self, index: int) -> Config:
-        """Return the config that iteration gives at an index."""
-        ...
-
     def sample(self, rng: np.random.Generator, count: int) -> tuple[Config, ...]:
-        """Draw distinct configs, every one as likely as any other; all if there are fewer."""
+        """Draw distinct configs, all if there are fewer.
+
+        Every one is as likely as any other; of a union every family is.
+        """
         ...
 
     def near(self, values: Mapping[str, Value], count: int) -> tuple[Config, ...]:
         """Find up to `count` configs close to any combination of values, the closest first."""
+        ...
+
+
+class FlatSpace(ConfigSpace, Protocol):
+    """A space whose configs all have the same parameters; `Space` and `RecordedSpace` are such."""
+
+    def allowed(self, ranks: Ranks) -> NDArray[np.bool_]:
+        """Mark the rows of ranks of all parameters' values that are configs of the space."""
+        ...
+
+    def at(self, index: int) -> Config:
+        """Return the config that iteration gives at an index."""
         ...
 
     def derived(self, ranks: Ranks) -> dict[str, NDArray[np.float64]]:

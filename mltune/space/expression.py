@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from mltune.space.config import Value
@@ -78,6 +79,46 @@ OPERATORS: dict[str, Callable[..., Value]] = {
     "ceil_div": ceil_div,
 }
 """What each operator computes; `and` and `or` see conditions only."""
+
+
+def chain(symbol: str, operands: Iterable[Node]) -> Node:
+    """Join operands by an operator, from the left."""
+    return reduce(lambda left, right: Operation(symbol, (left, right)), operands)
+
+
+def product(*factors: Node) -> Node:
+    """Multiply; the numbers among all factors are multiplied at once, and stand last."""
+    known, others = 1, list[Node]()
+    for factor in _factors(*factors):
+        if isinstance(factor, Number):
+            known *= factor.value
+        else:
+            others.append(factor)
+    if not known or not others:
+        return Number(known)
+    return chain("*", [*others, *([Number(known)] if known != 1 else [])])
+
+
+def _factors(*nodes: Node) -> Iterator[Node]:
+    for node in nodes:
+        if isinstance(node, Operation) and node.operator == "*":
+            yield from _factors(*node.operands)
+        else:
+            yield node
+
+
+def evaluate(node: Node, values: Mapping[str, int]) -> int:
+    """The value of an expression of whole numbers, exact whatever its size.
+
+    Raises:
+        KeyError: when it has a name without a value.
+    """
+    if isinstance(node, Name):
+        return values[node.text]
+    if isinstance(node, Operation):
+        operands = [evaluate(operand, values) for operand in node.operands]
+        return int(OPERATORS[node.operator](*operands))
+    return int(node.value)
 
 
 def leaves(node: Node) -> Iterator[Number | Word | Name]:

@@ -9,16 +9,18 @@ from pathlib import Path
 
 from mltune.errors import UsageError
 from mltune.reading import read_text
+from mltune.space.config import Value
 from mltune.space.constraint import Constraint, Derived
-from mltune.space.domain import Numbers, unknown
+from mltune.space.domain import IntDomain, unknown
 from mltune.space.names import OUTSIDE_NAMES
 from mltune.space.parameter import Parameter
-from mltune.space.space import Space, write_out
+from mltune.space.space import Space, check_default, write_out
+from mltune.space.union import family_parameter
 from mltune.space.yaml_document import Item, parse_document
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REQUIRED = ("name", "family", "parameters")
-_OPTIONAL = ("about", "derived", "constraints")
+_OPTIONAL = ("about", "default", "derived", "constraints")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +29,7 @@ class SpaceFile:
 
     Attributes:
         about: for people.
+        default: values of the config to try first, by parameter; empty if the file names none.
     """
 
     name: str
@@ -35,12 +38,14 @@ class SpaceFile:
     parameters: tuple[Parameter, ...]
     derived: tuple[Derived, ...]
     constraints: tuple[Constraint, ...]
+    default: tuple[tuple[str, Value], ...] = ()
 
-    def bind(self, names: Mapping[str, int]) -> Space:
+    def bind(self, names: Mapping[str, int], *, in_union: bool = False) -> Space:
         """Return the space on one device, for one precision.
 
         Args:
             names: what `outside_names` gives.
+            in_union: whether the configs name their family, as those of a `UnionSpace` do.
 
         Raises:
             UsageError: when no config satisfies all constraints there.
@@ -48,10 +53,11 @@ class SpaceFile:
         return Space(
             name=self.name,
             family=self.family,
-            parameters=self.parameters,
+            parameters=(family_parameter(self.family),) * in_union + self.parameters,
             derived=self.derived,
             constraints=self.constraints,
             limits=names,
+            default=dict(self.default) if self.default else None,
         )
 
 
@@ -97,11 +103,16 @@ def parse_space(text: str, name: str) -> SpaceFile:
             Constraint(name, _formula(name, item, "constraint"), item.where)
             for name, item in _named(entries, "constraints", "constraint")
         ),
+        default=tuple(
+            (name, item.scalar(f"default '{name}'"))
+            for name, item in _named(entries, "default", "default")
+        ),
     )
     if not loaded.parameters:
         raise UsageError(f"{entries['parameters'].where}: 'parameters' must not be empty")
     # Limits are known when a device is; until then they are any positive numbers.
-    limits = dict.fromkeys(OUTSIDE_NAMES, Numbers(1, 2**62))
+    limits = dict.fromkeys(OUTSIDE_NAMES, IntDomain(1, 2**62))
+    check_default(loaded.parameters, dict(loaded.default), name)
     write_out(loaded.parameters, loaded.derived, loaded.constraints, limits)
     return loaded
 
@@ -126,6 +137,8 @@ def _formula(name: str, item: Item, kind: str) -> str:
 
 def _parameter(name: str, item: Item) -> Parameter:
     label = f"parameter '{name}'"
+    if isinstance(item.content, tuple):
+        return Parameter(name, _values(item, label), where=item.where)
     fields = item.mapping(label)
     for key, field in fields.items():
         if key not in ("values", "meaning"):
@@ -134,10 +147,14 @@ def _parameter(name: str, item: Item) -> Parameter:
             )
     if "values" not in fields:
         raise UsageError(f"{item.where}: {label}: lacks the key 'values'")
-    values = fields["values"].sequence(f"{label}: 'values'")
     return Parameter(
         name,
-        tuple(value.scalar(f"{label}: a value") for value in values),
+        _values(fields["values"], label),
         fields["meaning"].text(f"{label}: 'meaning'") if "meaning" in fields else "",
         item.where,
     )
+
+
+def _values(item: Item, label: str) -> tuple[Value, ...]:
+    listed = item.sequence(f"{label}: 'values'")
+    return tuple(value.scalar(f"{label}: a value") for value in listed)

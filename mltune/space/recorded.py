@@ -12,22 +12,28 @@ from mltune.space.config import Config, Value
 from mltune.space.parameter import Parameter
 from mltune.space.ranks import Ranks, configs_of, ranks_of
 
+RECORDED = "recorded"
+"""The family of configs of which no family is known."""
+
 
 class RecordedSpace:
-    """The configs of a list and nothing between them; a `ConfigSpace`.
+    """The configs of a list and nothing between them; a `FlatSpace`.
 
     Args:
         name: for people and messages.
         configs: all with the same parameters; one that comes again is passed over.
+        family: that they are of.
 
     Raises:
         UsageError: when there is none, their parameters differ, or a parameter has numbers in
             one config and words in another.
     """
 
-    def __init__(self, name: str, configs: Iterable[Config]) -> None:
+    default = None
+
+    def __init__(self, name: str, configs: Iterable[Config], family: str = RECORDED) -> None:
         self.name = name
-        self.family = "recorded"
+        self.family = family
         self._configs = tuple(dict.fromkeys(configs))
         if not self._configs:
             raise UsageError(f"space '{name}': needs at least one config")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from mltune.errors import UsageError
 from mltune.space.columns import Columns
 from mltune.space.config import Config, Value
 from mltune.space.constraint import Constraint, Derived
-from mltune.space.domain import Domain, Numbers, unknown
+from mltune.space.domain import Domain, IntDomain, unknown
 from mltune.space.expression import (
     MAX_TERMS,
     Node,
@@ -29,6 +29,8 @@ from mltune.space.parameter import Parameter
 from mltune.space.parser import RESERVED
 from mltune.space.ranks import Ranks
 
+_NEAR_DEFAULT = 64  # how wide the search for a config close to the default is
+
 
 class Space:
     """All configs that satisfy the constraints on one device; iteration visits every one.
@@ -40,9 +42,14 @@ class Space:
         derived: numbers that follow from the parameters and from those before them.
         constraints: conditions that every config satisfies.
         limits: other names that rules may use, with their values: the device's limits.
+        default: values of the config to try first; what is left out has its first value.
+
+    Attributes:
+        default: the config nearest to these values; None if there are none.
 
     Raises:
-        UsageError: when a rule is wrong, or no config satisfies all constraints.
+        UsageError: when a rule is wrong, no config satisfies all constraints, or the default has
+            a value that its parameter does not take.
     """
 
     def __init__(
@@ -54,8 +61,9 @@ class Space:
         derived: Sequence[Derived] = (),
         constraints: Sequence[Constraint] = (),
         limits: Mapping[str, int],
+        default: Mapping[str, Value] | None = None,
     ) -> None:
-        ranges = {limit: Numbers(value, value) for limit, value in limits.items()}
+        ranges = {limit: IntDomain(value, value) for limit, value in limits.items()}
         formulas, conditions = write_out(parameters, derived, constraints, ranges)
         fixed: dict[str, Node] = {limit: Number(value) for limit, value in limits.items()}
         slots = slots_of(parameter.name for parameter in parameters)
@@ -78,12 +86,14 @@ class Space:
         )
         values = {parameter.name: parameter.values for parameter in parameters}
         self._columns = Columns(parameters, derived, constraints, limits)
+        self._conditions = conditions
         self._points = FeasiblePoints(values, conditions)
         if self._points.size == 0:
             # Blame the first constraint with which no config is left.
             for number, rule in enumerate(constraints, start=1):
                 if FeasiblePoints(values, conditions[:number]).size == 0:
                     raise self._empty(rule)
+        self.default = None if default is None else self._near_default(default)
 
     @property
     def size(self) -> int:
@@ -171,9 +181,34 @@ class Space:
         distances = [parameter.distances(values[parameter.name]) for parameter in self.parameters]
         return tuple(self._config(point) for point in self._points.near(distances, count))
 
+    def common_size(self, others: Iterable[Space]) -> int:
+        """Count the configs that are in this space and in all of others.
+
+        Args:
+            others: with parameters of the same names.
+        """
+        spaces = (self, *others)
+        values = {
+            parameter.name: [
+                value
+                for value in parameter.values
+                if all(value in space._allowed[parameter.name] for space in spaces)
+            ]
+            for parameter in self.parameters
+        }
+        conditions = [condition for space in spaces for condition in space._conditions]
+        return FeasiblePoints(values, conditions).size
+
     def derived(self, ranks: Ranks) -> dict[str, NDArray[np.float64]]:
         """Compute the derived values of each row of ranks, as floats."""
         return self._columns.derived(ranks)
+
+    def _near_default(self, values: Mapping[str, Value]) -> Config:
+        """The config that was named if it is one of the space, else one close to it."""
+        wanted = {one.name: values.get(one.name, one.values[0]) for one in self.parameters}
+        check_default(self.parameters, values, f"space '{self.name}'")
+        config = Config.of(wanted)
+        return config if config in self else self.near(wanted, _NEAR_DEFAULT)[0]
 
     def _derived_of(self, config: Mapping[str, Value]) -> dict[str, int]:
         row = self._row(config)
@@ -195,11 +230,30 @@ class Space:
         )
 
 
+def check_default(
+    parameters: Sequence[Parameter], values: Mapping[str, Value], where: str
+) -> None:
+    """Refuse a default with a name or a value that the parameters do not have.
+
+    Raises:
+        UsageError: with the first of them.
+    """
+    known = {parameter.name: parameter for parameter in parameters}
+    for name, value in values.items():
+        if name not in known:
+            raise UsageError(f"{where}: default: {unknown('parameter', name, known)}")
+        if value not in known[name].values:
+            raise UsageError(
+                f"{where}: default: parameter '{name}' cannot be {value!r} "
+                f"(allowed: {known[name].listing})"
+            )
+
+
 def write_out(
     parameters: Sequence[Parameter],
     derived: Sequence[Derived],
     constraints: Sequence[Constraint],
-    limits: Mapping[str, Numbers],
+    limits: Mapping[str, IntDomain],
 ) -> tuple[list[Node], list[Node]]:
     """Check all rules, and write them out in terms of parameters and limits alone.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mltune.errors import UsageError
 from mltune.kernel import Kernel, KernelFamily
@@ -12,7 +12,9 @@ from mltune.kernel.handwritten import FamilyBeside, HandwrittenFamily
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.kernel.handwritten.read import read_kept
 from mltune.problem import Contraction
+from mltune.run.run_info import RunInfo
 from mltune.space import Config
+from mltune.space.union import FAMILY, without_family
 
 
 def family_named(name: str, where: str, kernels: str = "") -> KernelFamily:
@@ -35,6 +37,41 @@ def family_named(name: str, where: str, kernels: str = "") -> KernelFamily:
         known = ", ".join((*FAMILIES, HANDWRITTEN))
         raise UsageError(f"{where}: unknown kernel family '{name}' (known: {known})")
     return FAMILIES[name] if written is None else FamilyBeside(FAMILIES[name], written)
+
+
+def family_of_run(info: RunInfo, where: str) -> KernelFamily:
+    """Return the family that writes the kernels of a run; of several, all of them as one.
+
+    Raises:
+        UsageError: when one is unknown.
+    """
+    if not info.spaces:
+        return family_named(info.family, where, info.kernels)
+    names = (*info.families, *([HANDWRITTEN] if info.kernels else []))
+    return NamedFamilies({name: family_named(name, where, info.kernels) for name in names})
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFamilies:
+    """Several families as one, of whose configs each names its own; a `KernelFamily`.
+
+    A kernel keeps that name in its config: what a search measures is told apart by it.
+
+    Attributes:
+        families: by name.
+    """
+
+    families: Mapping[str, KernelFamily]
+
+    @property
+    def name(self) -> str:
+        """The families' names."""
+        return ", ".join(self.families)
+
+    def generate(self, contraction: Contraction, config: Config) -> Kernel:
+        """Write the kernel of a config of one of them; see `KernelFamily.generate`."""
+        family = self.families[config.word(FAMILY)]
+        return replace(family.generate(contraction, without_family(config)), config=config)
 
 
 @dataclass(frozen=True, slots=True)

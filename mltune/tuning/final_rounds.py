@@ -1,17 +1,24 @@
-"""The leaders' cross-benchmark: interleaved rounds, whose times later stages rely on."""
+"""The leaders' cross-benchmark: interleaved rounds, whose times later stages rely on.
+
+On the first few sizes all leaders meet, on further ones those that may win there by what was
+measured so far.
+"""
 
 from __future__ import annotations
 
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
 from mltune.measurement import Measurement, Phase, Status
 from mltune.problem import Problem
+from mltune.run.run_info import RunInfo
 from mltune.space.config import Config
+from mltune.tuning.allowance import Allowance
+from mltune.tuning.leader_choice import LeaderChoice, spread_out
 from mltune.tuning.progress import Progress
 from mltune.tuning.session import CONTENDS, MeasurementSession
 from mltune.tuning.trial import Trial, group_trials, leaders
@@ -38,6 +45,8 @@ class FinalRounds:
         leaders: the trials that compete.
         before: rounds that are already measured.
         add: commits a measurement.
+        allowance: gives out further sizes.
+        choice: says who meets on a size; None for all leaders on every size.
     """
 
     def __init__(
@@ -46,66 +55,195 @@ class FinalRounds:
         leaders: Sequence[Trial],
         before: Iterable[Measurement],
         add: Add,
+        allowance: Allowance | None = None,
+        choice: LeaderChoice | None = None,
     ) -> None:
         self._session = session
         self._leaders = leaders
         self._add = add
+        self._allowance = allowance
+        self._choice = choice
+        self._passed: set[tuple[Problem, Config]] = set()  # was chosen, and disturbed so far
         self._rows: dict[tuple[Problem, Config], list[Measurement]] = defaultdict(list)
         for measurement in before:
             self._rows[measurement.problem, measurement.config].append(measurement)
 
     @classmethod
-    def of(cls, rows: Sequence[Measurement], session: MeasurementSession, add: Add) -> FinalRounds:
-        """Let the leaders of a run compete, given all that it holds."""
+    def of(
+        cls,
+        info: RunInfo,
+        rows: Sequence[Measurement],
+        session: MeasurementSession,
+        add: Add,
+        end: float = math.inf,
+    ) -> FinalRounds:
+        """Let the leaders of a run compete, given all that it holds.
+
+        Args:
+            info: of the run.
+            rows: what it holds.
+            session: measures.
+            add: commits a measurement.
+            end: no size begins that would be measured after it, by `time.monotonic`.
+        """
         trials = group_trials(row for row in rows if row.phase == Phase.SEARCH)
         before = [row for row in rows if row.phase == Phase.FINAL]
-        return cls(session, contenders(trials, session), before, add)
+        allowance = None
+        if info.cross_share:
+            others = [each for each in info.cross_problems if each not in info.problems]
+            allowance = Allowance(info.problems, others, info.cross_share, rows, end)
+        competing = contenders(trials, session)
+        choice = None
+        if info.leaders_chosen:
+            choice = LeaderChoice(competing, info.cross_problems, info.device, rows)
+        return cls(session, competing, before, add, allowance, choice)
 
-    def run(self, problems: Sequence[Problem], show: Callable[[Progress], None]) -> None:
-        """Measure what is lacking on some sizes; progress is shown after every measurement."""
+    def run(
+        self,
+        problems: Sequence[Problem],
+        show: Callable[[Progress], None],
+        end: float = math.inf,
+    ) -> None:
+        """Measure what is lacking on some sizes, then on further ones while there is time.
+
+        Args:
+            problems: that are measured in any case.
+            show: is told about the progress after every measurement.
+            end: none of them begins after it, by `time.monotonic`.
+        """
+        begun = self._allowance.begun if self._allowance else ()
+        problems = (*problems, *begun)
         total = len(self._leaders) * len(problems)
         started = time.monotonic()
-        measured = sum(bool(found) for found in self._rows.values())
         unfinished = self.unfinished(problems)
+        measured = sum(
+            self._met(problem) if problem in unfinished else len(self._leaders)
+            for problem in problems
+        )
+
+        def progress(is_new: bool) -> None:
+            nonlocal measured
+            measured += is_new
+            show(_progress(min(measured, total - 1), total, started))
+
         for problem, following in zip_longest(unfinished, unfinished[1:]):
-            if following is not None:
-                self._session.expect(following)
-            pause = _FIRST_PAUSE_SECONDS
-            for number in range(_MOST_ROUNDS):
-                lacking = self._lacking(problem)
-                if not lacking:
-                    break
-                is_last = number == _MOST_ROUNDS - 1
-                began = time.monotonic()
-                disturbed = 0
-                for trial in lacking:
-                    row = self._measure(problem, trial, keep=is_last)
-                    if row.phase == Phase.FINAL:
-                        measured += not self._rows[problem, trial.config]
-                        self._rows[problem, trial.config].append(row)
-                    disturbed += row.phase == Phase.DISTURBED
-                    show(_progress(min(measured, total - 1), total, started))
-                if 2 * disturbed > len(lacking):
-                    # Whatever it is may be over soon; on a device that is never quiet, waiting
-                    # must not take longer than measuring. A single one is just made again.
-                    time.sleep(min(pause, time.monotonic() - began))
-                    pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
-        show(_progress(total, total, started))
+            if time.monotonic() >= end:
+                break
+            self._meet_on(problem, following or self._next(problem), progress)
+            measured += len(self._leaders) - self._met(problem)  # they were not chosen for it
+        else:
+            show(_progress(total, total, started))
+        self._go_on(len(problems), show)
 
     def unfinished(self, problems: Sequence[Problem]) -> list[Problem]:
-        """The sizes on which something is lacking."""
-        return [problem for problem in problems if self._lacking(problem)]
+        """The sizes on which something is lacking, with further ones that were begun.
+
+        Where leaders are chosen the first few sizes are spread over all: they teach the most.
+        """
+        begun = self._allowance.begun if self._allowance else ()
+        those = tuple(dict.fromkeys((*problems, *begun)))
+        if self._choice is None:
+            return [problem for problem in those if self._lacking(problem)]
+        return [
+            problem
+            for problem in spread_out(those)
+            if self._lacking(problem) or next(self._chosen(problem), None) is not None
+        ]
+
+    def _met(self, problem: Problem) -> int:
+        """How many leaders were timed on a size."""
+        return sum(bool(self._rows[problem, trial.config]) for trial in self._leaders)
+
+    def _next(self, *handed_out: Problem) -> Problem | None:
+        """The next further size that there is time for, after those that were handed out."""
+        return self._allowance.next(handed_out) if self._allowance and self._leaders else None
+
+    def _go_on(self, sizes: int, show: Callable[[Progress], None]) -> None:
+        """Measure on further sizes; `sizes` were measured before."""
+
+        def progress(is_new: bool) -> None:
+            left = max(0.0, self._allowance.left) if self._allowance else 0.0
+            show(Progress(phase="sizes", done=sizes, total=sizes + 1, seconds_left=left))
+
+        problem = self._next()
+        while problem is not None:
+            following = self._next(problem)
+            self._meet_on(problem, following, progress)
+            sizes += 1
+            # What was expected of a size may be wrong: there has to be time for the next one.
+            problem = following if following and self._next() else None
+        if self._allowance is not None and self._allowance.begun:
+            show(Progress(phase="sizes", done=sizes, total=sizes))
+
+    def _meet_on(
+        self, problem: Problem, following: Problem | None, progress: Callable[[bool], None]
+    ) -> None:
+        """Measure what is lacking on a size; `progress` is told whether a config was new to it."""
+        if following is not None:
+            self._session.expect(following)
+        pause = _FIRST_PAUSE_SECONDS
+        for number in range(_MOST_ROUNDS):
+            is_last = number == _MOST_ROUNDS - 1
+            began = time.monotonic()
+            measured = disturbed = 0
+            for trial in self._lacking(problem) if number else self._first_round(problem):
+                row = self._measure(problem, trial, keep=is_last)
+                is_new = False
+                if row.phase == Phase.FINAL:
+                    is_new = not self._rows[problem, trial.config]
+                    self._rows[problem, trial.config].append(row)
+                elif not self._rows[problem, trial.config]:
+                    self._passed.add((problem, trial.config))
+                measured += 1
+                disturbed += row.phase == Phase.DISTURBED
+                progress(is_new)
+            if not measured:
+                break
+            if 2 * disturbed > measured:
+                # Whatever it is may be over soon; on a device that is never quiet, waiting
+                # must not take longer than measuring. A single one is just made again.
+                time.sleep(min(pause, time.monotonic() - began))
+                pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+    def _first_round(self, problem: Problem) -> Iterator[Trial]:
+        """Those that are chosen for a size, each when the one before it was timed.
+
+        Where there are none, those that lack a round.
+        """
+        is_first = False
+        for trial in self._chosen(problem):
+            is_first = True
+            yield trial
+        if not is_first:
+            yield from self._lacking(problem)
+
+    def _chosen(self, problem: Problem) -> Iterator[Trial]:
+        if self._choice is None or not self._leaders:
+            return
+        if self._choice.has_begun(problem) and problem != self._choice.last:
+            return  # those that it has were chosen when it was the last one
+        while True:
+            passed = {config for place, config in self._passed if place == problem}
+            trial = self._choice.next(problem, passed)
+            if trial is None:
+                return
+            yield trial
 
     def _measure(self, problem: Problem, trial: Trial, *, keep: bool) -> Measurement:
         earlier = bool(self._rows[problem, trial.config])
         row = self._session.measure_leader(problem, trial.config, checked=earlier)
-        # The last round counts for want of better; its anchor stays in the record.
+        # The last round counts for want of better; its reference time stays in the record.
         phase = (
             Phase.FINAL
             if self._session.is_undisturbed(row) or (keep and not earlier)
             else Phase.DISTURBED
         )
-        return self._add(replace(row, trial=trial.number, phase=phase))
+        kept = self._add(replace(row, trial=trial.number, phase=phase))
+        if self._allowance is not None:
+            self._allowance.note(kept)
+        if self._choice is not None:
+            self._choice.note(kept)
+        return kept
 
     def _lacking(self, problem: Problem) -> list[Trial]:
         """The leaders that need another round on a size: no contender needs a second."""
@@ -114,9 +252,9 @@ class FinalRounds:
         known = [speed for speed in speeds if speed is not None]
         bound = CONTENDS * min(known, default=math.inf)
 
-        def lacks(mine: list[Measurement], speed: float | None) -> bool:
+        def lacks(trial: Trial, mine: list[Measurement], speed: float | None) -> bool:
             if not mine:
-                return True
+                return self._choice is None or (problem, trial.config) in self._passed
             if len(mine) >= ROUNDS or any(row.status is not Status.OK for row in mine):
                 return False
             return speed is not None and speed <= bound
@@ -124,7 +262,7 @@ class FinalRounds:
         return [
             trial
             for trial, mine, speed in zip(self._leaders, rows, speeds, strict=True)
-            if lacks(mine, speed)
+            if lacks(trial, mine, speed)
         ]
 
 

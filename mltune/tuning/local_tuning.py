@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
@@ -15,13 +16,16 @@ from mltune.tuning.history import History, learn_history
 from mltune.tuning.progress import Show, ignore_progress
 from mltune.tuning.proposal_queue import ProposalQueue
 from mltune.tuning.queue import Job
-from mltune.tuning.recorder import Recorder, is_apart, recorder_for
+from mltune.tuning.recorder import Recorder, from_records, is_apart, recorder_for
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.stop_reason import StopReason
 from mltune.tuning.study import Proposal, TuningStudy
 from mltune.tuning.study_writer import StudyWriter
 from mltune.tuning.trial import Trial
 from mltune.tuning.tuner import Tuner
+
+GRACE_SECONDS = 5.0
+"""By which the leaders may be late on the sizes that were searched on."""
 
 AfterTrial = Callable[[Job, Trial], None]
 
@@ -49,7 +53,7 @@ class LocalTuning:
         self._runner = runner
         self._study = study
         self._problems = run.info.problems
-        before = run.store.measurements()
+        before = self._rows()
         self._session = session or MeasurementSession(runner, run.info.objective, before)
         self._open_writer = open_writer
         self._has_finals = False
@@ -67,7 +71,7 @@ class LocalTuning:
 
     def catch_up(self) -> None:
         """Learn from what was measured on the run since: by Optuna's own loop, or until Ctrl-C."""
-        self._learn(self._run.store.measurements())
+        self._learn(self._rows())
 
     def search(
         self,
@@ -124,23 +128,34 @@ class LocalTuning:
         if self._tuner is not None:
             self._tuner.stop()
 
-    def measure_leaders(self, show: Show = ignore_progress) -> None:
-        """Measure the leaders again: the times that later stages rely on."""
+    def measure_leaders(self, show: Show = ignore_progress, end: float = math.inf) -> None:
+        """Measure the leaders again: the times that later stages rely on.
+
+        Args:
+            show: is told about the progress.
+            end: when to be done, by `time.monotonic`; sizes that were searched on get some
+                seconds more, those that the user named all that they take.
+        """
+        info = self._run.info
+        late = end + GRACE_SECONDS if info.final_problems == info.problems else math.inf
         with self._recorder() as recorder:
-            self._rounds(recorder).run(self._run.info.cross_problems, show)
+            self._rounds(recorder, end).run(info.final_problems, show, late)
 
     def has_leaders_left(self, budget: int) -> bool:
         """Whether an earlier session ended its trials early, and was cut off in the leaders."""
         if self.trials >= budget or not self._has_finals:
             return False
-        return bool(self._rounds(self._recorder()).unfinished(self._run.info.cross_problems))
+        return bool(self._rounds(self._recorder()).unfinished(self._run.info.final_problems))
 
     def _recorder(self) -> Recorder:
         store = self._run.store
         return recorder_for(self._runner.device, store.add, store.add_all)
 
-    def _rounds(self, recorder: Recorder) -> FinalRounds:
-        return FinalRounds.of(self._run.store.measurements(), self._session, recorder.add)
+    def _rounds(self, recorder: Recorder, end: float = math.inf) -> FinalRounds:
+        return FinalRounds.of(self._run.info, self._rows(), self._session, recorder.add, end)
+
+    def _rows(self) -> list[Measurement]:
+        return from_records(self._run.info, self._run.store.measurements())
 
     def _learn(self, rows: Sequence[Measurement]) -> None:
         history = History.of(rows)

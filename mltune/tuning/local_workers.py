@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Self
 
-from mltune.device import DeviceEntry, choose
+from mltune.device import DeviceEntry, choose, entry_of
 from mltune.device_info import DeviceInfo
 from mltune.errors import MltuneError, NoDeviceError
 from mltune.runner.pool import default_builders
@@ -36,7 +36,8 @@ def all_devices() -> tuple[DeviceEntry, ...]:
     return tuple(
         entry
         for entry in entries
-        if (entry.platform, entry.info.kind) == (first.platform, first.info.kind)
+        if (entry.kind, entry.info.platform, entry.info.kind)
+        == (first.kind, first.info.platform, first.info.kind)
     )
 
 
@@ -101,5 +102,5 @@ def share_of_builders(devices: Sequence[DeviceEntry]) -> int:
 
 
 def _entry(document: dict[str, Any]) -> DeviceEntry:
-    platform, _, device = document.pop("spec").partition(":")
-    return DeviceEntry(int(platform), int(device), DeviceInfo.from_json(document))
+    number = document.pop("spec")
+    return entry_of(number, DeviceInfo.from_json(document))

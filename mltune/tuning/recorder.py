@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import Protocol, Self
 
 from mltune.device_info import DeviceInfo
 from mltune.measurement import Measurement
+from mltune.run.run_info import RunInfo
 from mltune.run.shared_trials import LeaseLostError
+from mltune.space.union import FAMILY, with_family, without_family
 
 
 class Recorder(Protocol):
@@ -47,6 +50,20 @@ def is_apart(device: DeviceInfo) -> bool:
     return device.kind != "cpu"
 
 
+def to_record(row: Measurement) -> Measurement:
+    """Return a measurement as it is kept: its family beside the config and not in it."""
+    if FAMILY not in row.config:
+        return row
+    return replace(row, config=without_family(row.config))
+
+
+def from_records(info: RunInfo, rows: Iterable[Measurement]) -> list[Measurement]:
+    """Return measurements of a run as a search knows them: a union's configs name families."""
+    if not info.spaces:
+        return list(rows)
+    return [replace(row, config=with_family(row.config, row.family)) for row in rows]
+
+
 def recorder_for(
     device: DeviceInfo,
     keep: Callable[[Measurement], Measurement],
@@ -70,7 +87,13 @@ class AtOnce:
     """
 
     def __init__(self, keep: Callable[[Measurement], Measurement]) -> None:
-        self.add = keep
+        self._keep = keep
+
+    def add(self, measurement: Measurement) -> Measurement:
+        """Keep a measurement, and return it as it is kept, under its own config."""
+        if FAMILY not in measurement.config:
+            return self._keep(measurement)
+        return replace(self._keep(to_record(measurement)), config=measurement.config)
 
     def flush(self) -> None:
         """Do nothing: nothing waits."""
@@ -146,5 +169,5 @@ class WriteBehind:
 
     def _write(self) -> None:
         while batch := self._waiting[:]:
-            self._commit(batch)
+            self._commit([to_record(row) for row in batch])
             del self._waiting[: len(batch)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.kernel.handwritten.read import read_files, to_text
 from mltune.kernel.handwritten.space import contraction_of, space_text
 from mltune.problem import (
+    Contraction,
     Size,
     parse_problem_type,
     problem_of_size,
@@ -24,20 +25,24 @@ from mltune.problem import (
 )
 from mltune.problem.sizes import parse_sizes
 from mltune.reading import read_text
-from mltune.resources import data_folder
 from mltune.run.database import read_url
-from mltune.run.run_info import ENERGY, TIME, RunInfo, Timing, new_run_id
+from mltune.run.run_info import ENERGY, TIME, RunInfo, SearchedSpace, Timing, new_run_id
 from mltune.runner.capacity import refuse_too_large
 from mltune.runner.live import DEFAULT_SAMPLES
 from mltune.runner.observe import OBSERVERS
 from mltune.runner.timing import WARMUPS
 from mltune.search.names import SAMPLERS, check_sampler, is_own
+from mltune.space.shipped import AUTO as AUTO_SPACE
+from mltune.space.shipped import find_space, split_names
+from mltune.tuning.cross_sizes import AUTO, NONE, SHARE, default_cross_sizes
 
 DEFAULT_BUDGET = 500
 DEFAULT_PROBLEM = "sgemm_nn"
 DEFAULT_SAMPLER = "guided"
 RUNS = Path("runs")
 WARM, COLD = "warm", "cold"
+NO_PRIORS = (Path("none"),)
+"""What `--prior none` gives."""
 ALL_DEVICES = "all"
 NO_PATIENCE = "--patience: a search with --storage ends by its budget or --time-limit"
 
@@ -47,7 +52,9 @@ class SearchOptions:
     """The options of `mltune search`; None stands for an option that was not given.
 
     Attributes:
+        space: names of shipped spaces and paths of files, separated by commas or in a list.
         run_id: of a new run.
+        compare: whether the result is timed beside installed libraries, for some seconds.
     """
 
     budget: int | None = None
@@ -55,7 +62,7 @@ class SearchOptions:
     problem: str | None = None
     sizes: str | None = None
     cross_sizes: str | None = None
-    space: str | None = None
+    space: str | Sequence[str] | None = None
     sampler: str | None = None
     sampler_arguments: str | None = None
     seed: int | None = None
@@ -76,6 +83,7 @@ class SearchOptions:
     time_limit_seconds: float | None = None
     patience: int | None = None
     kernels: tuple[Path, ...] = ()
+    compare: bool = False
     command: tuple[str, ...] = ()
     run_id: str = field(default_factory=new_run_id)
 
@@ -94,12 +102,12 @@ def check_options(options: SearchOptions) -> None:
             own_class(options.sampler)
     if options.sampler_arguments is not None:
         check_sampler_arguments(options.sampler, options.sampler_arguments)
-    if options.priors and options.sampler not in (None, "guided"):
+    if options.priors not in ((), NO_PRIORS) and options.sampler not in (None, "guided"):
         raise UsageError(
             f"--prior: only the sampler 'guided' learns from records, got '{options.sampler}'"
         )
     for path in options.priors:
-        if not path.exists():
+        if not path.exists() and options.priors != NO_PRIORS:
             raise UsageError(f"--prior: {path}: there is no such file or folder")
     if options.problem is not None:
         parse_problem_type(options.problem)
@@ -116,7 +124,7 @@ def check_options(options: SearchOptions) -> None:
             f"--device {ALL_DEVICES}: the workers share a database: give --storage, such as sqlite:///all.db"
         )
     for sizes in (options.sizes, options.cross_sizes):
-        if sizes is not None:
+        if sizes is not None and (sizes is options.sizes or sizes not in (AUTO, NONE)):
             parse_sizes(sizes)
     for option, value, known in (
         ("cache", options.cache, (WARM, COLD)),
@@ -148,16 +156,28 @@ def check_sampler_arguments(sampler: str | None, text: str) -> dict[str, Any]:
     return found
 
 
-def default_space(device: DeviceInfo) -> Path:
-    """The space that a search takes where none is given."""
-    name = "packed-cpu" if device.kind == "cpu" else "tiled-gpu"
-    return data_folder("spaces") / f"{name}.yaml"
+def asked_contraction(
+    options: SearchOptions, kernels: tuple[Description, ...] = ()
+) -> Contraction:
+    """The problem type that was asked for; of hand-written kernels alone, theirs.
+
+    Raises:
+        UsageError: when it is unknown, or the kernels compute several.
+    """
+    if kernels and options.space is None and options.problem is None:
+        return contraction_of(kernels)
+    return parse_problem_type(options.problem or DEFAULT_PROBLEM)
+
+
+def handwritten_space(kernels: tuple[Description, ...]) -> SearchedSpace:
+    """The space of hand-written kernels alone."""
+    return SearchedSpace(HANDWRITTEN, HANDWRITTEN, space_text(kernels))
 
 
 def new_run_info(
     options: SearchOptions,
     device: DeviceInfo,
-    family: str,
+    spaces: Sequence[SearchedSpace],
     kernels: tuple[Description, ...] = (),
 ) -> RunInfo:
     """Fill in the defaults, some of which depend on the device.
@@ -165,20 +185,16 @@ def new_run_info(
     Args:
         options: what was asked.
         device: that will measure.
-        family: the kernel family's name.
+        spaces: that are searched, at least one.
         kernels: hand-written ones.
 
     Raises:
         UsageError: when an option is wrong.
     """
     kind = "cpu" if device.kind == "cpu" else "gpu"
-    space = Path(options.space or default_space(device))
-    is_written = family == HANDWRITTEN
-    if is_written and options.problem is None:
-        contraction = contraction_of(kernels)
-    else:
-        contraction = parse_problem_type(options.problem or DEFAULT_PROBLEM)
-    generated_space = is_written and options.space is None
+    is_written = spaces[0].family == HANDWRITTEN
+    contraction = asked_contraction(options, kernels)
+    families = dict.fromkeys(each.family for each in spaces)
     info = RunInfo(
         id=options.run_id,
         mltune_version=__version__,
@@ -187,10 +203,10 @@ def new_run_info(
         alpha=_given(options.alpha, 1.0),
         beta=_given(options.beta, 0.0),
         sizes=parse_sizes(options.sizes or ("gemmbench" if is_written else kind)),
-        cross_sizes=parse_sizes(options.cross_sizes) if options.cross_sizes else (),
-        space=HANDWRITTEN if generated_space else str(space) if options.space else space.name,
-        space_text=space_text(kernels) if generated_space else read_text(space),
-        family=family,
+        space=spaces[0].name if len(spaces) == 1 else ",".join(asked_spaces(options)),
+        space_text=spaces[0].text if len(spaces) == 1 else "",
+        spaces=tuple(spaces) if len(spaces) > 1 else (),
+        family=", ".join(families),
         device=device,
         seed=_given(options.seed, 0),
         budget=_given(options.budget, DEFAULT_BUDGET),
@@ -205,13 +221,28 @@ def new_run_info(
         ),
         observers=options.observers or (),
         objective=options.objective or TIME,
-        priors=tuple(str(path.absolute()) for path in options.priors),
+        priors=_paths(options.priors),
         kernels=to_text(kernels) if kernels else "",
+        leaders_chosen=not kernels,
     )
-    for size in (*info.sizes, *info.cross_sizes):
+    for size in info.sizes:
         problem_of_size(contraction, size.extents, info.alpha, info.beta)
+    info = _with_cross_sizes(info, options.cross_sizes or (NONE if is_written else AUTO))
     refuse_too_large(info.cross_problems, device)
     return info
+
+
+def _with_cross_sizes(info: RunInfo, text: str) -> RunInfo:
+    """A run whose leaders meet on further sizes, as `--cross-sizes` says."""
+    if text == NONE:
+        return info
+    if text == AUTO:
+        found = default_cross_sizes(info.contraction, info.sizes, info.device)
+        return replace(info, cross_sizes=found, cross_share=SHARE if found else 0.0)
+    sizes = parse_sizes(text)
+    for size in sizes:
+        problem_of_size(info.contraction, size.extents, info.alpha, info.beta)
+    return replace(info, cross_sizes=sizes)
 
 
 def without_password(command: tuple[str, ...], storage: str | None) -> tuple[str, ...]:
@@ -234,7 +265,7 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
         )
     if options.sampler is None:
         check_sampler_given(folder, info.sampler, None)
-    priors = tuple(str(path.absolute()) for path in options.priors) or None
+    priors = _paths(options.priors) if options.priors else None
     asked: list[tuple[str, Any, Any]] = [
         ("--prior", priors, info.priors),
         ("--sampler", options.sampler, info.sampler),
@@ -252,13 +283,14 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
     if options.problem is not None:
         name = problem_type_name(parse_problem_type(options.problem))
         asked.append(("--problem", name, problem_type_name(info.contraction)))
-    for option, text, known in (
-        ("--sizes", options.sizes, info.sizes),
-        ("--cross-sizes", options.cross_sizes, info.cross_sizes),
-    ):
-        if text is not None:
-            asked.append((option, _labels(parse_sizes(text)), _labels(known)))
-    if options.space is not None and read_text(Path(options.space)) != info.space_text:
+    if options.sizes is not None:
+        asked.append(("--sizes", _labels(parse_sizes(options.sizes)), _labels(info.sizes)))
+    if options.cross_sizes is not None:
+        word = options.cross_sizes
+        named = word in (AUTO, NONE)
+        known = AUTO if info.cross_share else _labels(info.cross_sizes) or NONE
+        asked.append(("--cross-sizes", word if named else _labels(parse_sizes(word)), known))
+    if options.space is not None and not _same_spaces(options, info):
         raise UsageError(f"{folder}: was begun with another text of the space {info.space}")
     if options.kernels and to_text(read_files(options.kernels)) != info.kernels:
         raise UsageError(f"{folder}: was begun with other --kernels")
@@ -316,6 +348,29 @@ def _numbered(base: Path) -> Iterator[Path]:
     while True:
         yield base.with_name(f"{base.name}-{number}")
         number += 1
+
+
+def asked_spaces(options: SearchOptions) -> tuple[str, ...]:
+    """The names and paths of the spaces that were asked for: `auto` where none was.
+
+    Raises:
+        UsageError: when one is empty.
+    """
+    return (AUTO_SPACE,) if options.space is None else split_names(options.space)
+
+
+def _same_spaces(options: SearchOptions, info: RunInfo) -> bool:
+    """Whether a run searches what is asked for; which spaces `auto` was, the run knows."""
+    names = asked_spaces(options)
+    texts = [read_text(find_space(name)) for name in names if name != AUTO_SPACE]
+    known = [each.text for each in info.searched_spaces]
+    if AUTO_SPACE in names:
+        return AUTO_SPACE in info.space.split(",") and all(text in known for text in texts)
+    return texts == known
+
+
+def _paths(priors: tuple[Path, ...]) -> tuple[str, ...]:
+    return () if priors == NO_PRIORS else tuple(str(path.absolute()) for path in priors)
 
 
 def _labels(sizes: tuple[Size, ...]) -> str:

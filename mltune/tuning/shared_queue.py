@@ -13,10 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from mltune.measurement import Status
+from mltune.measurement import Measurement, Status
 from mltune.problem import Problem
 from mltune.run.shared_trials import Counts, Finished, News, SharedTrials
-from mltune.run.store import Store
 from mltune.runner import Runner
 from mltune.tuning.proposal_queue import ProposalQueue
 from mltune.tuning.queue import Job
@@ -46,7 +45,7 @@ class SharedQueue(ProposalQueue):
         runner: builds.
         problems: one of each size.
         shared: where trials are claimed.
-        store: of the run.
+        rows_of: returns what was measured of a trial.
         session: knows how fast the device is, and what a measurement is worth.
         recorder: keeps the measurements; a trial is finished when they are kept.
         note: is told single lines.
@@ -58,14 +57,14 @@ class SharedQueue(ProposalQueue):
         runner: Runner,
         problems: Sequence[Problem],
         shared: SharedTrials,
-        store: Store,
+        rows_of: Callable[[int], Sequence[Measurement]],
         session: MeasurementSession,
         recorder: Flushable,
         note: Callable[[str], None],
     ) -> None:
         super().__init__(study, runner, problems, 0)
         self._shared = shared
-        self._store = store
+        self._rows_of = rows_of
         self._session = session
         self._recorder = recorder
         self._note = note
@@ -185,7 +184,7 @@ class SharedQueue(ProposalQueue):
         """The values of a trial by size; none if it failed, or was not metered."""
         if finished.values is not None:
             return {size: math.exp(value) for size, value in finished.values}
-        rows = tuple(self._store.trial(finished.number))
+        rows = tuple(self._rows_of(finished.number))
         trial = Trial(finished.number, finished.config, rows)
         return trial.values_by(self._problems, self._session.worth)
 
@@ -208,7 +207,7 @@ class SharedQueue(ProposalQueue):
         taken = self._shared.take_up()
         if taken is not None:
             number, config = taken
-            self._resumed.append(Trial(number, config, tuple(self._store.trial(number))))
+            self._resumed.append(Trial(number, config, tuple(self._rows_of(number))))
 
     def _room(self, left: int) -> int:
         """Towards the end fewer, so that no process has many left when others have none."""

@@ -13,7 +13,7 @@ from mltune.run.store import Store
 from mltune.runner import Runner
 from mltune.tuning.final_rounds import FinalRounds
 from mltune.tuning.progress import Show
-from mltune.tuning.recorder import recorder_for
+from mltune.tuning.recorder import from_records, recorder_for
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.shared_queue import SharedQueue
 from mltune.tuning.shared_study import SharedStudy
@@ -56,7 +56,14 @@ class SharedTuning:
         recorder = recorder_for(runner.device, shared.add, shared.add_all)
         session = MeasurementSession(runner, info.objective)
         self._queue = SharedQueue(
-            study, runner, info.problems, shared, store, session, recorder, note
+            study,
+            runner,
+            info.problems,
+            shared,
+            lambda number: from_records(info, store.trial(number)),
+            session,
+            recorder,
+            note,
         )
         self._tuner = Tuner(self._queue, study, session, recorder, info.problems, show)
         self._shared_study = SharedStudy(study, shared, open_writer, note) if open_writer else None
@@ -96,11 +103,11 @@ class SharedTuning:
         return self._queue.measured
 
     def _measure_leaders(self) -> None:
-        rows = self._store.measurements()
+        rows = from_records(self._info, self._store.measurements())
         session = MeasurementSession(self._runner, self._info.objective, rows)
         shared = self._shared
         with recorder_for(self._runner.device, shared.add_final, shared.add_finals) as recorder:
-            rounds = FinalRounds.of(rows, session, recorder.add)
-            rounds.run(self._info.cross_problems, self._show)
+            rounds = FinalRounds.of(self._info, rows, session, recorder.add)
+            rounds.run(self._info.final_problems, self._show)
             recorder.flush()
         self._queue.conclude()

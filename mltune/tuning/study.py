@@ -14,11 +14,12 @@ from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 from mltune.measurement import Status
-from mltune.search.distributions import FAMILY, distributions_of, family_distribution
+from mltune.search.distributions import distributions_of, family_distribution
 from mltune.search.expected_gain import ExpectedGain
-from mltune.search.sampler import SIZES, ConfigSampler, SpaceUsedUpError, config_of
+from mltune.search.sampler import SIZES, ConfigSampler, SpaceUsedUpError
 from mltune.space.config import Config
 from mltune.space.parameter import Parameter
+from mltune.space.union import FAMILY
 from mltune.tuning.mean import geometric_mean
 from mltune.tuning.told_trial import ToldTrial
 from mltune.tuning.trial import Trial
@@ -82,6 +83,7 @@ class TuningStudy:
         given: configs that take turns with the sampler's, such as hand-written kernels; the
             sampler learns how they did.
         others: parameters of those.
+        first: configs that come before all others, timed on all sizes.
     """
 
     def __init__(
@@ -92,6 +94,7 @@ class TuningStudy:
         family_of: Callable[[Config], str],
         given: Iterable[Config] = (),
         others: Sequence[Parameter] = (),
+        first: Sequence[Config] = (),
     ) -> None:
         sampler = study.sampler
         if not isinstance(sampler, ConfigSampler):
@@ -105,6 +108,7 @@ class TuningStudy:
         self._family = family_distribution(families)
         self._others = distributions_of(others)
         self._given = deque(given)
+        self._first = tuple(first)
         self._is_given_turn = True
         self._configs: set[Config] = set()
         self._listener: Listener = lambda number, trial: None
@@ -128,8 +132,11 @@ class TuningStudy:
     def ask(self) -> Proposal | None:
         """Return the next proposal; None when all have been made.
 
-        A given config comes first, then one of the sampler's, and so on.
+        The first ones come before a given config, then one of the sampler's, and so on.
         """
+        for config in self._first:
+            if config not in self._configs:
+                return self.take(config, on_all=True)
         proposal = None
         given = next((config for config in self._given if config not in self._configs), None)
         if given is None or not self._is_given_turn:
@@ -142,12 +149,11 @@ class TuningStudy:
         while True:
             with self._asking:
                 try:
-                    trial = self._study.ask({FAMILY: self._family, **distributions})
+                    trial, config = self._sampler.begin(self._study, self._family)
                 except SpaceUsedUpError as error:
                     # Not the last trial: others may have been added meanwhile.
                     self._study.tell(error.trial, state=TrialState.PRUNED)
                     return None
-            config = Config.of({k: v for k, v in trial.params.items() if k != FAMILY})
             proposal = Proposal(trial, config, self._tell_listener)
             if config not in self._configs:
                 self._configs.add(config)
@@ -157,13 +163,17 @@ class TuningStudy:
             if all(one.single() for one in distributions.values()):
                 return None  # of a single config no sampler is asked
 
-    def take(self, config: Config) -> Proposal:
+    def take(self, config: Config, *, on_all: bool = False) -> Proposal:
         """Begin a trial with a given config.
 
         Not by Optuna's queue of such trials, whose first may be one that the user has put there.
+
+        Args:
+            config: that is tried.
+            on_all: whether it is timed on all sizes, whatever the sampler expects of it.
         """
         with self._asking:
-            sizes = self._sampler.worthwhile(self._study, config)
+            sizes = None if on_all else self._sampler.worthwhile(self._study, config)
             self._study.add_trial(self.running(config))
             added = self._study.get_trials(deepcopy=False)[-1]
             trial = optuna.Trial(self._study, added._trial_id)
@@ -202,11 +212,11 @@ class TuningStudy:
         self._run_numbers.pop(proposal.number, None)
         self._study.tell(proposal.number, state=TrialState.PRUNED)
 
-    def ended_configs(self) -> frozenset[Config | None]:
+    def ended_configs(self) -> frozenset[Config]:
         """The configs that the study knows, by whoever told it: a storage may have lasted."""
         trials = self._study.get_trials(deepcopy=False)
         return frozenset(
-            config_of(trial)
+            self._sampler.config_of(trial.params)
             for trial in trials
             if trial.state.is_finished() and STATUS in trial.user_attrs
         )
@@ -221,8 +231,7 @@ class TuningStudy:
         Returns:
             the trial as a listener would have been told of it.
         """
-        config = config_of(trial)
-        assert config is not None  # made by `frozen`
+        config = self._sampler.config_of(trial.params)
         self._configs.add(config)
         running = self._elsewhere.pop(config, None)
         if running is not None:
@@ -323,7 +332,7 @@ class TuningStudy:
 
     def _distributions(self, config: Config) -> dict[str, BaseDistribution]:
         known = {**self._others, **self._sampler.distributions}
-        return {FAMILY: self._family, **{name: known[name] for name in config}}
+        return {FAMILY: self._family, **{name: known[name] for name in config if name != FAMILY}}
 
 
 def attributes_of(trial: Trial) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from mltune.bench.contestant import NotPresentError
 from mltune.bench.figure import draw
 from mltune.bench.opencl_queues import Queues
 from mltune.bench.tuned import Tuned
-from mltune.device.catalogue import DeviceEntry, choose
+from mltune.device import DeviceEntry, choose
 from mltune.errors import UsageError
 from mltune.files import write_atomically
 from mltune.problem import Contraction, Problem, parse_problem_type, problem_of_size
@@ -42,6 +43,7 @@ class BenchOptions:
     rounds: int
     seed: int
     figure: Path | None
+    time_limit_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,16 +121,21 @@ def bench(options: BenchOptions, show: Show) -> BenchResult:
         if not contestants:
             reasons = "; ".join(f"{name}: {why}" for name, why in absent)
             raise UsageError(f"bench: nobody to compare ({reasons or 'name a selector'})")
-        results = []
+        results: list[SizeResult] = []
         step = Steps("bench", show)
+        limit = options.time_limit_seconds
+        end = math.inf if limit is None else time.monotonic() + limit
+        most = _MOST_SECONDS if limit is None else min(_MOST_SECONDS, limit / len(problems))
         for done, problem in enumerate(problems, start=1):
+            if results and time.monotonic() >= end:
+                break
             results.append(
                 compare(
                     contestants,
                     problem,
                     rounds=options.rounds,
                     seed=options.seed,
-                    most_seconds=_MOST_SECONDS,
+                    most_seconds=most,
                 )
             )
             step(done, len(problems))

@@ -10,11 +10,11 @@ from typing import Any
 from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
 from mltune.files import write_atomically
+from mltune.kernel.space_file import parse_space
 from mltune.measurement import Status
 from mltune.problem import Contraction
 from mltune.reading import parse_json, read_bytes
 from mltune.space import Config
-from mltune.space.load import parse_space
 from mltune.space.names import outside_names
 from mltune.space.space import Space
 from mltune.workflow.recorded import Recorded
@@ -82,24 +82,28 @@ class Candidates:
     def of(cls, recorded: Recorded) -> Candidates:
         """Collect the configs of recorded runs that never failed.
 
-        The space of a family is that of the last run that searched it.
+        The spaces of a family are those of the last run that searched it; the configs stand with
+        the first of them.
         """
         failed = {m.config for m in recorded.measurements if m.status is not Status.OK}
         configs: dict[str, dict[Config, None]] = {}
         for m in recorded.measurements:
             if m.config not in failed:
                 configs.setdefault(m.family, {})[m.config] = None
-        latest = {info.family: info for info in recorded.infos}
+        latest = {name: info for info in recorded.infos for name in info.families}
         return cls(
             contraction=recorded.contraction,
             families=tuple(
                 FamilyCandidates(
                     family=name,
-                    configs=tuple(configs.get(name, ())),
-                    space=info.space,
-                    space_text=info.space_text,
+                    configs=() if number else tuple(configs.get(name, ())),
+                    space=space.name,
+                    space_text=space.text,
                 )
                 for name, info in latest.items()
+                for number, space in enumerate(
+                    each for each in info.searched_spaces if each.family == name
+                )
             ),
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from mltune.errors import NoCorrectConfigError, UsageError
 from mltune.files import make_folder, write_atomically
 from mltune.kernel import KernelFamily
 from mltune.kernel.families import FAMILIES
+from mltune.measurement import Phase
 from mltune.problem import Contraction
 from mltune.selector import Selector, depth, leaves
 from mltune.selector.json import write_selector
@@ -22,6 +24,7 @@ from mltune.space import Config
 from mltune.tuning.progress import Show, Steps
 from mltune.workflow.advice import advice
 from mltune.workflow.card import CARD_NAME, card
+from mltune.workflow.expected_times import rule_table
 from mltune.workflow.export import next_command
 from mltune.workflow.memory import remembered
 from mltune.workflow.recorded import Recorded, calls, read_runs
@@ -107,17 +110,29 @@ def _limited(recorded: Recorded) -> frozenset[Config]:
     Raises:
         NoCorrectConfigError: when all do.
     """
-    families = {m.config: m.family for m in recorded.measurements}
-    limited = frozenset(
-        config
-        for config, family in families.items()
-        if family in FAMILIES and _has_limits(FAMILIES[family], recorded.contraction, config)
-    )
+    rows = recorded.measurements
+    # Where leaders were measured side by side, only they can ship.
+    leaders = {m.config: m.family for m in rows if m.phase is Phase.FINAL and m.median is not None}
+    limited = _taking_multiples(leaders, recorded.contraction)
+    if len(limited) < len(leaders):
+        return limited
+    families = {m.config: m.family for m in rows}
+    limited = _taking_multiples(families, recorded.contraction)
     if len(limited) == len(families):
         raise NoCorrectConfigError(
             "distil: all kernels of the runs take multiples only, a selector answers for any size"
         )
     return limited
+
+
+def _taking_multiples(
+    families: Mapping[Config, str], contraction: Contraction
+) -> frozenset[Config]:
+    return frozenset(
+        config
+        for config, family in families.items()
+        if family in FAMILIES and _has_limits(FAMILIES[family], contraction, config)
+    )
 
 
 def _has_limits(family: KernelFamily, contraction: Contraction, config: Config) -> bool:
@@ -139,7 +154,7 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
     limited = _limited(recorded)
     rows = [row for row in recorded.measurements if row.config not in limited]
     counts = calls(recorded.infos)
-    table = TimeTable.from_measurements(rows).called(counts)
+    table = rule_table(rows, recorded.infos).called(counts)
     every = TimeTable.from_measurements(rows, sparse=True).called(counts)
     output = options.output or recorded.model_folder
     path = output if output.suffix == ".json" else output / SELECTOR_NAME

@@ -3,46 +3,58 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from mltune.errors import UsageError
-from mltune.kernel.families import FAMILIES
-from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.kernel.handwritten.read import read_files, to_text
 from mltune.problem import Problem
 from mltune.run.run import INFO_NAME, Run
-from mltune.run.run_info import RunInfo
+from mltune.run.run_info import TIME, RunInfo, SearchedSpace
 from mltune.runner.live import WorkerRunner
 from mltune.search.names import is_own
 from mltune.space.config import Config
-from mltune.space.load import load_space
 from mltune.space.space import Space
-from mltune.tuning.families import family_named
-from mltune.tuning.recorder import AtOnce
+from mltune.space.union import FAMILY, UnionSpace, members_of, with_family
+from mltune.tuning.families import NamedFamilies, family_of_run
+from mltune.tuning.recorder import AtOnce, from_records
 from mltune.tuning.search_options import (
     COLD,
+    DEFAULT_SAMPLER,
     NO_PATIENCE,
     SearchOptions,
+    asked_contraction,
+    asked_spaces,
     check_options,
     check_resumed,
     default_folder,
-    default_space,
+    handwritten_space,
     new_run_info,
     newest_run,
 )
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.trial import Trial
+from mltune.workflow.chosen_spaces import (
+    SearchSpace,
+    bound_space,
+    check_families,
+    check_spaces,
+    choose_spaces,
+)
 from mltune.workflow.run_setup import (
     Note,
-    bound_space,
-    check_family,
     of_model,
     open_runner,
     sampler_of,
 )
+from mltune.workflow.shipped_priors import default_priors, describe
 
 if TYPE_CHECKING:
     import optuna
+
+
+NO_FAMILY = NamedFamilies({})
+"""Of a runner until it is known which spaces are searched."""
 
 
 def ignore_note(line: str) -> None:
@@ -99,7 +111,9 @@ class Objective:
         self._closed = False
         begin = _resume if options.resume else _begin
         self.run, self.runner, self.space = begin(options)
-        before = self.run.store.measurements()
+        if shipped := describe(self.info.priors):
+            note(shipped)
+        before = from_records(self.info, self.run.store.measurements())
         self.session = MeasurementSession(self.runner, self.info.objective, before)
         self._used: set[int | None] = {row.trial for row in before}
 
@@ -125,7 +139,7 @@ class Objective:
         """
         import optuna
 
-        from mltune.search.distributions import FAMILY, distributions_of, suggest
+        from mltune.search.distributions import distributions_of, suggest
         from mltune.search.sampler import ConfigSampler
         from mltune.tuning.mean import geometric_mean
         from mltune.tuning.measure import measure_trial
@@ -134,13 +148,16 @@ class Objective:
         from mltune.tuning.study import Proposal, attributes_of
 
         sampler = trial.study.sampler
-        parameters = (
-            sampler.distributions
-            if isinstance(sampler, ConfigSampler)
-            else distributions_of(self.space.parameters)
-        )
-        trial.suggest_categorical(FAMILY, [self.info.family])
-        config = Config.of({name: suggest(trial, name, d) for name, d in parameters.items()})
+        family = trial.suggest_categorical(FAMILY, self.info.families)
+        if isinstance(sampler, ConfigSampler):
+            config = sampler.suggest_config(trial)
+        else:
+            space = next(each for each in members_of(self.space) if each.family == family)
+            known = distributions_of(self.space.parameters)
+            names = [each.name for each in space.parameters if each.name in known]
+            chosen = {name: suggest(trial, name, known[name]) for name in names}
+            config = Config.of(chosen)
+            config = with_family(config, family) if self.info.spaces else config
         proposal = Proposal(trial, config)
         number = next(n for n in range(trial.number, 2**31) if n not in self._used)
         self._used.add(number)
@@ -177,32 +194,39 @@ class Objective:
         self.close()
 
 
-def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, Space]:
+def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, SearchSpace]:
     if options.folder is not None and (options.folder / INFO_NAME).exists():
         raise UsageError(
             f"{options.folder}: holds a run already; go on with --resume, or give another --run"
         )
-    # A mistake in the user's own file is told before a device is opened; which of the shipped
-    # spaces is the default depends on the device.
-    given = load_space(options.space) if options.space else None
+    # A mistake in the user's own file is told before a device is opened; what `auto` stands for
+    # depends on the device.
     kernels = read_files(options.kernels)
+    is_written = bool(kernels) and options.space is None
+    names = asked_spaces(options)
+    contraction = asked_contraction(options, kernels)
     texts = to_text(kernels) if kernels else ""
-    where = options.space or "--kernels"
-    wanted = given.family if given else HANDWRITTEN if kernels else ""
-    family = family_named(wanted, where, texts) if wanted else None
+    check_spaces(names, texts)
     runner = WorkerRunner(
         "auto" if options.device is None else options.device,
-        family or FAMILIES["tiled"],
+        NO_FAMILY,
         **_runner_options(options),
         seed=options.seed or 0,
     )
     try:
-        if family is None:
-            family = FAMILIES[load_space(default_space(runner.device)).family]
-            runner.write_with(family)
-        info = new_run_info(options, runner.device, family.name, kernels)
-        space = bound_space(info)
-        check_family(family, info.contraction, space)
+        bound: dict[SearchedSpace, Space] = {}
+        if not is_written:
+            bound = choose_spaces(names, runner.device, contraction, texts)
+        spaces = tuple(bound) or (handwritten_space(kernels),)
+        info = new_run_info(options, runner.device, spaces, kernels)
+        runner.write_with(family_of_run(info, "search"))
+        if info.spaces:
+            space: SearchSpace = UnionSpace(info.space, tuple(bound.values()))
+        else:
+            space = bound_space(info)
+            check_families(info, space)
+        if options.priors == () and info.sampler == DEFAULT_SAMPLER and info.objective == TIME:
+            info = replace(info, priors=default_priors(info, space))
         if is_own(info.sampler):
             # It may refuse its arguments: that is said before there is a folder.
             sampler_of(info, space, info.seed, ignore_note)
@@ -213,7 +237,7 @@ def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, Space]:
     return run, runner, space
 
 
-def _resume(options: SearchOptions) -> tuple[Run, WorkerRunner, Space]:
+def _resume(options: SearchOptions) -> tuple[Run, WorkerRunner, SearchSpace]:
     run = Run.resume(options.folder or newest_run(), options.storage or "")
     try:
         info = run.info

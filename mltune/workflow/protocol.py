@@ -23,7 +23,7 @@ from mltune.compat.tensile.protocol_result import (
     ProtocolResult,
     RunResult,
 )
-from mltune.device.catalogue import choose
+from mltune.device import choose
 from mltune.device_info import DeviceInfo
 from mltune.errors import DeviceGoneError, UsageError
 from mltune.files import make_folder, write_atomically

@@ -26,6 +26,7 @@ from mltune.run.run_info import RunInfo
 from mltune.shell import command
 from mltune.tuning.progress import Show, Steps, ignore_progress
 from mltune.tuning.trial import Trial, best_by_problem, group_trials, values_over_all_sizes
+from mltune.workflow.expected_times import rule_table
 from mltune.workflow.learning import learn
 from mltune.workflow.memory import remembered
 from mltune.workflow.recorded import calls
@@ -101,6 +102,7 @@ def _content(
     measurements: tuple[Measurement, ...],
     show: Show,
 ) -> Content:
+    info = info.met_on(row.problem for row in measurements)
     # What something else slowed down is shown in the table, and taught to nobody.
     sound = tuple(row for row in measurements if row.phase != Phase.DISTURBED)
     searched = [row for row in measurements if row.phase == Phase.SEARCH]
@@ -147,7 +149,7 @@ def _selection(info: RunInfo, measurements: Sequence[Measurement], show: Show) -
     if info.family == HANDWRITTEN:
         return "A selector cannot ship hand-written kernels, so none is chosen."
     try:
-        table = TimeTable.from_measurements(measurements).called(calls([info]))
+        table = rule_table(measurements, [info]).called(calls([info]))
     except MltuneError as error:
         return f"No kernel can be chosen from this run: {error}."
     distilled = distil(

@@ -7,25 +7,25 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from mltune.device_info import DeviceInfo
-from mltune.errors import UnsupportedError, UsageError
-from mltune.kernel import KernelFamily
+from mltune.errors import UsageError
 from mltune.kernel.handwritten.family import KERNEL
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.kernel.handwritten.read import read_kept
 from mltune.kernel.handwritten.space import space_text
+from mltune.kernel.space_file import parse_space
 from mltune.measurement.recording import Recording
-from mltune.problem import Contraction, problem_type_name
+from mltune.problem import problem_type_name
 from mltune.run.run_info import ENERGY, RunInfo
 from mltune.runner.live import WorkerRunner
-from mltune.space.load import parse_space
+from mltune.space.config import Config
 from mltune.space.names import outside_names
-from mltune.space.space import Space
-from mltune.tuning.families import family_named
+from mltune.space.union import FAMILY, UnionSpace
+from mltune.tuning.families import family_of_run
 from mltune.tuning.search_options import COLD
+from mltune.workflow.chosen_spaces import SearchSpace
 from mltune.workflow.recordings import read_any
+from mltune.workflow.shipped_priors import SHIPPED, read_shipped
 
 if TYPE_CHECKING:
     import optuna
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from mltune.tuning.study_writer import StudyWriter
 
 Note = Callable[[str], None]
-
-_PROBES = 64  # configs; a space whose family refuses that many is not for that family
 
 
 def open_runner(
@@ -51,7 +49,7 @@ def open_runner(
     """
     return WorkerRunner(
         device,
-        family_named(info.family, where, info.kernels),
+        family_of_run(info, where),
         build_timeout_seconds=info.timing.build_timeout_seconds,
         run_timeout_seconds=info.timing.run_timeout_seconds,
         samples=info.timing.samples,
@@ -78,36 +76,7 @@ def of_model(runner: WorkerRunner, recorded: DeviceInfo, where: object) -> Worke
     )
 
 
-def bound_space(info: RunInfo) -> Space:
-    """The space of a run on its device."""
-    names = outside_names(info.device, info.contraction.precision)
-    return parse_space(info.space_text, info.space).bind(names)
-
-
-def check_family(family: KernelFamily, contraction: Contraction, space: Space) -> None:
-    """Refuse a problem type or a space that the family cannot write, before anything is made.
-
-    A space may hold some configs that its family refuses; these fail one by one.
-
-    Raises:
-        UnsupportedError: when the family cannot write the problem type.
-        UsageError: when it refuses all configs that were looked at.
-    """
-    refusal = None
-    for config in space.sample(np.random.default_rng(0), _PROBES):
-        try:
-            family.generate(contraction, config)
-        except UnsupportedError:
-            raise
-        except UsageError as error:
-            refusal = refusal or error
-        else:
-            return
-    if refusal is not None:
-        raise refusal
-
-
-def sampler_of(info: RunInfo, space: Space, seed: int, note: Note) -> ConfigSampler:
+def sampler_of(info: RunInfo, space: SearchSpace, seed: int, note: Note) -> ConfigSampler:
     """Make the sampler that a run asks for.
 
     Raises:
@@ -126,7 +95,7 @@ def sampler_of(info: RunInfo, space: Space, seed: int, note: Note) -> ConfigSamp
     )
 
 
-def new_study(info: RunInfo, space: Space, seed: int, note: Note) -> TuningStudy:
+def new_study(info: RunInfo, space: SearchSpace, seed: int, note: Note) -> TuningStudy:
     """Make a study in memory that drives a run; raises what `sampler_of` does."""
     import optuna
 
@@ -134,25 +103,42 @@ def new_study(info: RunInfo, space: Space, seed: int, note: Note) -> TuningStudy
 
     sampler = sampler_of(info, space, seed, note)
     study = optuna.create_study(sampler=sampler, pruner=PlannedSizesPruner())
-    return tuning_study(study, info)
+    return tuning_study(study, info, space)
 
 
-def tuning_study(study: optuna.Study, info: RunInfo) -> TuningStudy:
-    """Wrap the study that drives a run, with the run's hand-written kernels if it has any."""
+def default_configs(space: SearchSpace) -> tuple[Config, ...]:
+    """The config that a space names as its default, or those of the spaces of a union."""
+    members = space.members if isinstance(space, UnionSpace) else (space,)
+    return tuple(default for each in members if (default := each.default) is not None)
+
+
+def tuning_study(study: optuna.Study, info: RunInfo, space: SearchSpace) -> TuningStudy:
+    """Wrap the study that drives a run, with the run's hand-written kernels if it has any.
+
+    It begins with the default config of a space; the sampler of a union chooses among several.
+    """
     from mltune.tuning.study import TuningStudy
 
+    def family_of(config: Config) -> str:
+        if FAMILY in config:
+            return config.word(FAMILY)
+        return HANDWRITTEN if KERNEL in config else info.family
+
+    first = () if isinstance(space, UnionSpace) else default_configs(space)
     if not info.kernels or info.family == HANDWRITTEN:
-        return TuningStudy(study, len(info.sizes), (info.family,), lambda config: info.family)
+        return TuningStudy(study, len(info.sizes), info.families, family_of, first=first)
     names = outside_names(info.device, info.contraction.precision)
     kernels = read_kept(info.kernels, "kernels")
-    written = parse_space(space_text(kernels), HANDWRITTEN).bind(names)
+    file = parse_space(space_text(kernels), HANDWRITTEN)
+    written = file.bind(names, in_union=bool(info.spaces))
     return TuningStudy(
         study,
         len(info.sizes),
-        (info.family, HANDWRITTEN),
-        lambda config: HANDWRITTEN if KERNEL in config else info.family,
+        (*info.families, HANDWRITTEN),
+        family_of,
         given=written,
         others=written.parameters,
+        first=first,
     )
 
 
@@ -201,7 +187,13 @@ def read_priors(info: RunInfo, note: Note) -> list[Recording]:
     Raises:
         UsageError: when one cannot be read.
     """
-    priors = [read_any(Path(path)) for path in info.priors]
+    priors = []
+    for path in info.priors:
+        prior = read_shipped(path) if path.startswith(SHIPPED) else read_any(Path(path))
+        if prior is None:
+            note(f"--prior: this mltune ships no {path}: the search goes on without it")
+        else:
+            priors.append(prior)
     for prior in priors:
         for line in prior.notes:
             note(line)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,25 +17,33 @@ from sqlalchemy import URL
 from mltune.errors import DeviceGoneError, MltuneError, NoCorrectConfigError
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.measurement import Measurement, Phase
-from mltune.problem import problem_type_name
+from mltune.problem import Problem, problem_type_name
 from mltune.run.database import read_url
 from mltune.run.effort import Effort
 from mltune.run.host import Host
 from mltune.run.run import read_info
-from mltune.run.run_info import RunInfo
+from mltune.run.run_info import TIME, RunInfo
 from mltune.search.expected_gain import ExpectedGain
 from mltune.shell import command
+from mltune.tuning.cross_sizes import SHARE, spread_order
 from mltune.tuning.final_selection import Choice, choose
 from mltune.tuning.local_workers import LocalWorkers, all_devices, share_of_builders
-from mltune.tuning.progress import Show
+from mltune.tuning.progress import Progress, Show
 from mltune.tuning.search_options import ALL_DEVICES, SearchOptions, check_options, newest_run
 from mltune.tuning.shared_tuning import SharedTuning
 from mltune.tuning.sharing import device_key, joined
 from mltune.tuning.stop_reason import AHEAD, StopReason, gain_to_json
 from mltune.tuning.trial import Trial, group_trials
+from mltune.workflow.comparing import Comparing, compare_with_installed
+from mltune.workflow.gain import Gain, default_seconds
 from mltune.workflow.objective import Objective
-from mltune.workflow.run_setup import Note, new_study, open_writer
+from mltune.workflow.run_setup import Note, default_configs, new_study, open_writer
 from mltune.workflow.tuned_study import create_study
+
+_USUAL_SIZES = 16
+"""Leaders on fewer take less than their share of a time limit."""
+
+_COMPARE_SECONDS = 4.0
 
 _WAIT_SECONDS = 120
 """How long workers of this host wait for the run to be there."""
@@ -54,6 +63,7 @@ class SearchResult:
         stop_reason: what ended the trials.
         effort: where the budget went.
         expected_gain: what further trials are expected to bring; None where nobody can tell.
+        gain: over the default kernel, of the roofline, over installed libraries.
     """
 
     run: Path
@@ -69,6 +79,7 @@ class SearchResult:
     stop_reason: StopReason
     effort: Effort
     expected_gain: ExpectedGain | None = None
+    gain: Gain = field(default_factory=Gain)
 
     @property
     def best(self) -> tuple[Measurement, ...]:
@@ -114,6 +125,7 @@ class SearchResult:
             "stop_reason": self.stop_reason.value,
             "expected_gain": gain_to_json(self.expected_gain),
             "effort": self.effort.to_json(),
+            "gain": self.gain.to_json(),
             "best": [
                 {
                     "sizes": list(choice.best.problem.size),
@@ -122,6 +134,7 @@ class SearchResult:
                     "seconds": choice.best.median,
                     "gflops": choice.best.gflops,
                     "equals": [one.kernel for one in choice.equals],
+                    **self.gain.size_to_json(choice.best.problem),
                 }
                 for choice in self.choices
             ],
@@ -158,6 +171,12 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
             f"run {run.folder}: {problem_type_name(info.contraction)} on "
             f"{info.device.name}, {objective.space.size:,} configs, {len(info.sizes)} sizes"
         )
+        if info.spaces:
+            names = ", ".join(each.name.removesuffix(".yaml") for each in info.spaces)
+            note(f"space {info.space}: the families {info.family} (of {names})")
+        if not options.resume:
+            note(_forecast(info, objective.space.size, options))
+        show = _whole(show, info, options, started)
         if (host := Host.here()).is_busy:
             note(
                 f"other work keeps the processor busy: a load of {host.load:.1f} on "
@@ -165,9 +184,12 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
             )
         try:
             if run.url is None:
-                reason, gain = _search_alone(objective, options, show)
+                reason, gain = _search_alone(objective, options, started, show)
             else:
-                reason, gain = _search_together(objective, run.url, options, workers, show, note)
+                limit = _seconds_of_trials(info, options.time_limit_seconds, started)
+                reason, gain = _search_together(
+                    objective, run.url, options, limit, workers, show, note
+                )
         except KeyboardInterrupt:
             reason = StopReason.INTERRUPTED
         except DeviceGoneError as error:
@@ -185,6 +207,7 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
             )
         if not chosen and not interrupted and not stopped:
             raise _nothing_right(trials, run.folder)
+        ended = not interrupted and not stopped
         return SearchResult(
             run=run.folder,
             info=info,
@@ -199,11 +222,88 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
             stop_reason=reason,
             effort=Effort.of(measurements, info.problems),
             expected_gain=gain,
+            gain=_gained(objective, options, chosen, measurements, started) if ended else Gain(),
         )
 
 
+def _forecast(info: RunInfo, configs: int, options: SearchOptions) -> str:
+    """Say how long it will take: by the time limit, or as it took on other devices of the kind."""
+    limit = options.time_limit_seconds
+    trials = min(info.budget, configs)
+    if limit is not None:
+        return f"ends after about {limit:.0f} s, or {trials:,} trials and the leaders' rounds"
+    begin, each = (0.5, 0.08) if info.device.kind == "cpu" else (0.1, 0.006)
+    seconds = trials * (begin + each * len(info.sizes)) / (1 - info.cross_share)
+    seconds += _seconds_of_comparison(options, seconds)
+    text = f"{seconds / 60:.0f} min" if seconds >= 100 else f"{seconds:.0f} s"
+    return f"{trials:,} trials and the leaders' rounds: about {text}, by other devices"
+
+
+def _whole(show: Show, info: RunInfo, options: SearchOptions, started: float) -> Show:
+    """Let the time left be that of the whole search, not of its trials alone."""
+    limit = options.time_limit_seconds
+    end = math.inf if limit is None else started + limit
+    began = time.monotonic()
+
+    def shown(progress: Progress) -> None:
+        left, now = progress.seconds_left, time.monotonic()
+        if left is not None and progress.phase == "search":
+            of_trials = left + now - began
+            left += of_trials * info.cross_share / (1 - info.cross_share)
+        if left is not None and limit is not None:
+            left = max(0.0, min(left, end - now))
+        show(replace(progress, seconds_left=left))
+
+    return shown
+
+
+def _gained(
+    objective: Objective,
+    options: SearchOptions,
+    chosen: Mapping[Problem, Choice],
+    rows: Sequence[Measurement],
+    started: float,
+) -> Gain:
+    """Compare what was chosen with the default, the roofline, and what is installed."""
+    info, session = objective.info, objective.session
+    best = [chosen[problem].best for problem in info.problems if problem in chosen]
+    if info.objective != TIME:
+        return Gain()
+    seconds = _seconds_of_comparison(options, time.monotonic() - started)
+    comparing = Comparing()
+    if seconds:
+        order = spread_order([row.problem.sizes for row in best], [best[0].problem.sizes])
+        comparing = compare_with_installed(
+            info, [best[number] for number in order], objective.runner.device_number, seconds
+        )
+    defaults = default_configs(objective.space)
+    default = default_seconds(rows, defaults, session.worth, session.is_undisturbed)
+    return Gain.of(best, default, info.device, comparing)
+
+
+def _seconds_of_comparison(options: SearchOptions, elapsed: float) -> float:
+    """How long sizes may begin to be timed beside libraries: a small part of the search.
+
+    It is 0 for not at all, as after a search of some seconds.
+    """
+    limit = options.time_limit_seconds
+    seconds = min(_COMPARE_SECONDS, elapsed / 10, math.inf if limit is None else limit / 15)
+    return seconds if options.compare and seconds >= 1 else 0.0
+
+
+def _seconds_of_trials(info: RunInfo, limit: float | None, started: float) -> float | None:
+    """How long trials may begin, so that the leaders are done when the time limit ends.
+
+    The start of the command counts, too, but some trials there are in any case.
+    """
+    if limit is None:
+        return None
+    share = info.cross_share or SHARE * min(1.0, len(info.final_problems) / _USUAL_SIZES)
+    return max((1 - share) * limit - (time.monotonic() - started), limit / 4)
+
+
 def _search_alone(
-    objective: Objective, options: SearchOptions, show: Show
+    objective: Objective, options: SearchOptions, started: float, show: Show
 ) -> tuple[StopReason, ExpectedGain | None]:
     budget = objective.info.budget if options.budget is None else options.budget
     study = create_study(objective)
@@ -212,9 +312,13 @@ def _search_alone(
     if tuning.has_leaders_left(budget) and not asks_for_more:
         reason = StopReason.LEADERS
     else:
-        limit = options.time_limit_seconds
+        limit = _seconds_of_trials(objective.info, options.time_limit_seconds, started)
         reason = tuning.search(budget, limit, patience=options.patience, show=show)
-    tuning.measure_leaders(show)
+    limit = options.time_limit_seconds
+    end = math.inf
+    if limit is not None:
+        end = started + limit - 2 * _seconds_of_comparison(options, limit)
+    tuning.measure_leaders(show, end)
     return reason, study.expected_gain(AHEAD)
 
 
@@ -222,6 +326,7 @@ def _search_together(
     objective: Objective,
     url: URL,
     options: SearchOptions,
+    limit: float | None,
     workers: LocalWorkers | None,
     show: Show,
     note: Note,
@@ -235,8 +340,8 @@ def _search_together(
             info, run.store, board, runner, study, show, note, partial(open_writer, info, url)
         )
         reason = StopReason.BUDGET
-        tuning.work(options.time_limit_seconds)
-        if not tuning.counts.concluded and options.time_limit_seconds is not None:
+        tuning.work(limit)
+        if not tuning.counts.concluded and limit is not None:
             reason = StopReason.TIME_LIMIT
             board.set_budget(0)  # what is begun is finished, here or elsewhere
             tuning.work()

@@ -101,7 +101,7 @@ class TunedStudy(optuna.Study):
     def bind(self, objective: Objective, open_shown: Callable[[], StudyWriter] | None) -> None:
         """Take up an objective, and learn from what its run holds already."""
         self._objective = objective
-        self._tuning = tuning_study(self, objective.info)
+        self._tuning = tuning_study(self, objective.info, objective.space)
         self.tuning = LocalTuning(
             objective.run, objective.runner, self._tuning, objective.session, open_shown
         )

@@ -20,17 +20,15 @@ from mltune.run.run import describe_shared
 from mltune.run.run_info import RunInfo
 from mltune.run.shared_trials import Counts
 from mltune.run.store import Store
-from mltune.runner.capacity import refuse_too_large
-from mltune.tuning.families import family_named
+from mltune.runner.capacity import fits, refuse_too_large
 from mltune.tuning.local_workers import LocalWorkers, all_devices, share_of_builders
 from mltune.tuning.progress import Show
 from mltune.tuning.search_options import check_sampler_given, without_password
 from mltune.tuning.shared_tuning import SharedTuning
 from mltune.tuning.sharing import device_key, joined, own_seed
+from mltune.workflow.chosen_spaces import bound_space, check_families
 from mltune.workflow.run_setup import (
     Note,
-    bound_space,
-    check_family,
     new_study,
     open_runner,
     open_writer,
@@ -193,8 +191,8 @@ def _await_study(url: URL, study: str | None, seconds: float) -> RunInfo:
 def _run_of(device: DeviceInfo, asked: RunInfo, url: URL, command: tuple[str, ...]) -> RunInfo:
     """The run of a device's model; a new one if it is the first of its model in the study."""
     info = asked.asked_of(device, command)
-    refuse_too_large(info.cross_problems, device)
-    family = family_named(info.family, "worker", info.kernels)
-    check_family(family, info.contraction, bound_space(info))
+    info = info.met_on(problem for problem in info.cross_problems if fits(problem, device))
+    refuse_too_large(info.final_problems, device)
+    check_families(info, bound_space(info))
     with Store(url) as store:
         return enter(store, asked.id, info)

@@ -6,13 +6,14 @@ import pyopencl as cl
 import pytest
 
 from mltune.bench.device_clock import DeviceClock
-from mltune.device.catalogue import choose, platform_devices
+from mltune.device import choose
+from mltune.device.opencl.listing import driver_device
 
 
 @pytest.fixture
 def queue(device_spec: str) -> cl.CommandQueue:
     entry = choose(device_spec)
-    device = platform_devices(cl.get_platforms()[entry.platform])[entry.device]
+    device = driver_device(entry)
     return cl.CommandQueue(cl.Context([device]))
 
 

@@ -21,13 +21,14 @@ from pathlib import Path
 import numpy as np
 import pyopencl as cl
 
-from mltune.device.catalogue import choose, platform_devices
+from mltune.device import choose
+from mltune.device.opencl.listing import driver_device
 from mltune.export import WRITERS
 from mltune.export.library import Library
 from mltune.kernel.families import FAMILIES
+from mltune.kernel.space_file import load_space
 from mltune.problem import parse_problem_type
 from mltune.selector import Leaf, PortfolioKernel, Selector
-from mltune.space.load import load_space
 from mltune.space.names import outside_names
 from tests.blas_calls import check_calls
 
@@ -45,7 +46,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     entry = choose(options.device)
-    device = platform_devices(cl.get_platforms()[entry.platform])[entry.device]
+    device = driver_device(entry)
     queue = cl.CommandQueue(cl.Context([device]))
     space = load_space(options.space)
     draw = np.random.default_rng(options.seed)

@@ -29,10 +29,11 @@ from unittest.mock import patch
 
 import numpy as np
 
-from mltune.device import OpenCLDevice
+from mltune.device import open_device
 from mltune.errors import MltuneError
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
+from mltune.kernel.space_file import load_space
 from mltune.measurement import Status
 from mltune.problem import gemm, gemm_problem
 from mltune.problem.precision import Precision
@@ -43,7 +44,6 @@ from mltune.runner.bench import Bench
 from mltune.runner.messages import Outcome, Request
 from mltune.runner.timing import SamplingPlan
 from mltune.runner.workspace import Workspace
-from mltune.space.load import load_space
 from mltune.space.names import outside_names
 
 _move = Arena.move
@@ -83,7 +83,7 @@ def main() -> int:
     parser.add_argument("--extra-seconds", type=float, default=0.02)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
-    device = OpenCLDevice.open(args.device)
+    device = open_device(args.device)
     kind = "cpu" if device.info.kind == "cpu" else "gpu"
     path = args.space or data_folder("spaces") / f"tiled-{kind}.yaml"
     space = load_space(path).bind(outside_names(device.info, Precision.SINGLE))

@@ -23,7 +23,7 @@ from mltune.bench.contestant import NotPresentError
 from mltune.bench.opencl_queues import Queues
 from mltune.bench.task import Task
 from mltune.bench.tuned import Tuned
-from mltune.device.catalogue import choose
+from mltune.device import choose
 from mltune.problem import gemm_problem
 from mltune.runtime import load
 

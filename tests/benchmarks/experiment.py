@@ -40,17 +40,17 @@ import numpy as np
 from mltune.compat.tensile import Group, Problems, Protocol, parse_protocol, run_steps
 from mltune.compat.tensile.complete import complete
 from mltune.compat.tensile.space_text import space_text
-from mltune.device import BuildError, LaunchError, LimitError, OpenCLDevice, Program
+from mltune.device import BuildError, Device, LaunchError, LimitError, Program, open_device
 from mltune.errors import UsageError
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
+from mltune.kernel.space_file import parse_space
 from mltune.problem import Problem, Size, problem_of_size
 from mltune.problem.gemm import problem_type_name
 from mltune.runner.probe import probe_problem
 from mltune.runner.scratch import Scratch
 from mltune.runner.workspace import Workspace
 from mltune.space.config import Config
-from mltune.space.load import parse_space
 from mltune.space.names import outside_names
 
 SAMPLES, GIVE_UP = 5, 1.25
@@ -86,7 +86,7 @@ def main() -> None:
 def _measure_all(
     protocol: Protocol, options: argparse.Namespace, builders: Builders, end: float
 ) -> None:
-    device = OpenCLDevice.open(options.device)
+    device = open_device(options.device)
     works = [
         BUILD_WORK + sum(len(group.final_sizes) for group in problems.groups)
         for problems in protocol.problems
@@ -177,7 +177,7 @@ class Experiment:
 
     def __init__(
         self,
-        device: OpenCLDevice,
+        device: Device,
         builders: Builders,
         problems: Problems,
         options: argparse.Namespace,
@@ -421,11 +421,11 @@ class Experiment:
         print(f"{kind}: {what}; {spent:.0f} s, {self._launches:,} launches", flush=True)
 
 
-_builder: OpenCLDevice | None = None
+_builder: Device | None = None
 
 
 def _open(spec: str) -> None:
-    globals()["_builder"] = OpenCLDevice.open(spec)
+    globals()["_builder"] = open_device(spec)
 
 
 def _build(kernel: Kernel) -> None:

@@ -3,7 +3,7 @@
 import sys
 from typing import Any
 
-from mltune.device import OpenCLDevice
+from mltune.device.opencl.device import OpenCLDevice
 from mltune.runner.worker import main
 
 

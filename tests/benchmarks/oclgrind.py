@@ -130,16 +130,15 @@ class Checker:
         os.environ["OCLGRIND_BUILD_OPTIONS"] = "-cl-opt-disable"
         os.environ["PYOPENCL_NO_CACHE"] = "1"
         os.environ["OCLGRIND_DATA_RACES"] = "1"
-        from mltune.device import OpenCLDevice
+        from mltune.device import open_device
 
         self._log = log
         self._seen = 0
-        self._device = OpenCLDevice.open("Oclgrind")
+        self._device = open_device("Oclgrind")
 
     def run(self, case: Case) -> str:
         """Run a kernel on buffers without a byte to spare; say what was wrong with it."""
-        from mltune.runner.data import Layout, operands
-        from mltune.runner.scratch import NAN_BYTE
+        from mltune.runner.data import NAN_BYTE, Layout, operands
         from mltune.runner.validation import check, reference
 
         kernel, problem = case.kernel, case.problem

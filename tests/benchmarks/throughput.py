@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from mltune.device.catalogue import choose
+from mltune.device import choose
 from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
@@ -136,7 +136,7 @@ def _mltune(
 def _kernel_tuner(device: str, configs: Sequence[Config], size: Size) -> dict[str, Any]:
     import kernel_tuner  # type: ignore[import-not-found]  # optional, and not typed
 
-    entry = choose(device)
+    platform_number, device_number = map(int, choose(device).number.split(":"))
     problem = problem_of_size(gemm(Precision.SINGLE), size.extents, 1.0, 0.0)
     kernels = [FAMILIES["tiled"].generate(problem.contraction, config) for config in configs]
     launches = [kernel.launch(problem).grids[0] for kernel in kernels]
@@ -178,8 +178,8 @@ def _kernel_tuner(device: str, configs: Sequence[Config], size: Size) -> dict[st
         answer=answer,
         atol=1e-3,
         lang="OpenCL",
-        platform=entry.platform,
-        device=entry.device,
+        platform=platform_number,
+        device=device_number,
         compiler_options=list(kernels[0].build_options),
         iterations=7,
         quiet=True,
@@ -207,8 +207,8 @@ def _arguments(problem: Problem, kernel: Kernel) -> tuple[list[Any], list[Any]]:
         inside("b"),
         np.float32(problem.alpha.real),
         np.float32(problem.beta.real),
-        *(np.uint32(value) for value in launch.sizes),
-        *(np.uint64(value) for value in launch.layout),
+        *(np.uint32(value) for value in launch.integers[:3]),
+        *(np.uint64(value) for value in launch.integers[3:]),
     ]
     right = reference(problem, data).values.ravel(order="F").astype(np.float32)
     return arguments, [right, *[None] * (len(arguments) - 1)]

@@ -109,7 +109,7 @@ def quick_search(quick_space: Path, device_spec: str) -> tuple[str, ...]:
     """The beginning of a command that searches in a few seconds; it lacks `--run`."""
     return (
         *("search", "--device", device_spec, "--space", str(quick_space), "--samples", "2"),
-        *("--sizes", QUICK_SIZES, "--budget", str(TRIALS)),
+        *("--sizes", QUICK_SIZES, "--budget", str(TRIALS), "--cross-sizes", "none"),
     )
 
 

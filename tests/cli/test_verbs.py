@@ -84,9 +84,12 @@ def test_the_table_of_a_search_fits_a_terminal(mltune: Command, finished_run: Pa
     lines = shown.out.splitlines()
 
     assert shown.err == ""
-    assert lines[1].split() == ["size", "kernel", "ms", "GFLOP/s", "id", "kernel"]
-    assert all(len(line) <= 80 for line in lines[1:8])
-    assert lines[8].startswith("every kernel: Cij Aik Bkj SB ")
+    assert lines[1].split() == ["size", "k", "ms", "GFLOP/s", "id"]
+    assert all(len(line) <= 60 for line in lines[1:8])
+    assert {line.split()[1] for line in lines[2:8]} == {
+        line[0] for line in lines[8:] if re.match("[a-f]: MT", line)
+    }
+    assert "every kernel: Cij Aik Bkj SB " in shown.out
     assert lines[-1].startswith(f"next: mltune train {finished_run}")
 
 
@@ -130,6 +133,24 @@ def test_cross_sizes_are_measured_at_the_end_by_the_leaders_only(
     with Run.open(tmp_path / "run") as run:
         assert len({row.problem for row in run.store.measurements(Phase.SEARCH)}) == 2
         assert len({row.problem for row in run.store.measurements(Phase.FINAL)}) == 4
+
+
+def test_by_default_the_leaders_go_on_to_further_sizes_while_there_is_time(
+    mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
+) -> None:
+    few = ("--sizes", "64x64x64,128x16x8", "--budget", "9", "--cross-sizes", "auto")
+
+    done = mltune(*quick_search, *few, "--samples", "30", "--run", tmp_path / "run", "--json")
+    again = mltune("search", "--resume", "--run", tmp_path / "run", "--json", "--quiet")
+
+    with Run.open(tmp_path / "run") as run:
+        info, rows = run.info, run.store.measurements(Phase.FINAL)
+    met = list(dict.fromkeys(row.problem for row in rows))
+    assert met[:2] == list(info.problems)
+    assert set(met) <= set(info.cross_problems)
+    assert set(info.met_on(met).cross_problems) == set(met)
+    assert len(done.json["best"]) <= len(again.json["best"]) == len(met)
+    assert (done.code, again.code, info.cross_share) == (0, 0, 0.25)
 
 
 def test_an_earlier_run_is_a_prior_and_a_resumed_search_still_knows_it(
@@ -233,7 +254,7 @@ def test_predict_prints_a_table(mltune: Command, model: Path) -> None:
 
     assert "predicted ms" in shown.out
     assert shown.out.splitlines()[-1] == (
-        f"next: mltune predict {model} 20 20 20 --top 5 --measure"
+        f"next: mltune predict {model} 20x20x20 --top 5 --measure"
     )
 
 
@@ -336,7 +357,7 @@ def test_help_documents_every_option(
 
 HEAVY = (
     "numpy", "scipy", "sklearn", "optuna", "pandas", "joblib", "pyopencl", "sqlalchemy", "rich",
-    "yaml", "mltune.problem", "mltune.measurement", "mltune.run", "mltune.runner", "mltune.search",
+    "yaml", "mltune.problem", "mltune.measurement", "mltune.run", "mltune.runner", "mltune.search.sampler",
     "mltune.tuning", "mltune.workflow",
 )  # fmt: skip
 
@@ -377,3 +398,36 @@ def test_the_version_is_that_of_the_package(mltune_process: Command) -> None:
 def test_the_shared_run_is_of_the_problem_that_is_the_default(finished_run: Path) -> None:
     with Run.open(finished_run) as run:
         assert run.info.contraction == parse_problem_type("sgemm_nn")
+
+
+@pytest.mark.parametrize(
+    ("words", "begins"),
+    [
+        ((), "usage: mltune"),
+        (("help",), "usage: mltune"),
+        (("help", "distil"), "usage: mltune distil"),
+        (("-V",), f"mltune {__version__}\n"),
+    ],
+)
+def test_first_words_are_answered(
+    mltune_process: Command, words: tuple[str, ...], begins: str
+) -> None:
+    shown = mltune_process(*words)
+
+    assert (shown.code, shown.err) == (0, "")
+    assert shown.out.startswith(begins)
+
+
+@pytest.mark.parametrize(
+    ("typed", "word"), [("mltune dist", "distil"), ("mltune search --bud", "--budget")]
+)
+def test_a_shell_completes_verbs_and_options(mltune: Command, typed: str, word: str) -> None:
+    words = typed.split()
+    script = mltune("completion", "bash").out + (
+        f"\nCOMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}; _mltune; echo ${{COMPREPLY[@]}}"
+    )
+    completed = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+
+    assert word in completed.stdout.split()
+    assert f" -a {word} " in mltune("completion", "fish").out or word.startswith("-")
+    assert "bashcompinit" in mltune("completion", "zsh").out

@@ -12,7 +12,7 @@ from mltune.bench.contestant import CannotComputeError, NotPresentError
 from mltune.bench.opencl_queues import Queues
 from mltune.bench.task import Task
 from mltune.bench.tuned import Tuned
-from mltune.device.catalogue import DeviceEntry, choose
+from mltune.device import DeviceEntry, choose
 from mltune.kernel.families import FAMILIES
 from mltune.problem import Contraction, gemm_problem, parse_problem_type
 from mltune.runtime import TunedGemm

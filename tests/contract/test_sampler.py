@@ -25,12 +25,14 @@ from mltune.search.feasible_sampler import FeasibleSampler
 from mltune.search.guided import GuidedSampler
 from mltune.search.make import make_sampler
 from mltune.search.sampler import ConfigSampler
+from mltune.search.union_sampler import UnionSampler
 from mltune.space.config import Config
 from mltune.space.config_space import ConfigSpace
 from mltune.space.constraint import Constraint
 from mltune.space.parameter import Parameter
 from mltune.space.recorded import RecordedSpace
 from mltune.space.space import Space
+from mltune.space.union import UnionSpace, family_parameter, members_of
 from tests.studies import Asked, Values
 
 SPACE = Space(
@@ -45,6 +47,34 @@ SPACE = Space(
     constraints=[Constraint("few", "x * y <= 16"), Constraint("apart", "word != 'b' or x > 2")],
     limits={},
 )
+OTHER = Space(
+    name="other",
+    family="others",
+    parameters=[
+        family_parameter("others"),
+        Parameter("y", (2, 3, 4)),
+        Parameter("z", (1, 3, 5, 7, 9)),
+        Parameter("word", ("c", "d")),
+    ],
+    constraints=[Constraint("even", "(y + z) % 2 == 1")],
+    limits={},
+    default={"y": 4, "z": 5},
+)
+MORE = Space(
+    name="more",
+    family="others",
+    parameters=[family_parameter("others"), *OTHER.parameters[1:3], Parameter("word", ("d",))],
+    limits={},
+)
+NAMED = Space(
+    name="small",
+    family="none",
+    parameters=[family_parameter("none"), *SPACE.parameters],
+    constraints=[Constraint("few", "x * y <= 16"), Constraint("apart", "word != 'b' or x > 2")],
+    limits={},
+)
+UNION = UnionSpace("several", [NAMED, OTHER, MORE])
+SPACES: dict[str, ConfigSpace] = {"alone": SPACE, "union": UNION}
 COUNTS = (5, 1, 1)
 Make = Callable[[ConfigSpace, int], ConfigSampler]
 
@@ -95,8 +125,15 @@ def categories(make: Callable[[int], BaseSampler]) -> Make:
     return lambda space, seed: FeasibleSampler(space, make(seed), seed)
 
 
+def guided_of_sizes(space: ConfigSpace, seed: int) -> ConfigSampler:
+    if isinstance(space, UnionSpace):
+        return UnionSampler(space, seed, COUNTS)
+    (flat,) = members_of(space)
+    return GuidedSampler(flat, seed, COUNTS)
+
+
 OWN: dict[str, Make] = {name: named(name) for name in sorted(names.SAMPLERS)} | {
-    "guided of sizes": lambda space, seed: GuidedSampler(space, seed, COUNTS),
+    "guided of sizes": guided_of_sizes,
 }
 """Our own samplers; all but `tpe` read no more of a study than `ConfigSampler` shows them."""
 
@@ -122,6 +159,11 @@ RESUMED = ("exhaustive", "guided", "guided of sizes")
 @pytest.fixture(params=sorted(SAMPLERS))
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
+
+
+@pytest.fixture(params=sorted(SPACES), scope="module")
+def space(request: pytest.FixtureRequest) -> ConfigSpace:
+    return SPACES[request.param]
 
 
 @pytest.fixture(autouse=True)
@@ -155,7 +197,8 @@ def answer(config: Config, sizes: tuple[int, ...]) -> Values:
     """Every size has its own valley; every seventh config or so fails."""
     if int(config.id, 16) % 7 == 0:
         return Status.BUILD_ERROR
-    x, y = math.log2(config.int("x")), config.int("y")
+    x = math.log2(config.int("x")) if "x" in config else config.int("z") / 2
+    y = config.int("y")
     away = (abs(x - 2) + y, abs(x - y), x + abs(y - 2))
     return {size: math.exp(away[size] + (config["word"] == "a")) for size in sizes}
 
@@ -169,18 +212,18 @@ def every(name: str) -> tuple[int, ...]:
     return tuple(range(SIZES.get(name, 1)))
 
 
-def test_proposes_every_config_once_and_then_none(name: str) -> None:
-    asked = begun(name)
+def test_proposes_every_config_once_and_then_none(space: ConfigSpace, name: str) -> None:
+    asked = begun(name, space=space)
     found = configs(asked)
 
-    assert len(found) == SPACE.size
-    assert set(found) == set(SPACE)
+    assert len(found) == space.size
+    assert set(found) == set(space)
     assert asked.ask() is None
     assert asked.ask() is None
 
 
-def test_the_trial_holds_what_was_proposed(name: str) -> None:
-    asked = begun(name)
+def test_the_trial_holds_what_was_proposed(space: ConfigSpace, name: str) -> None:
+    asked = begun(name, space=space)
     found = configs(asked, 20)
     params = [dict(trial.params) for trial in asked.trials]
 
@@ -190,36 +233,38 @@ def test_the_trial_holds_what_was_proposed(name: str) -> None:
 @settings(max_examples=3)
 @given(seed=st.integers(0, 10**6))
 @pytest.mark.parametrize("name", sorted(SAMPLERS))
-def test_seed_and_answers_decide_every_proposal_and_its_sizes(name: str, seed: int) -> None:
-    steps = begun(name, seed).steps(answer, 30)
+def test_seed_and_answers_decide_every_proposal_and_its_sizes(
+    space: ConfigSpace, name: str, seed: int
+) -> None:
+    steps = begun(name, seed, space).steps(answer, 30)
 
-    assert begun(name, seed).steps(answer, 30) == steps
+    assert begun(name, seed, space).steps(answer, 30) == steps
     found = [config for config, _ in steps]
     assert len(set(found)) == len(found) == 30
-    assert all(config in SPACE for config in found)
+    assert all(config in space for config in found)
     assert all(sizes and set(sizes) <= set(every(name)) for _, sizes in steps)
 
 
-def test_the_seed_decides(name: str) -> None:
-    assert configs(begun(name, 5), 25) != configs(begun(name, 6), 25)
+def test_the_seed_decides(space: ConfigSpace, name: str) -> None:
+    assert configs(begun(name, 5, space), 25) != configs(begun(name, 6, space), 25)
 
 
-def test_what_was_learnt_is_not_proposed_again(name: str) -> None:
-    told = begun(name).steps(answer, 20)
-    resumed = begun(name)
+def test_what_was_learnt_is_not_proposed_again(space: ConfigSpace, name: str) -> None:
+    told = begun(name, space=space).steps(answer, 20)
+    resumed = begun(name, space=space)
     for config, sizes in told:
         resumed.learn(config, answer(config, sizes))
     rest = configs(resumed)
 
-    assert len(rest) == SPACE.size - len(told)
+    assert len(rest) == space.size - len(told)
     assert set(rest).isdisjoint(config for config, _ in told)
 
 
-def test_a_resumed_study_repeats_itself(name: str) -> None:
-    told = begun(name).steps(answer, 15)
+def test_a_resumed_study_repeats_itself(space: ConfigSpace, name: str) -> None:
+    told = begun(name, space=space).steps(answer, 15)
     rests = []
     for _ in range(2):
-        asked = begun(name, 3)
+        asked = begun(name, 3, space)
         for config, sizes in told:
             asked.learn(config, answer(config, sizes))
         rests.append(asked.steps(answer, 10))
@@ -230,9 +275,11 @@ def test_a_resumed_study_repeats_itself(name: str) -> None:
 @settings(max_examples=4)
 @given(seed=st.integers(0, 10**6), cut=st.integers(1, 25))
 @pytest.mark.parametrize("name", RESUMED)
-def test_a_resumed_study_goes_on_as_if_not_cut_off(name: str, seed: int, cut: int) -> None:
-    steps = begun(name, seed).steps(answer, 30)
-    resumed = begun(name, seed)
+def test_a_resumed_study_goes_on_as_if_not_cut_off(
+    space: ConfigSpace, name: str, seed: int, cut: int
+) -> None:
+    steps = begun(name, seed, space).steps(answer, 30)
+    resumed = begun(name, seed, space)
     for config, sizes in steps[:cut]:
         # What is learnt instead of asked for leaves the sizes of the next as they were.
         planned = resumed.sampler.worthwhile(resumed.study.study, config)
@@ -242,9 +289,11 @@ def test_a_resumed_study_goes_on_as_if_not_cut_off(name: str, seed: int, cut: in
     assert resumed.steps(answer, 30 - cut) == steps[cut:]
 
 
-def test_what_runs_elsewhere_is_not_proposed_and_may_be_learnt(name: str) -> None:
-    asked = begun(name)
-    elsewhere = SPACE.sample(np.random.default_rng(1), 12)
+def test_what_runs_elsewhere_is_not_proposed_and_may_be_learnt(
+    space: ConfigSpace, name: str
+) -> None:
+    asked = begun(name, space=space)
+    elsewhere = space.sample(np.random.default_rng(1), 12)
     for config in elsewhere:
         asked.study.note_running(config)
     early = configs(asked, 15)
@@ -252,22 +301,26 @@ def test_what_runs_elsewhere_is_not_proposed_and_may_be_learnt(name: str) -> Non
         asked.learn(config, answer(config, every(name)))
     late = configs(asked)
 
-    assert len(early) + len(late) == SPACE.size - 12
+    assert len(early) + len(late) == space.size - 12
     assert set(elsewhere).isdisjoint([*early, *late])
 
 
-def test_what_runs_elsewhere_and_never_ends_is_not_waited_for(name: str) -> None:
-    asked = begun(name)
-    elsewhere = SPACE.sample(np.random.default_rng(1), 15)
+def test_what_runs_elsewhere_and_never_ends_is_not_waited_for(
+    space: ConfigSpace, name: str
+) -> None:
+    asked = begun(name, space=space)
+    elsewhere = space.sample(np.random.default_rng(1), 15)
     for config in elsewhere:
         asked.study.note_running(config)
     asked.learn(elsewhere[0], answer(elsewhere[0], every(name)))
 
-    assert set(configs(asked)) == set(SPACE) - set(elsewhere)
+    assert set(configs(asked)) == set(space) - set(elsewhere)
 
 
-def test_what_is_claimed_elsewhere_first_is_dropped_and_not_proposed_again(name: str) -> None:
-    asked = begun(name)
+def test_what_is_claimed_elsewhere_first_is_dropped_and_not_proposed_again(
+    space: ConfigSpace, name: str
+) -> None:
+    asked = begun(name, space=space)
     dropped = []
     for number in range(20):
         proposal = asked.ask()
@@ -280,18 +333,18 @@ def test_what_is_claimed_elsewhere_first_is_dropped_and_not_proposed_again(name:
             asked.tell(proposal, answer(proposal.config, asked.sizes(proposal)))
 
     rest = configs(asked)
-    assert len(rest) == SPACE.size - 20
+    assert len(rest) == space.size - 20
     assert set(rest).isdisjoint(dropped)
 
 
-def test_several_can_be_asked_before_the_first_is_told(name: str) -> None:
-    asked = begun(name)
+def test_several_can_be_asked_before_the_first_is_told(space: ConfigSpace, name: str) -> None:
+    asked = begun(name, space=space)
     seen = set(configs(asked, 12))
     for _ in range(4):
         batch = [asked.ask() for _ in range(5)]
         for proposal in reversed(batch):
             assert proposal is not None
-            assert proposal.config in SPACE
+            assert proposal.config in space
             assert proposal.config not in seen
             seen.add(proposal.config)
             asked.tell(proposal, answer(proposal.config, asked.sizes(proposal)))
@@ -300,19 +353,19 @@ def test_several_can_be_asked_before_the_first_is_told(name: str) -> None:
 
 
 @pytest.mark.parametrize("status", [Status.CRASHED, Status.TIMEOUT])
-def test_failures_alone_do_not_stop_it(name: str, status: Status) -> None:
-    asked = begun(name)
+def test_failures_alone_do_not_stop_it(space: ConfigSpace, name: str, status: Status) -> None:
+    asked = begun(name, space=space)
     found = [config for config, _ in asked.steps(lambda config, sizes: status)]
 
-    assert set(found) == set(SPACE)
-    assert len(found) == SPACE.size
+    assert set(found) == set(space)
+    assert len(found) == space.size
 
 
 @pytest.mark.parametrize("name", sorted(set(OWN) - {"tpe"}))
-def test_a_second_answer_changes_nothing(name: str) -> None:
+def test_a_second_answer_changes_nothing(space: ConfigSpace, name: str) -> None:
     runs = []
     for repeats in (0, 1):
-        asked = begun(name)
+        asked = begun(name, space=space)
         steps = []
         for _ in range(25):
             steps += asked.steps(answer, 1)

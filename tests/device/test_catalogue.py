@@ -6,18 +6,17 @@ import pyopencl as cl
 import pytest
 
 from mltune.device import DeviceEntry, choose, list_devices
-from mltune.device_info import DeviceInfo
 from mltune.errors import NoDeviceError, UsageError
+from tests.devices import CPU
 
 _POCL = "Portable Computing Language"
 
 
 @pytest.fixture
-def entries(device_info: DeviceInfo) -> tuple[DeviceEntry, ...]:
+def entries() -> tuple[DeviceEntry, ...]:
     def entry(number: int, platform: str, name: str, kind: str) -> DeviceEntry:
-        return DeviceEntry(
-            number, 0, replace(device_info, platform=platform, name=name, kind=kind)
-        )
+        info = replace(CPU, platform=platform, name=name, kind=kind)
+        return DeviceEntry("opencl", f"{number}:0", info)
 
     return (
         entry(0, "Oclgrind", "Oclgrind Simulator", "gpu"),
@@ -27,6 +26,7 @@ def entries(device_info: DeviceInfo) -> tuple[DeviceEntry, ...]:
     )
 
 
+@pytest.mark.device
 def test_the_listed_devices_can_be_chosen_by_their_number() -> None:
     for entry in list_devices():
         assert choose(entry.number) == entry
@@ -56,10 +56,11 @@ def test_a_part_of_a_name_is_enough(entries: Sequence[DeviceEntry]) -> None:
 
 
 def test_equal_devices_are_told_apart_by_their_uuid(entries: Sequence[DeviceEntry]) -> None:
-    twins = tuple(
-        DeviceEntry(3, number, replace(entries[3].info, uuid=f"pci-0000:{number:02x}:00"))
-        for number in range(2)
-    )
+    def twin(number: int) -> DeviceEntry:
+        info = replace(entries[3].info, uuid=f"pci-0000:{number:02x}:00")
+        return DeviceEntry("opencl", f"3:{number}", info)
+
+    twins = (twin(0), twin(1))
 
     assert choose("pci-0000:01", twins).number == "3:1"
 
@@ -85,6 +86,7 @@ def test_an_empty_name_is_a_mistake(entries: Sequence[DeviceEntry]) -> None:
         choose("  ", entries)
 
 
+@pytest.mark.device
 def test_without_a_platform_the_message_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

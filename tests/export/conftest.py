@@ -30,10 +30,10 @@ COMPILERS = ("gcc", "clang")
 SANITIZE = ("-fsanitize=undefined", "-fno-sanitize-recover=undefined")
 
 
-def _missing(what: str) -> None:
-    """Skip, or fail where the C tests must run."""
-    if os.environ.get("MLTUNE_REQUIRE_C") == "1":
-        pytest.fail(f"MLTUNE_REQUIRE_C=1, but {what}")
+def _missing(what: str, language: str = "C") -> None:
+    """Skip, or fail where the tests of a language must run."""
+    if os.environ.get(f"MLTUNE_REQUIRE_{language}") == "1":
+        pytest.fail(f"MLTUNE_REQUIRE_{language}=1, but {what}")
     pytest.skip(what)
 
 
@@ -197,6 +197,41 @@ def sanitize(compile_opencl: Build, tmp_path: Path) -> Callable[[str], str]:
         return option
 
     return option
+
+
+@pytest.fixture(scope="session")
+def rustc() -> str:
+    """The Rust compiler."""
+    compiler = shutil.which("rustc")
+    if compiler is None:
+        _missing("there is no Rust compiler (https://rustup.rs)", "RUST")
+    return str(compiler)
+
+
+@pytest.fixture(scope="session")
+def compile_crate(
+    rustc: str, opencl_loader: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Build:
+    """Build an exported crate with a program that uses it, warnings as errors."""
+    folder = tmp_path_factory.mktemp("opencl")
+    (folder / "libOpenCL.so").symlink_to(opencl_loader)
+    linked = ["-L", str(folder), "-C", f"link-arg=-Wl,-rpath,{opencl_loader.parent}"]
+    cargo = shutil.which("cargo")
+    if cargo is None:
+        _missing("there is no cargo (https://rustup.rs)", "RUST")
+
+    def build(crate: Path, program: str) -> Path:
+        (crate / "examples").mkdir()
+        (crate / "examples" / "program.rs").write_text(program)
+        done = subprocess.run(
+            [str(cargo), "build", "--offline", "--quiet", "--example", "program"],
+            cwd=crate, capture_output=True, text=True, check=False,
+            env={**os.environ, "RUSTFLAGS": " ".join(["-D", "warnings", *linked])},
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        return crate / "target" / "debug" / "examples" / "program"
+
+    return build
 
 
 @pytest.fixture(scope="session")

@@ -27,6 +27,7 @@ from mltune.errors import UsageError
 from mltune.export import WRITERS
 from mltune.export.c import c_writer
 from mltune.export.python import python_writer
+from mltune.export.rust import rust_writer
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
 from mltune.measurement import Measurement, Status
@@ -69,6 +70,10 @@ SIGNATURE = re.compile(
     r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|[A-Za-z_0-9.]+|\n|[^\s]', re.S
 )
 
+RUST = re.compile(
+    r'//[^\n]*|/\*|\*/|r#*"|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\\n])\'|[A-Za-z_0-9.]+|\S', re.S
+)
+
 
 def c_tokens(text: str) -> list[str]:
     """The tokens of C99 without comments; line ends count, as directives end with them."""
@@ -76,6 +81,16 @@ def c_tokens(text: str) -> list[str]:
         text = text.replace(f"??{letter}", meant)
     found = SIGNATURE.findall(text.replace("\\\n", ""))
     return [token for token in found if not token.startswith(("/*", "//"))]
+
+
+def rust_tokens(text: str) -> list[str]:
+    """The tokens of Rust without comments, of which those in blocks may lie in one another."""
+    found, level = [], 0
+    for token in RUST.findall(text):
+        level += {"/*": 1, "*/": -1}.get(token, 0)
+        if not level and not token.startswith("//") and token != "*/":
+            found.append(token)
+    return found
 
 
 def python_tokens(text: str) -> tuple[str, list[str]]:
@@ -95,6 +110,8 @@ def tokens(name: str, text: str) -> object:
     """What a program makes of a file; a README has markup instead."""
     if name.endswith((".c", ".h", ".cl")):
         return c_tokens(text)
+    if name.endswith(".rs"):
+        return rust_tokens(text)
     if name.endswith(".py"):
         return python_tokens(text)
     if name.endswith(".md"):
@@ -118,7 +135,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> Callable[[Selector, Sequence[Ker
 
     from mltune.export import json_writer
 
-    for module in (c_writer, autogemm, python_writer, json_writer):
+    for module in (c_writer, autogemm, python_writer, rust_writer, json_writer):
         monkeypatch.setattr(module, "write_files", keep)
 
     def write(selector: Selector, kernels: Sequence[Kernel]) -> Texts:
@@ -201,6 +218,8 @@ def test_the_tokenizer_of_this_test_sees_what_a_compiler_sees() -> None:
     assert c_tokens("/* *??/\n/ evil() /* */") == ["evil", "(", ")"]
     assert c_tokens("/* *\\\n/ evil() /* */") == ["evil", "(", ")"]
     assert c_tokens('"a\\" /* b" c') == ['"a\\" /* b"', "c"]
+    assert rust_tokens("a /* b /* c */ d */ e // f\ng") == ["a", "e", "g"]
+    assert rust_tokens('"a\\" // b" c') == ['"a\\" // b"', "c"]
     clean = python_tokens('"""plain"""\nx = 1\n')
     assert python_tokens('"""a""";import os;"""b"""\nx = 1\n') != clean
     assert python_tokens('"""other"""\nx = 1\n') == clean

@@ -2,13 +2,14 @@ import importlib.util
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mltune.export import WRITERS
 from mltune.export.library import Library
+from mltune.space.expression import evaluate
 from tests.ptx_texts import HELD_BACK
 
 Make = Callable[..., Library]
@@ -149,5 +150,13 @@ def test_kernel_texts_and_options_come_through(
     for kernel, found in zip(kernels, written, strict=True):
         for field in ("name", "source", "build_options"):
             assert getattr(found, field) == getattr(kernel, field)
-        assert list(map(asdict, found.passes)) == list(map(asdict, kernel.passes))
-        assert list(map(asdict, found.scratch)) == list(map(asdict, kernel.scratch))
+        assert found.passes == tuple((each.entry, each.work_group) for each in kernel.passes)
+        assert found.arguments == tuple(each.word for each in kernel.arguments)
+        for extents in ((1, 1, 1, 1, 1), (100, 7, 33, 3, 132), (4096, 4095, 1000, 2, 8)):
+            reach = dict(zip("ijlzu", extents, strict=True))
+            geometry = kernel.geometry
+            assert found.geometry(*extents) == (
+                tuple(tuple(evaluate(x, reach) for x in each) for each in geometry.global_sizes),
+                evaluate(geometry.scratch_bytes, reach),
+                evaluate(geometry.counter_bytes, reach),
+            )

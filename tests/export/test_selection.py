@@ -1,4 +1,4 @@
-"""The exported choice is that of the selector, in both languages, wherever one looks."""
+"""The exported choice is that of the selector, in every language, wherever one looks."""
 
 import runpy
 import subprocess
@@ -58,6 +58,38 @@ def choices_in_python(library: Library, sizes: list[Size], folder: Path) -> list
     return [select(*size) for size in sizes]
 
 
+def choices_in_rust(library: Library, sizes: list[Size], rustc: str, folder: Path) -> list[int]:
+    WRITERS["rust"].write(library.selector, library.kernels, folder)
+    (folder / "choose.rs").write_text(CHOOSE.with_suffix(".rs").read_text())
+    # Where something overflows, it ends with a panic.
+    checked = ["-D", "warnings", "-C", "debug-assertions", "-C", "opt-level=1"]
+    done = subprocess.run(
+        [rustc, *checked, "-o", folder / "choose", folder / "choose.rs"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    text = "".join(f"{m} {n} {k} {batch}\n" for m, n, k, batch in sizes)
+    said = subprocess.run(
+        [folder / "choose"], input=text, capture_output=True, text=True, check=True
+    )
+    return [int(line) for line in said.stdout.split()]
+
+
+Choices = Callable[[Library, list[Size]], list[int]]
+
+
+@pytest.fixture(params=["c", "python", "rust"])
+def choices(request: pytest.FixtureRequest, tmp_path: Path) -> Choices:
+    """Export to a language, compile where it is compiled, and ask for sizes."""
+    if request.param == "python":
+        return lambda library, sizes: choices_in_python(library, sizes, tmp_path)
+    if request.param == "c":
+        build: Build = request.getfixturevalue("compile_c")
+        return lambda library, sizes: choices_in_c(library, sizes, build, tmp_path)
+    rustc: str = request.getfixturevalue("rustc")
+    return lambda library, sizes: choices_in_rust(library, sizes, rustc, tmp_path)
+
+
 def expected(selector: Selector, sizes: list[Size]) -> list[int]:
     return [selector.choose(*size).index for size in sizes]
 
@@ -101,9 +133,7 @@ def random_sizes(rng: np.random.Generator, number: int) -> list[Size]:
     return [(m, n, k, batch) for m, n, k, batch in mixed.tolist()]
 
 
-def test_agrees_on_a_hundred_thousand_sizes(
-    chooser: Make, compile_c: Build, tmp_path: Path
-) -> None:
+def test_agrees_on_a_hundred_thousand_sizes(chooser: Make, choices: Choices) -> None:
     rng = np.random.default_rng(1)
     tree = random_tree(rng, 6, 8)
     sizes = random_sizes(rng, 100_000)
@@ -118,8 +148,7 @@ def test_agrees_on_a_hundred_thousand_sizes(
     wanted = expected(library.selector, sizes)
 
     assert len(set(wanted)) == 6
-    assert choices_in_c(library, sizes, compile_c, tmp_path / "c") == wanted
-    assert choices_in_python(library, sizes, tmp_path / "python") == wanted
+    assert choices(library, sizes) == wanted
 
 
 def random_formula(rng: np.random.Generator) -> TimeFormula:
@@ -152,7 +181,7 @@ def random_formula(rng: np.random.Generator) -> TimeFormula:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_formulas_agree_on_random_sizes_and_where_they_end(
-    seed: int, chooser: Make, compile_c: Build, tmp_path: Path
+    seed: int, chooser: Make, choices: Choices
 ) -> None:
     rng = np.random.default_rng(seed)
     formulas = tuple(random_formula(rng) for _ in range(6))
@@ -170,8 +199,7 @@ def test_formulas_agree_on_random_sizes_and_where_they_end(
     reasons = {library.selector.choose(*size).reason for size in sizes}
     assert reasons == set(Reason)
     assert len(set(wanted)) > 3
-    assert choices_in_c(library, sizes, compile_c, tmp_path / "c") == wanted
-    assert choices_in_python(library, sizes, tmp_path / "python") == wanted
+    assert choices(library, sizes) == wanted
 
 
 REASONS = """\
@@ -207,7 +235,7 @@ def test_c_says_why_and_finds_kernels_by_name(
     assert said.splitlines() == ["exact size", "time formulas", "tree", "1 -1 -1"]
 
 
-def test_formulas_without_counts_compile(chooser: Make, compile_c: Build, tmp_path: Path) -> None:
+def test_formulas_without_counts_compile(chooser: Make, choices: Choices) -> None:
     flat = TimeFormula(rows=8, columns=8, depth=8, launch=2, tile=0, step=0, tile_step=0)
     library = chooser(Leaf(0), 2, formulas=(flat, replace(flat, launch=1)))
     sizes = [(1, 2, 3, 4), (0, 0, 0, 0), (INT64_MAX,) * 4]
@@ -215,14 +243,11 @@ def test_formulas_without_counts_compile(chooser: Make, compile_c: Build, tmp_pa
     wanted = expected(library.selector, sizes)
 
     assert wanted == [1, 1, 0]
-    assert choices_in_c(library, sizes, compile_c, tmp_path / "c") == wanted
-    assert choices_in_python(library, sizes, tmp_path / "python") == wanted
+    assert choices(library, sizes) == wanted
 
 
 @pytest.mark.parametrize("feature", FEATURES)
-def test_agrees_at_every_threshold(
-    feature: str, chooser: Make, compile_c: Build, tmp_path: Path
-) -> None:
+def test_agrees_at_every_threshold(feature: str, chooser: Make, choices: Choices) -> None:
     low, middle, high = 0, 10**6, INT64_MAX - 1
     tree = Split(
         feature,
@@ -236,13 +261,10 @@ def test_agrees_at_every_threshold(
     wanted = expected(library.selector, sizes)
 
     assert set(wanted) == {0, 1, 2, 3}
-    assert choices_in_c(library, sizes, compile_c, tmp_path / "c") == wanted
-    assert choices_in_python(library, sizes, tmp_path / "python") == wanted
+    assert choices(library, sizes) == wanted
 
 
-def test_agrees_on_which_sizes_a_tile_fits(
-    chooser: Make, compile_c: Build, tmp_path: Path
-) -> None:
+def test_agrees_on_which_sizes_a_tile_fits(chooser: Make, choices: Choices) -> None:
     tree = Split("rest_4x3x2", 0, Leaf(0), Split("rest_2x1x1", 0, Leaf(1), Leaf(2)))
     library = chooser(tree, 3)
     sizes = [(m, n, k, 1) for m in range(-1, 9) for n in range(7) for k in range(5)]
@@ -254,8 +276,7 @@ def test_agrees_on_which_sizes_a_tile_fits(
     ]
 
     assert expected(library.selector, sizes) == wanted
-    assert choices_in_c(library, sizes, compile_c, tmp_path / "c") == wanted
-    assert choices_in_python(library, sizes, tmp_path / "python") == wanted
+    assert choices(library, sizes) == wanted
 
 
 @pytest.mark.parametrize(
@@ -263,23 +284,16 @@ def test_agrees_on_which_sizes_a_tile_fits(
 )
 @pytest.mark.parametrize("exact", [(), (((1, 2, 3, 4), 0),)], ids=["no exact", "exact"])
 def test_the_smallest_selectors_compile(
-    tree: Tree,
-    exact: tuple[tuple[Size, int], ...],
-    chooser: Make,
-    compile_c: Build,
-    tmp_path: Path,
+    tree: Tree, exact: tuple[tuple[Size, int], ...], chooser: Make, choices: Choices
 ) -> None:
     library = chooser(tree, 1, exact=exact)
     sizes = [(1, 2, 3, 4), (0, 0, 0, 0)]
 
-    assert choices_in_c(library, sizes, compile_c, tmp_path / "c") == [0, 0]
-    assert choices_in_python(library, sizes, tmp_path / "python") == [0, 0]
+    assert choices(library, sizes) == [0, 0]
 
 
 @pytest.mark.parametrize("deep_side", ["low", "high"])
-def test_the_deepest_tree_compiles(
-    deep_side: str, chooser: Make, compile_c: Build, tmp_path: Path
-) -> None:
+def test_the_deepest_tree_compiles(deep_side: str, chooser: Make, choices: Choices) -> None:
     tree: Tree = Leaf(0)
     for level in range(MAX_DEPTH):
         if deep_side == "low":
@@ -291,5 +305,4 @@ def test_the_deepest_tree_compiles(
 
     wanted = expected(library.selector, sizes)
 
-    assert choices_in_c(library, sizes, compile_c, tmp_path / "c") == wanted
-    assert choices_in_python(library, sizes, tmp_path / "python") == wanted
+    assert choices(library, sizes) == wanted

@@ -28,6 +28,7 @@
 #define SUM float4
 #define CHUNK 4
 #define PARTS 4
+#define SPLITS 2
 #define LARGE_PART(v) as_float((as_uint(v) + 0x1000u) & 0xffffe000u)
 #define OPERAND(v) as_uint(v)
 #define VW 4
@@ -520,7 +521,7 @@ void Cij_Aik_Bjk_SB_MT64x128x32_LB3_PLR1_PST64_WGM8_WT32x64_WV2x2(
                 for (int pair = 0; pair < PARTS / 2; ++pair) {
                     const int pairs = step * (PARTS / 2) + pair;
                     const bool begins = pairs % SUM_PAIRS == 0, ends = (pairs + 1) % SUM_PAIRS == 0;
-                    FRAGMENT split_a[2][A_TILES][2], split_b[2][B_TILES][2];
+                    FRAGMENT split_a[SPLITS][A_TILES][2], split_b[SPLITS][B_TILES][2];
                     SPLIT_PAIR(a, A_TILES);
                     SPLIT_PAIR(b, B_TILES);
 #pragma unroll
@@ -529,13 +530,12 @@ void Cij_Aik_Bjk_SB_MT64x128x32_LB3_PLR1_PST64_WGM8_WT32x64_WV2x2(
 #pragma unroll
                         for (int product = 0; product < 3; ++product)
 #pragma unroll
-                            for (int x = 0; x < A_TILES; ++x) {
+                            for (int x = 0; x < A_TILES; ++x)
                                 partial[y / 2][x] = multiply_add(
                                     begins && product == 0 ? (SUM)(0) : partial[y / 2][x],
                                     split_b[product == 0][y][0], split_b[product == 0][y + 1][0],
                                     split_b[product == 0][y][1], split_b[product == 0][y + 1][1],
                                     split_a[product == 1][x][0], split_a[product == 1][x][1]);
-                            }
                         if (ends)
 #pragma unroll
                             for (int x = 0; x < A_TILES; ++x)
@@ -564,7 +564,7 @@ void Cij_Aik_Bjk_SB_MT64x128x32_LB3_PLR1_PST64_WGM8_WT32x64_WV2x2(
                 for (int pair = 0; pair < PARTS / 2; ++pair) {
                     const int pairs = step * (PARTS / 2) + pair;
                     const bool begins = pairs % SUM_PAIRS == 0, ends = (pairs + 1) % SUM_PAIRS == 0;
-                    FRAGMENT split_a[2][A_TILES][2], split_b[2][B_TILES][2];
+                    FRAGMENT split_a[SPLITS][A_TILES][2], split_b[SPLITS][B_TILES][2];
                     SPLIT_PAIR(a, A_TILES);
                     SPLIT_PAIR(b, B_TILES);
 #pragma unroll
@@ -573,13 +573,12 @@ void Cij_Aik_Bjk_SB_MT64x128x32_LB3_PLR1_PST64_WGM8_WT32x64_WV2x2(
 #pragma unroll
                         for (int product = 0; product < 3; ++product)
 #pragma unroll
-                            for (int x = 0; x < A_TILES; ++x) {
+                            for (int x = 0; x < A_TILES; ++x)
                                 partial[y / 2][x] = multiply_add(
                                     begins && product == 0 ? (SUM)(0) : partial[y / 2][x],
                                     split_b[product == 0][y][0], split_b[product == 0][y + 1][0],
                                     split_b[product == 0][y][1], split_b[product == 0][y + 1][1],
                                     split_a[product == 1][x][0], split_a[product == 1][x][1]);
-                            }
                         if (ends)
 #pragma unroll
                             for (int x = 0; x < A_TILES; ++x)

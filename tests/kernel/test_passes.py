@@ -4,6 +4,7 @@ from mltune.kernel import Area, Kernel, Pass
 from mltune.kernel.passes import Part, extents
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
 from mltune.space import Config
+from mltune.space.expression import evaluate
 
 KERNEL = Kernel(
     name="multiply",
@@ -46,12 +47,12 @@ def test_passes_around_the_multiplying_one_walk_over_the_tiles_they_name() -> No
 
 
 def test_a_pass_may_take_the_whole_tiles_or_the_rim_only() -> None:
-    def groups(m: int, n: int) -> list[tuple[int, int]]:
+    def groups(m: int, n: int) -> list[tuple[int, ...]]:
         parts: tuple[Part, ...] = ("whole", "rim")
         rest = Pass(entry="rest", work_group=(1, 1, 1), tile=(32, 16))
         passes = [replace(rest, part=(along_i, along_j)) for along_i in parts for along_j in parts]
         reach = extents(gemm_problem(KERNEL.contraction, m, n, 1), 1)
-        return [each.global_size(reach)[:2] for each in passes]
+        return [tuple(evaluate(x, reach) for x in each.tiles) for each in passes]
 
     assert groups(70, 50) == [(2, 3), (2, 1), (1, 3), (1, 1)]
     assert groups(64, 48) == [(2, 3), (2, 0), (0, 3), (0, 0)]

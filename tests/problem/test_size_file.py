@@ -6,7 +6,7 @@ import pytest
 
 from mltune.errors import UsageError
 from mltune.problem import Size
-from mltune.problem.size_file import read_size_file
+from mltune.problem.size_file import read_size_file, transposes_in
 
 
 def write(folder: Path, name: str, text: str | bytes) -> Path:
@@ -36,13 +36,28 @@ def test_csv_with_batch_and_count_in_any_order(tmp_path: Path) -> None:
     assert read_size_file(path) == (Size((1, 2, 3, 4), 5),)
 
 
+def test_csv_that_says_with_which_transposes_a_size_occurs(tmp_path: Path) -> None:
+    text = 'm,n,k,trans,layer,source\n1,2,3,tn NN,"first, of two",a paper\n4,5,6,tn,second,\n'
+    path = write(tmp_path, "a.csv", text)
+
+    assert read_size_file(path) == (Size((1, 2, 3)), Size((4, 5, 6)))
+    assert read_size_file(path, "nn") == (Size((1, 2, 3)),)
+    assert transposes_in(path) == ("nn", "tn")
+    with pytest.raises(UsageError, match="holds no sizes that occur as nt"):
+        read_size_file(path, "nt")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "holds no sizes"),
         ("# nothing\n", "holds no sizes"),
         ("m,n,k\n", "holds no sizes"),
-        ("1,2,3\n", "line 1: unknown column '1' (known: m, n, k, batch, count)"),
+        (
+            "1,2,3\n",
+            "line 1: unknown column '1' (known: m, n, k, batch, count, trans, layer, source)",
+        ),
+        ("m,n,k,trans\n1,2,3,nn nx\n", "line 2: trans must be nn, nt, tn, ..., got 'nx'"),
         ("m,n\n1,2\n", "line 1: the first row must name the columns m,n,k; no 'k'"),
         ("m,n,k,m\n", "line 1: column 'm' stands twice"),
         ("m,n,k\n\n1,2\n", "line 3: expected 3 cells, got 2"),

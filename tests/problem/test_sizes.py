@@ -137,6 +137,10 @@ def test_the_suites_have_the_sizes_that_their_readme_states() -> None:
         "deepbench-tn": 41,
         "gemmbench": 11,
         "gpu": 16,
+        "models": 198,
+        "models-nn": 65,
+        "models-nt": 9,
+        "models-tn": 125,
         "remainders": 16,
         "skinny": 16,
         "spread": 320,
@@ -144,6 +148,20 @@ def test_the_suites_have_the_sizes_that_their_readme_states() -> None:
         "square": 13,
         "tiny": 8,
     }
+
+
+def test_a_suite_that_names_transposes_can_be_asked_for_in_parts() -> None:
+    parts = [set(parse_sizes(f"models-{trans}")) for trans in ("nn", "nt", "tn")]
+
+    assert set.union(*parts) == set(parse_sizes("models"))
+    assert Size((6144, 16, 4096)) in parts[2] - parts[0]  # Llama 3 8B, 16 tokens
+
+
+def test_the_suite_models_is_what_its_script_writes() -> None:
+    script = Path("tests/benchmarks/model_sizes.py")
+    written = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+
+    assert Path("spaces/sizes/models.csv").read_text() == written.stdout
 
 
 def test_quick_suites_stay_small() -> None:

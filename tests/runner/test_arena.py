@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mltune.device import OpenCLDevice
+from mltune.device import Device, open_device
 from mltune.runner.arena import Arena, Place
 from mltune.runner.data import GUARD_BYTES, PATTERN_BYTE
 
@@ -15,8 +15,8 @@ _MEBIBYTE = 1 << 20
 
 
 @pytest.fixture(scope="module")
-def device(device_spec: str) -> OpenCLDevice:
-    return OpenCLDevice.open(device_spec)
+def device(device_spec: str) -> Device:
+    return open_device(device_spec)
 
 
 def write(arena: Arena, place: Place, byte_from_tensor: int) -> None:
@@ -28,7 +28,7 @@ def write(arena: Arena, place: Place, byte_from_tensor: int) -> None:
     "distance",
     [-8, -GUARD_BYTES, -GUARD_BYTES - 8, -4 * _MEBIBYTE, 1000, 1000 + GUARD_BYTES, 16 * _MEBIBYTE],
 )
-def test_a_write_around_the_tensor_is_seen_once(device: OpenCLDevice, distance: int) -> None:
+def test_a_write_around_the_tensor_is_seen_once(device: Device, distance: int) -> None:
     arena = Arena(device)
     for _ in range(3):
         place = arena.move(self := object(), 1000)
@@ -41,7 +41,7 @@ def test_a_write_around_the_tensor_is_seen_once(device: OpenCLDevice, distance: 
 
 
 def test_a_write_inside_is_none_around_and_is_gone_when_the_tensor_moves(
-    device: OpenCLDevice,
+    device: Device,
 ) -> None:
     arena, tenant = Arena(device), object()
     place = arena.place(tenant, 4000)
@@ -56,7 +56,7 @@ def test_a_write_inside_is_none_around_and_is_gone_when_the_tensor_moves(
     assert arena.untouched()
 
 
-def test_a_larger_tensor_has_as_wide_margins(device: OpenCLDevice) -> None:
+def test_a_larger_tensor_has_as_wide_margins(device: Device) -> None:
     arena = Arena(device)
     arena.place(object(), 100)
     place = arena.place(object(), 3 * _MEBIBYTE)
@@ -65,14 +65,14 @@ def test_a_larger_tensor_has_as_wide_margins(device: OpenCLDevice) -> None:
     assert arena._buffer.size - place.first_byte - place.nbytes > 16 * _MEBIBYTE
 
 
-def test_places_differ(device: OpenCLDevice) -> None:
+def test_places_differ(device: Device) -> None:
     arena = Arena(device)
 
     assert len({arena.move(arena, 100).first_byte for _ in range(64)}) > 1
 
 
 def test_margins_are_given_up_where_a_buffer_cannot_be_larger(
-    device: OpenCLDevice, monkeypatch: pytest.MonkeyPatch
+    device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     narrow = replace(device.info, max_alloc_bytes=4 * GUARD_BYTES)
     monkeypatch.setattr(device, "_info", narrow)

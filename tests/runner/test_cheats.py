@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from mltune.device import OpenCLDevice
+from mltune.device import open_device
 from mltune.kernel import Kernel, KernelFamily
 from mltune.kernel.limits import NO_LIMITS, Limits
 from mltune.measurement import Status
@@ -211,7 +211,7 @@ def test_a_kernel_that_takes_no_beta_is_not_asked_for_one(runner: WorkerRunner) 
 
 
 def test_seeds_do_not_tell_which_elements_are_spoilt(device_spec: str) -> None:
-    device = OpenCLDevice.open(device_spec)
+    device = open_device(device_spec)
 
     def chosen() -> list[int]:
         made = Workspace.make(device, problem().canonical(), 0, is_timed=True)

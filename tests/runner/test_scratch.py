@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mltune.device import OpenCLDevice
+from mltune.device import Device, open_device
 from mltune.kernel.families import FAMILIES
 from mltune.measurement import Status
 from mltune.problem import Precision, gemm, gemm_problem
@@ -20,11 +20,11 @@ SPLIT: dict[str, int | str] = {
 
 
 @pytest.fixture(scope="module")
-def device(device_spec: str) -> OpenCLDevice:
-    return OpenCLDevice.open(device_spec)
+def device(device_spec: str) -> Device:
+    return open_device(device_spec)
 
 
-def test_nothing_is_made_for_a_kernel_that_needs_none(device: OpenCLDevice) -> None:
+def test_nothing_is_made_for_a_kernel_that_needs_none(device: Device) -> None:
     scratch = Scratch(device)
 
     assert scratch.of(0) is None
@@ -32,7 +32,7 @@ def test_nothing_is_made_for_a_kernel_that_needs_none(device: OpenCLDevice) -> N
 
 
 def test_it_is_not_a_number_until_it_is_written_and_after_it_is_spoilt(
-    device: OpenCLDevice,
+    device: Device,
 ) -> None:
     scratch, found = Scratch(device), np.empty(25, np.float32)
     inside = scratch.of(found.nbytes)
@@ -46,7 +46,7 @@ def test_it_is_not_a_number_until_it_is_written_and_after_it_is_spoilt(
     assert np.isnan(found).all()
 
 
-def test_the_same_memory_serves_until_another_size_is_asked_for(device: OpenCLDevice) -> None:
+def test_the_same_memory_serves_until_another_size_is_asked_for(device: Device) -> None:
     scratch = Scratch(device)
     first = scratch.of(100)
 
@@ -56,7 +56,7 @@ def test_the_same_memory_serves_until_another_size_is_asked_for(device: OpenCLDe
 
 
 @pytest.mark.parametrize("place", [0, GUARD_BYTES - 1, GUARD_BYTES + 101, 2 * GUARD_BYTES + 100])
-def test_a_write_around_it_is_seen(device: OpenCLDevice, place: int) -> None:
+def test_a_write_around_it_is_seen(device: Device, place: int) -> None:
     scratch = Scratch(device)
     scratch.of(101)
     assert scratch.guards_untouched()
@@ -68,7 +68,7 @@ def test_a_write_around_it_is_seen(device: OpenCLDevice, place: int) -> None:
     assert not scratch.guards_untouched()
 
 
-def test_a_write_inside_is_none_around(device: OpenCLDevice) -> None:
+def test_a_write_inside_is_none_around(device: Device) -> None:
     scratch = Scratch(device)
     device.write(scratch.of(101), np.zeros(101, np.uint8))
 

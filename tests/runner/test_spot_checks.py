@@ -7,7 +7,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from mltune.device import OpenCLDevice, Program
+from mltune.device import Device, Program, open_device
 from mltune.kernel import Kernel
 from mltune.problem import Precision, gemm, gemm_problem
 from mltune.runner.spot_checks import SpotChecks
@@ -17,17 +17,17 @@ MakeKernel = Callable[..., Kernel]
 
 
 @pytest.fixture(scope="module")
-def device(device_spec: str) -> OpenCLDevice:
-    return OpenCLDevice.open(device_spec)
+def device(device_spec: str) -> Device:
+    return open_device(device_spec)
 
 
 @pytest.fixture
-def program(device: OpenCLDevice, naive_kernel: MakeKernel) -> Program:
+def program(device: Device, naive_kernel: MakeKernel) -> Program:
     return device.build(naive_kernel())
 
 
 @pytest.fixture(params=[0.0, 0.5], ids=["beta 0", "beta 0.5"])
-def workspace(request: pytest.FixtureRequest, device: OpenCLDevice, program: Program) -> Workspace:
+def workspace(request: pytest.FixtureRequest, device: Device, program: Program) -> Workspace:
     problem = gemm_problem(gemm(Precision.SINGLE), 48, 40, 9, beta=request.param)
     workspace = Workspace.make(device, problem.canonical(), 0, is_timed=True)
     workspace.restore()

@@ -5,8 +5,9 @@ from collections.abc import Callable
 import pyopencl as cl
 import pytest
 
+from mltune.kernel.abi import arguments, integers
 from mltune.problem import Contraction
-from mltune.runtime.launch import GemmKernel, GemmPass
+from mltune.runtime.launch import GemmKernel
 
 NAIVE = """
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -80,7 +81,16 @@ def naive_kernel() -> Callable[[Contraction], GemmKernel]:
             name=name,
             source=source,
             build_options=("-cl-std=CL1.2",),
-            passes=(GemmPass(entry=name, work_group=(4, 2, 1), tile=(4, 2)),),
+            passes=((name, (4, 2, 1)),),
+            arguments=tuple(each.word for each in arguments(canonical, False, False)),
+            integers=lambda rows, columns, terms, **layout: integers(
+                arguments(canonical, False, False), {"i": rows, "j": columns, "l": terms, **layout}
+            ),
+            geometry=lambda rows, columns, terms, batch, units: (
+                ((-(-rows // 4) * 4, -(-columns // 2) * 2, batch),),
+                0,
+                0,
+            ),
         )
 
     return write

@@ -13,11 +13,12 @@ from mltune.measurement import Measurement, Phase
 from mltune.problem import Problem, Size
 from mltune.run.run import Run
 from mltune.run.run_info import RunInfo
-from mltune.runner.live import ANCHOR
+from mltune.runner.live import REFERENCE_SECONDS
 from mltune.search.exhaustive import ExhaustiveSampler
 from mltune.search.guided import GuidedSampler
 from mltune.space.config import Config
 from mltune.space.recorded import RecordedSpace
+from mltune.tuning.leader_choice import WITH_ALL
 from mltune.tuning.local_tuning import LocalTuning
 from tests.studies import Asked
 from tests.tuning.scripted import ScriptedRunner
@@ -33,9 +34,12 @@ def searched(
     """Search two configs on one size; return phase and time of each row that came of it.
 
     Args:
-        answers: seconds, and those of the anchor beside them.
+        answers: seconds, and those of the reference kernel beside them.
     """
-    rows = [make(0, 8, seconds, observed=((ANCHOR, anchor),)) for seconds, anchor in answers]
+    rows = [
+        make(0, 8, seconds, observed=((REFERENCE_SECONDS, reference),))
+        for seconds, reference in answers
+    ]
     space = RecordedSpace("two", [Config.of({"depth_u": 1}), Config.of({"depth_u": 2})])
     info = replace(info, sizes=(Size((8, 8, 8)),))
     with Run.create(folder, info) as run:
@@ -181,3 +185,45 @@ def test_leaders_that_were_cut_off_are_gone_on_with_and_each_next_size_is_told(
         assert len(run.store.measurements(Phase.SEARCH)) == measured
 
     assert again.seen.index(("expected", 72)) < again.seen.index(("measured", 72))
+
+
+def test_leaders_meet_on_many_sizes_where_they_may_win_also_after_a_kill(
+    tmp_path: Path, info: RunInfo, make: Make
+) -> None:
+    searched = tuple(Size((8 * m, 8, 8)) for m in (1, 5, 9))
+    further = tuple(Size((8 * m, 8, 8)) for m in range(2, 17))
+    info = replace(info, sizes=searched, cross_sizes=further, budget=30, leaders_chosen=True)
+    configs = [Config.of({"x": x, "y": y}) for x in range(10) for y in range(10)]
+    space = RecordedSpace("grid", configs)
+
+    def work(folder: Path, before: Sequence[Measurement]) -> list[Measurement]:
+        with Run.create(folder, info) as run:
+            for row in before:
+                run.store.add(row)
+            runner = FormulaRunner(info.device, [make(0, 8, 1.0)])
+            study = Asked(GuidedSampler(space, 0, (1, 1, 1)), 3).study
+            tuning = LocalTuning(run, runner, study)
+            if not before:
+                tuning.search(30)
+            tuning.measure_leaders()
+            assert not tuning.has_leaders_left(31)
+            return run.store.measurements()
+
+    whole = work(tmp_path / "whole", ())
+    finals = [row for row in whole if row.phase == Phase.FINAL]
+    met: dict[Problem, set[Config]] = {}
+    for row in finals:
+        met.setdefault(row.problem, set()).add(row.config)
+    counts = [len(configs) for configs in met.values()]
+    assert len(met) == 16
+    assert len(set(counts[:WITH_ALL])) == 1
+    assert all(2 <= count <= counts[0] for count in counts)
+    assert sum(counts[WITH_ALL:]) < 0.7 * counts[0] * len(counts[WITH_ALL:])
+
+    begun = len(whole) - len(finals)
+    for cut in (begun + 1, begun + len(finals) // 2, begun + 3 * len(finals) // 4, len(whole) - 1):
+        resumed = work(tmp_path / str(cut), whole[:cut])
+
+        assert [(row.config, row.problem) for row in resumed] == [
+            (row.config, row.problem) for row in whole
+        ]

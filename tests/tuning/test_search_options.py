@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mltune.errors import UsageError
-from mltune.run.run_info import RunInfo
+from mltune.run.run_info import RunInfo, SearchedSpace
 from mltune.tuning.families import family_named
 from mltune.tuning.search_options import (
     SearchOptions,
@@ -23,7 +23,7 @@ from mltune.tuning.search_options import (
 
 
 def test_what_was_not_given_has_the_documented_default(info: RunInfo) -> None:
-    made = new_run_info(SearchOptions(), info.device, "tiled")
+    made = new_run_info(SearchOptions(), info.device, info.searched_spaces)
 
     assert (made.budget, made.sampler, made.seed) == (500, "guided", 0)
     assert (made.alpha, made.beta) == (1.0, 0.0)
@@ -32,26 +32,36 @@ def test_what_was_not_given_has_the_documented_default(info: RunInfo) -> None:
     assert made.to_json()["problem"] == "sgemm_nn"
 
 
-@pytest.mark.parametrize(("kind", "space"), [("cpu", "packed-cpu"), ("gpu", "tiled-gpu")])
-def test_space_and_sizes_are_those_of_the_kind_of_device(
-    info: RunInfo, kind: str, space: str
-) -> None:
-    made = new_run_info(SearchOptions(), replace(info.device, kind=kind), "tiled")
+@pytest.mark.parametrize("kind", ["cpu", "gpu"])
+def test_sizes_are_those_of_the_kind_of_device(info: RunInfo, kind: str) -> None:
+    device = replace(info.device, kind=kind)
+    made = new_run_info(SearchOptions(), device, info.searched_spaces)
 
-    assert made.space == f"{space}.yaml"
-    assert made.space_text.startswith(f"name: {space}\n")
+    assert (made.space, made.space_text) == (info.space, info.space_text)
     assert len(made.sizes) >= 12
 
 
+def test_a_run_of_several_spaces_keeps_all_their_texts(info: RunInfo) -> None:
+    spaces = (*info.searched_spaces, SearchedSpace("mine.yaml", "direct", "name: mine\n"))
+    made = new_run_info(SearchOptions(), info.device, spaces)
+
+    assert (made.space, made.space_text, made.family) == ("auto", "", "tiled, direct")
+    assert made.searched_spaces == spaces
+    assert RunInfo.from_json(made.to_json()) == made
+    assert made.space_hash != info.space_hash
+
+
 def test_zero_is_a_value_and_not_a_missing_one(info: RunInfo) -> None:
-    made = new_run_info(SearchOptions(alpha=0.0, beta=0.5, seed=0), info.device, "tiled")
+    made = new_run_info(
+        SearchOptions(alpha=0.0, beta=0.5, seed=0), info.device, info.searched_spaces
+    )
 
     assert (made.alpha, made.beta) == (0.0, 0.5)
 
 
 def test_sizes_that_do_not_fit_the_problem_are_refused(info: RunInfo) -> None:
     with pytest.raises(UsageError, match="takes MxNxK"):
-        new_run_info(SearchOptions(sizes="8x8"), info.device, "tiled")
+        new_run_info(SearchOptions(sizes="8x8"), info.device, info.searched_spaces)
 
 
 @pytest.mark.parametrize(

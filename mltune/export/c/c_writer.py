@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from mltune.errors import UnsupportedError
 from mltune.export.c import selection
-from mltune.export.c.arguments import arguments, call, prototype
+from mltune.export.c.arguments import arguments as blas_arguments
+from mltune.export.c.arguments import call, prototype
 from mltune.export.c.element import ELEMENTS, Element
-from mltune.export.c.text import comment, literal, literals
+from mltune.export.c.text import GEOMETRY_DIALECT, comment, literal, literals
+from mltune.export.expression import EXTENT_NAMES, layout_names
 from mltune.export.files import write_files
 from mltune.export.library import Library
 from mltune.export.plain import plain_paragraphs
 from mltune.export.statement import statement
 from mltune.export.template import fill
 from mltune.kernel import Kernel
+from mltune.kernel.abi import Geometry, Kind, arguments
 from mltune.kernel.held_back import holds_back
 from mltune.selector import Selector
 
@@ -115,6 +118,7 @@ def _values(library: Library) -> dict[str, str]:
             library, [f"source_{number}" for number in range(len(library.kernels))]
         ),
         "most_passes": str(max(len(kernel.passes) for kernel in library.kernels)),
+        **_arguments(library),
         **_launch_values(library, element.opencl),
         **_example_values(library, element),
     }
@@ -134,43 +138,69 @@ def two_steps(sources: Sequence[str]) -> dict[str, str]:
 
 
 def geometry(library: Library, sources: Sequence[str]) -> str:
-    """The definition of the array of all kernels, after those of their passes and areas.
+    """The definition of the array of all kernels, after those of their passes and launches.
 
     Args:
         library: what is exported.
         sources: the name of each kernel's array of literals.
     """
     name = library.name
-    words = {"i": "rows", "j": "columns", "l": "terms", "u": "units", "1": "one"}
-    over = {index: f"{name}_{word}" for index, word in words.items()}
     parts, entries = [], []
     for number, (kernel, source) in enumerate(zip(library.kernels, sources, strict=True)):
         passes = [
-            f"    {{{literal(each.entry)},\n"
-            f"     {_braced(each.work_group)}, {_braced(each.tile)}, "
-            f"{_braced(over[index] for index in each.over)}, {each.split},\n"
-            f"     {_braced(f'{name}_{part}' for part in each.part)}}},"
-            for each in kernel.passes
+            f"    {{{literal(each.entry)}, {_braced(each.work_group)}}}," for each in kernel.passes
         ]
         parts += [f"static const {name}_pass passes_{number}[] = {{", *passes, "};"]
-        areas = [
-            f"    {{{area.element_bytes}, {area.copies}, {_braced(area.tile)}, "
-            f"{_braced(over[index] for index in area.over)}}},"
-            for area in kernel.scratch
+        parts += [
+            f"static void compute_{number}(const {name}_extents *of, {name}_launch *launch)",
+            "{",
+            *_computed(kernel.geometry),
+            "}",
+            "",
         ]
-        if areas:
-            parts += [f"static const {name}_area scratch_{number}[] = {{", *areas, "};"]
         entries.append(
             f"    {{{source}, sizeof {source} / sizeof {source}[0],\n"
             f"     {literal(' '.join(kernel.build_options))},\n"
-            f"     passes_{number}, {len(passes)}, "
-            f"{f'scratch_{number}' if areas else 'NULL'}, {len(areas)}, {int(kernel.counters)}}},"
+            f"     passes_{number}, {len(passes)}, {int(bool(kernel.scratch))}, "
+            f"{int(kernel.counters)}, compute_{number}}},"
         )
-    return "\n".join((*parts, "", f"const {name}_kernel {name}_kernels[] = {{", *entries, "};"))
+    return "\n".join((*parts, f"const {name}_kernel {name}_kernels[] = {{", *entries, "};"))
+
+
+def _computed(geometry: Geometry) -> Iterator[str]:
+    """The statements that compute a launch."""
+    names = {index: f"of->{extent}" for index, extent in EXTENT_NAMES.items()}
+    for place, sizes in enumerate(geometry.global_sizes):
+        for dimension, size in enumerate(sizes):
+            text = GEOMETRY_DIALECT.text(size, names)
+            yield f"    launch->global[{place}][{dimension}] = {text};"
+    for word in ("scratch_bytes", "counter_bytes"):
+        yield f"    launch->{word} = {GEOMETRY_DIALECT.text(getattr(geometry, word), names)};"
 
 
 def _braced(values: Iterable[object]) -> str:
     return f"{{{', '.join(map(str, values))}}}"
+
+
+def _arguments(library: Library) -> dict[str, str]:
+    """How the values of a kernel's arguments are computed, and what is passed, in order."""
+    names = {"i": "of->rows", "j": "of->columns", "l": "terms"}
+    names |= layout_names("(uint64_t){0}->{1}")
+    passed = {
+        Kind.MATRIX: "{{sizeof {0}->buffer, &{0}->buffer}}",
+        Kind.SCRATCH: "{{sizeof(cl_mem), memories[plain]}}",
+        Kind.COUNTERS: "{{sizeof(cl_mem), memories[zeroed]}}",
+    }
+    computed, listed = [], []
+    for each in arguments(library.selector.contraction.canonical(), True, True):
+        if each.value is not None:
+            kind = f"cl_{each.kind.value}"
+            value = GEOMETRY_DIALECT.text(each.value, names)
+            cast = f"({kind})" if each.kind is Kind.UINT else ""
+            computed.append(f"    const {kind} {each.name} = {cast}{value};")
+        text = passed.get(each.kind, "{{sizeof {0}, &{0}}}").format(each.name)
+        listed.append(f"        {text},")
+    return {"integers": "\n".join(computed), "arguments": "\n".join(listed)}
 
 
 def source_array(source: str, name: str) -> str:
@@ -181,7 +211,7 @@ def source_array(source: str, name: str) -> str:
 
 def _launch_values(library: Library, element: str) -> dict[str, str]:
     """What the library's header and launch code name."""
-    listed = arguments(element, library.batched)
+    listed = blas_arguments(element, library.batched)
     names = [name for _, name in listed]
     column_major = library.orders[2] == "F"
     values = {

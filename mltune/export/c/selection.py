@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
 
-from mltune.export.block import Block, block_of, features_of
-from mltune.export.formulas import Count, Plan, plan, sizes_of
+from mltune.export.block import FEATURE_VALUES, block_of, features_of, nested, with_sizes
+from mltune.export.c.text import DIALECT, FEATURES_DIALECT
+from mltune.export.expression import operators
+from mltune.export.formulas import Plan, plan, sizes_of
 from mltune.selector import FEATURES, MOST_EXTENT, Reason, Selector, padding, work_limit
 
-_EXPRESSIONS = {
+_SIZES = {
     "m": "at_least(0, problem->m)",
     "n": "at_least(0, problem->n)",
     "k": "at_least(0, problem->k)",
     "batch": "at_least(0, problem->batch)",
-    "mn": "product(m, n)",
-    "mk": "product(m, k)",
-    "nk": "product(n, k)",
-    "mnk": "product(product(m, n), k)",
-    "m_per_n": "m / at_least(1, n)",
-    "n_per_m": "n / at_least(1, m)",
-    "k_per_m": "k / at_least(1, m)",
-    "k_per_n": "k / at_least(1, n)",
 }
-
 _AT_LEAST = """\
 static int64_t at_least(int64_t least, int64_t size)
 {
@@ -150,7 +142,7 @@ def helpers(selector: Selector, library: str) -> str:
     """The functions and tables that `body` uses, and no other: C warns about unused ones."""
     used = _used(selector)
     parts = [_AT_LEAST] if used else []
-    if any("product(" in _EXPRESSIONS[feature] for feature in used):
+    if any("*" in operators(FEATURE_VALUES[each]) for each in used & FEATURE_VALUES.keys()):
         parts.append(_PRODUCT)
     if selector.formulas:
         planned = plan(selector.formulas)
@@ -168,9 +160,7 @@ def helpers(selector: Selector, library: str) -> str:
 def body(selector: Selector) -> str:
     """The statements of the selecting function."""
     used = _used(selector)
-    lines = [
-        f"    const int64_t {name} = {_EXPRESSIONS[name]};" for name in FEATURES if name in used
-    ]
+    lines = [f"    const int64_t {name} = {_value(name)};" for name in FEATURES if name in used]
     if selector.exact:
         lines += [
             "    const struct exact_size *exact = look_up(problem);",
@@ -193,7 +183,7 @@ def body(selector: Selector) -> str:
             "    }",
         ]
     lines.append(f'    *reason = "{Reason.TREE.value}";')
-    lines += _lines(block_of(selector.tree), 1)
+    lines += nested(block_of(selector.tree), DIALECT.text, ("if ({}) {{", "}", "return {};"))
     return "\n".join(lines)
 
 
@@ -209,7 +199,7 @@ def cache(selector: Selector, library: str) -> tuple[str, str]:
 
 def _used(selector: Selector) -> frozenset[str]:
     """The variables of the selecting function."""
-    used = _with_factors(features_of(selector.tree))
+    used = with_sizes(features_of(selector.tree))
     return used | {"m", "n", "k", "batch"} if selector.formulas else used
 
 
@@ -220,8 +210,13 @@ def _sizes(planned: Plan) -> list[str]:
 
 
 def _fastest(selector: Selector, planned: Plan) -> str:
-    counts = [f"    const uint64_t {count.name} = {_counted(count)};" for count in planned.counts]
-    times = [textwrap.fill(time, 80, subsequent_indent=" " * 8) for time in planned.times]
+    counts = [
+        f"    const uint64_t {count.name} = {DIALECT.text(count.value)};"
+        for count in planned.counts
+    ]
+    times = [
+        textwrap.fill(DIALECT.text(time), 80, subsequent_indent=" " * 8) for time in planned.times
+    ]
     others = [
         f"    time = {time};\n    if (time < least) {{\n        least = time;\n"
         f"        kernel = {number};\n    }}"
@@ -239,20 +234,5 @@ def _fastest(selector: Selector, planned: Plan) -> str:
     )
 
 
-def _counted(count: Count) -> str:
-    return f"cover({count.counted}, {count.part})" if count.part else count.counted
-
-
-def _lines(block: Block, level: int) -> Iterator[str]:
-    pad = "    " * level
-    for guard in block.guards:
-        yield f"{pad}if ({guard.condition}) {{"
-        yield from _lines(guard.block, level + 1)
-        yield f"{pad}}}"
-    yield f"{pad}return {block.kernel};"
-
-
-def _with_factors(used: frozenset[str]) -> frozenset[str]:
-    """Features together with the sizes that they are computed from."""
-    sizes = {size for feature in used for size in "mnk" if size in feature.replace("batch", "")}
-    return used | sizes
+def _value(feature: str) -> str:
+    return _SIZES.get(feature) or FEATURES_DIALECT.text(FEATURE_VALUES[feature])

@@ -1,4 +1,4 @@
-"""The doors through which text enters C99: comments and string literals."""
+"""The doors through which text enters C99: comments and string literals; and its expressions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,30 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from mltune.export.expression import Dialect
 from mltune.export.plain import plain
+
+DIALECT = Dialect(
+    templates={"ceil_div": "cover({0}, {1})", "flag": "({0})", "given": "({0}) * {1}"},
+    symbols={"//": "/"},
+)
+"""Where it is known that nothing overflows."""
+
+FEATURES_DIALECT = Dialect(
+    templates={"*": "product({0}, {1})", "max": "at_least({1}, {0})"}, symbols={"//": "/"}
+)
+"""In int64_t; products that are too large are INT64_MAX."""
+
+GEOMETRY_DIALECT = Dialect(
+    templates={
+        "*": "product({0}, {1})",
+        "+": "sum({0}, {1})",
+        "max": "higher({0}, {1})",
+        "ceil_div": "cover({0}, {1})",
+    },
+    symbols={"//": "/"},
+)
+"""In uint64_t; sums and products that are too large are UINT64_MAX."""
 
 _LITERAL_BYTES = 1000
 """Well below the 4095 characters that C99 promises for a string literal, escapes included."""

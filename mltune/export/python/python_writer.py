@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 
+from mltune.export.expression import EXTENT_NAMES
 from mltune.export.files import write_files
 from mltune.export.library import Library
 from mltune.export.plain import plain_paragraphs
 from mltune.export.python import selection
-from mltune.export.python.text import literal
+from mltune.export.python.text import DIALECT, literal
 from mltune.export.statement import statement
 from mltune.export.template import fill
-from mltune.kernel import Area, Kernel, Pass
+from mltune.kernel import Kernel, Pass
+from mltune.kernel.abi import Argument, Kind, arguments
 from mltune.kernel.held_back import holds_back
 from mltune.selector import Selector
+from mltune.space.expression import Node, names
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _LAUNCH = Path(__file__).parents[2] / "runtime" / "launch.py"
@@ -71,6 +73,8 @@ def _values(library: Library) -> dict[str, str]:
         "usual": selection.usual(library.selector),
         "body": selection.body(library.selector),
         "kernels": "\n".join(_kernel(kernel) for kernel in library.kernels),
+        "arguments": "\n".join(f"    {literal(each.word)}," for each in _common(library)),
+        "integers": _integers(library),
         "dtype": contraction.precision.dtype,
         "orders": library.orders,
         "batched": str(library.batched),
@@ -119,44 +123,72 @@ def _got(library: Library) -> str:
     return f"c{_TURNED}.get(){_TURNED}" if _is_strided(library) else "c.get()"
 
 
+def _integers(library: Library) -> str:
+    """A function's body and arguments: the integers that all kernels take, from the layout."""
+    computed = [each.value for each in _common(library) if each.value is not None]
+    given = list(dict.fromkeys(name for value in computed for name in sorted(names(value))))
+    values = ",\n        ".join(map(_text, computed))
+    parameters = "".join(f"    {EXTENT_NAMES.get(name, name)}: int,\n" for name in given)
+    return (
+        f"def _integers(\n    *,\n{parameters}) -> tuple[int, ...]:\n"
+        f"    return (\n        {values},\n    )"
+    )
+
+
+def _common(library: Library) -> tuple[Argument, ...]:
+    """The arguments that all kernels take."""
+    return arguments(library.selector.contraction.canonical(), False, False)
+
+
 def _kernel(kernel: Kernel) -> str:
     options = "".join(f"{literal(option)}, " for option in kernel.build_options).rstrip()
     options = options if len(kernel.build_options) == 1 else options.rstrip(",")
+    memories = [
+        literal(each.word)
+        for each in kernel.arguments
+        if each.kind in (Kind.SCRATCH, Kind.COUNTERS)
+    ]
+    geometry = kernel.geometry
+    sizes = [_global_size(size) for size in geometry.global_sizes]
+    others = [_text(node) for node in (geometry.scratch_bytes, geometry.counter_bytes)]
     return "\n".join(
         (
             "    _kernel(",
             f"        {literal(kernel.name)},",
             f"        build_options=({options}),",
-            *_tuple("passes", [f"GemmPass({_arguments(each)})" for each in kernel.passes]),
-            *_tuple("scratch", [f"GemmArea({_arguments(area)})" for area in kernel.scratch]),
-            *["        counters=True,"] * kernel.counters,
+            *_tuple("passes", [_entry(each) for each in kernel.passes]),
+            "        geometry=lambda rows, columns, terms, batch, units: (",
+            *_items("            ", "", sizes),
+            *(f"            {text}," for text in others),
+            "        ),",
+            *_tuple("memories", memories),
+            *["        counts_units=True,"] * geometry.counts_units,
             *["        held_back=True,"] * holds_back(kernel.source),
             "    ),",
         )
     )
 
 
+def _entry(each: Pass) -> str:
+    return f"({literal(each.entry)}, {each.work_group})"
+
+
+def _global_size(sizes: tuple[Node, Node, Node]) -> str:
+    return f"({', '.join(map(_text, sizes))})"
+
+
+def _text(node: Node) -> str:
+    return DIALECT.text(node, EXTENT_NAMES)
+
+
 def _tuple(name: str, items: list[str]) -> list[str]:
     """The lines of a keyword argument, none for an empty tuple."""
-    if not items:
-        return []
-    in_one = f"        {name}=({', '.join(items)},),"
+    return _items("        ", f"{name}=", items) if items else []
+
+
+def _items(pad: str, head: str, items: list[str]) -> list[str]:
+    """The lines of a tuple."""
+    in_one = f"{pad}{head}({', '.join(items)},),"
     if len(items) == 1 and len(in_one) <= _LINE:
         return [in_one]
-    return [f"        {name}=(", *(f"            {item}," for item in items), "        ),"]
-
-
-def _arguments(value: Pass | Area) -> str:
-    """The keyword arguments that make a value again, without those that have a default."""
-    given = (
-        (field.name, getattr(value, field.name))
-        for field in fields(value)
-        if getattr(value, field.name) != field.default
-    )
-    return ", ".join(f"{name}={_literal(item)}" for name, item in given)
-
-
-def _literal(value: object) -> str:
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_literal, value))})"
-    return literal(value) if isinstance(value, str) else str(value)
+    return [f"{pad}{head}(", *(f"{pad}    {item}," for item in items), f"{pad}),"]

@@ -6,20 +6,10 @@ import math
 import textwrap
 from collections.abc import Iterator
 
-from mltune.export.block import Block, block_of, features_of
-from mltune.export.formulas import Count, plan
+from mltune.export.block import FEATURE_VALUES, block_of, features_of, nested
+from mltune.export.formulas import plan
+from mltune.export.python.text import DIALECT
 from mltune.selector import MOST_EXTENT, Selector, padding, work_limit
-
-_EXPRESSIONS = {
-    "mn": "min(m * n, _LIMIT)",
-    "mk": "min(m * k, _LIMIT)",
-    "nk": "min(n * k, _LIMIT)",
-    "mnk": "min(m * n * k, _LIMIT)",
-    "m_per_n": "m // max(n, 1)",
-    "n_per_m": "n // max(m, 1)",
-    "k_per_m": "k // max(m, 1)",
-    "k_per_n": "k // max(n, 1)",
-}
 
 
 def exact_sizes(selector: Selector) -> str:
@@ -33,10 +23,15 @@ def exact_sizes(selector: Selector) -> str:
 def body(selector: Selector) -> str:
     """The statements that choose for a size that was not tuned for."""
     used = features_of(selector.tree)
-    lines = [f"    {name} = {_EXPRESSIONS[name]}" for name in _EXPRESSIONS if name in used]
+    lines = [
+        f"    {name} = {DIALECT.text(value)}"
+        for name, value in FEATURE_VALUES.items()
+        if name in used
+    ]
     if selector.formulas:
         lines += _by_time(selector)
-    return "\n".join([*lines, *_lines(block_of(selector.tree), 1)])
+    lines += nested(block_of(selector.tree), DIALECT.text, ("if {}:", "", "return {}"))
+    return "\n".join(lines)
 
 
 def usual(selector: Selector) -> str:
@@ -54,17 +49,17 @@ def _within(selector: Selector) -> int:
 
 def _by_time(selector: Selector) -> Iterator[str]:
     """The kernel with the least time in femtoseconds, for sizes that C can compute it of."""
-    planned = plan(selector.formulas, lambda more, is_odd: f"({more} if {is_odd} else 0)")
+    planned = plan(selector.formulas)
     rim, limit = padding(selector.formulas), work_limit(selector.formulas)
     yield "    if usual or ("
     yield f"        max(m, n, k, batch) <= {MOST_EXTENT}"
     yield f"        and (m + {rim}) * (n + {rim}) * (k + {rim}) * max(batch, 1) <= {limit}"
     yield "    ):"
-    yield from (f"        {count.name} = {_counted(count)}" for count in planned.counts)
+    yield from (f"        {count.name} = {DIALECT.text(count.value)}" for count in planned.counts)
     for number, time in enumerate(planned.times):
         name = "time" if number else "least"
         yield f"        {name} = ("
-        yield textwrap.indent(textwrap.fill(time, 84), " " * 12)
+        yield textwrap.indent(textwrap.fill(DIALECT.text(time), 84), " " * 12)
         yield "        )"
         if number:
             yield "        if time < least:"
@@ -73,15 +68,3 @@ def _by_time(selector: Selector) -> Iterator[str]:
         else:
             yield "        kernel = 0"
     yield "        return kernel"
-
-
-def _counted(count: Count) -> str:
-    return f"({count.counted} + {count.part - 1}) // {count.part}" if count.part else count.counted
-
-
-def _lines(block: Block, level: int) -> Iterator[str]:
-    pad = "    " * level
-    for guard in block.guards:
-        yield f"{pad}if {guard.condition}:"
-        yield from _lines(guard.block, level + 1)
-    yield f"{pad}return {block.kernel}"

@@ -1,8 +1,24 @@
-"""The door through which strings enter Python; for docstrings it is `plain_paragraphs`."""
+"""The door through which strings enter Python, and how it writes expressions.
+
+For docstrings the door is `plain_paragraphs`.
+"""
 
 from __future__ import annotations
 
 import re
+
+from mltune.export.expression import Dialect
+
+DIALECT = Dialect(
+    templates={
+        "ceil_div": "-(-{0} // {1})",
+        "max": "max({0}, {1})",
+        "flag": "{0}",
+        "given": "({0} if {1} else 0)",
+    },
+    tight=frozenset({"ceil_div"}),
+)
+"""Whole numbers of Python are exact."""
 
 _AS_IT_IS = re.compile(r"[A-Za-z0-9 _.,:=+/-]*")
 

@@ -9,6 +9,7 @@ left to the driver by OpenCL, and PoCL shares it among all work-groups.) Names b
 
 from __future__ import annotations
 
+from mltune.kernel.abi import declarations, integer_arguments
 from mltune.kernel.arithmetic import Arithmetic
 from mltune.kernel.handwritten.description import Description
 from mltune.kernel.handwritten.header import find_header
@@ -19,10 +20,7 @@ __kernel __attribute__((reqd_work_group_size({group_0}, {group_1}, 1)))
 void {name}(__global {type} *mltune_c,
         const __global {type} *mltune_a, const __global {type} *mltune_b,
         const {type} mltune_alpha, const {type} mltune_beta,
-        const uint mltune_size_i, const uint mltune_size_j, const uint mltune_size_l,
-        const ulong mltune_offset_c, const ulong mltune_ld_c, const ulong mltune_batch_stride_c,
-        const ulong mltune_offset_a, const ulong mltune_ld_a, const ulong mltune_batch_stride_a,
-        const ulong mltune_offset_b, const ulong mltune_ld_b, const ulong mltune_batch_stride_b)
+        {integers})
 {{
     /* The arguments of {function}. */
 {declarations}
@@ -48,6 +46,7 @@ def frame(
         group_1=work_group[1],
         name=name,
         type=arithmetic.stored,
+        integers=",\n        ".join(declarations(integer_arguments(contraction), "mltune_")),
         function=header.function,
         declarations="\n".join(
             f"    {parameter} = {_value(description, argument)};"

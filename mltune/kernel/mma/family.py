@@ -11,8 +11,8 @@ from mltune.kernel.build_options import build_options
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.mma.instruction import CHUNK_BYTES, INSTRUCTIONS, Instruction
 from mltune.kernel.mma.macro_tile import tile_operands, tile_sums
-from mltune.kernel.mma.parameters import read_settings
 from mltune.kernel.name import kernel_name
+from mltune.kernel.parameters.mma import MMA
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.split_sum import SplitSum
@@ -53,13 +53,13 @@ class MmaFamily:
             raise UnsupportedError(
                 f"kernel family mma: writes {known}, not {canonical.precision.name.lower()}"
             )
-        settings = read_settings(config, instruction)
+        settings = MMA.read(config, canonical.precision)
         signature = Signature(canonical)
         name = kernel_name(canonical, config)
         waves, tile = settings.pair("waves"), settings.pair("wave_tile")
         arithmetic = Arithmetic(canonical.precision)
         macro_tile = (waves[0] * tile[0], waves[1] * tile[1])
-        split = SplitSum.of(settings, arithmetic)
+        split = SplitSum.of(settings)
         before, after = split.passes(name)
         source = self._source(name, settings, instruction, signature, arithmetic, split)
         return Kernel(

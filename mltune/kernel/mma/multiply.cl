@@ -24,34 +24,29 @@
                     const int pairs = step * (PARTS / 2) + pair;
                     const bool begins = pairs % SUM_PAIRS == 0, ends = (pairs + 1) % SUM_PAIRS == 0;
 {% endif %}
-{% if instruction.splits > 1 %}
-                    FRAGMENT split_a[2][A_TILES][2], split_b[2][B_TILES][2];
+                    FRAGMENT split_a[SPLITS][A_TILES][2], split_b[SPLITS][B_TILES][2];
                     SPLIT_PAIR(a, A_TILES);
                     SPLIT_PAIR(b, B_TILES);
 #pragma unroll
                     for (int y = 0; y < B_TILES; y += 2) {
+{% if instruction.splits > 1 %}
                         /* Small times large, large times small, large times large. */
 #pragma unroll
                         for (int product = 0; product < 3; ++product)
 #pragma unroll
-                            for (int x = 0; x < A_TILES; ++x) {
+                            for (int x = 0; x < A_TILES; ++x)
                                 partial[y / 2][x] = multiply_add(
                                     {{ "begins && product == 0 ? (SUM)(0) : " if p.partial_sum_terms }}partial[y / 2][x],
                                     split_b[product == 0][y][0], split_b[product == 0][y + 1][0],
                                     split_b[product == 0][y][1], split_b[product == 0][y + 1][1],
                                     split_a[product == 1][x][0], split_a[product == 1][x][1]);
-                            }
 {% else %}
-{% set set = "[p]" if p.prefetch_local_read else "" %}
-#pragma unroll
-                    for (int y = 0; y < B_TILES; y += 2) {
 #pragma unroll
                         for (int x = 0; x < A_TILES; ++x)
                             partial[y / 2][x] = multiply_add(
                                 {{ "begins ? (SUM)(0) : " if p.partial_sum_terms }}partial[y / 2][x],
-                                part_b{{ set }}[y][2 * pair], part_b{{ set }}[y + 1][2 * pair],
-                                part_b{{ set }}[y][2 * pair + 1], part_b{{ set }}[y + 1][2 * pair + 1],
-                                part_a{{ set }}[x][2 * pair], part_a{{ set }}[x][2 * pair + 1]);
+                                split_b[0][y][0], split_b[0][y + 1][0], split_b[0][y][1],
+                                split_b[0][y + 1][1], split_a[0][x][0], split_a[0][x][1]);
 {% endif %}
 {% if p.partial_sum_terms %}
                         if (ends)

@@ -56,16 +56,22 @@
     } while (0)
 {% endfilter %}
 {% set sets = "[p]" if p.prefetch_local_read else "" %}
-{% if instruction.splits > 1 %}
 
+{% if instruction.splits > 1 %}
 /* Split two parts of each tile into a large and a small number. */
+{% else %}
+/* Take two parts of each tile. */
+{% endif %}
 {% filter continued %}
 #define SPLIT_PAIR(x, TILES)
     _Pragma("unroll") for (int tile = 0; tile < TILES; ++tile)
         _Pragma("unroll") for (int q = 0; q < 2; ++q) {
             const FRAGMENT value = part_##x{{ sets }}[tile][2 * pair + q];
+{% if instruction.splits > 1 %}
             split_##x[0][tile][q] = LARGE_PART(value);
             split_##x[1][tile][q] = value - split_##x[0][tile][q];
+{% else %}
+            split_##x[0][tile][q] = value;
+{% endif %}
         }
 {% endfilter %}
-{% endif %}

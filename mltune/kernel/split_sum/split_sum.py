@@ -11,20 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mltune.errors import UnsupportedError
 from mltune.kernel.arithmetic import Arithmetic
 from mltune.kernel.passes import Area, Pass
-from mltune.kernel.rules import Numbers, Rules, Settings, Words
+from mltune.kernel.rules import Settings
 from mltune.kernel.template import Section
-
-RULES: Rules = {
-    "global_split_u": Numbers(default=1),
-    "global_split_u_algorithm": Words(
-        ("multiple", "multiple_single_kernel", "single", "red"), default="multiple"
-    ),
-    "global_split_u_summation_assignment_round_robin": Numbers(choices=(0, 1), default=0),
-    "global_split_u_work_group_mapping_round_robin": Numbers(choices=(0, 1), default=0),
-}
 
 _READ_AHEAD = 128  # numbers that a work-item has on the way from memory: half of its registers
 _OTHER_GROUP = (32, 4, 1)  # one element of C each
@@ -56,7 +46,6 @@ class SplitSum:
     """How many work-groups share a sum, and how.
 
     Attributes:
-        family: for messages.
         slices: work-groups that share a sum; 1 where it is not split.
         algorithm: `multiple` buffers, added up by a pass after or in the `single_kernel`; a
             `single` one by compare-exchange, or by PTX's `red`.
@@ -65,7 +54,6 @@ class SplitSum:
         has_other_scratch: whether the kernel has scratch memory for something else, too.
     """
 
-    family: str
     slices: int
     algorithm: str
     deals_steps: bool
@@ -73,29 +61,15 @@ class SplitSum:
     has_other_scratch: bool = False
 
     @classmethod
-    def of(
-        cls, settings: Settings, arithmetic: Arithmetic, has_other_scratch: bool = False
-    ) -> SplitSum:
-        """Read a config.
-
-        Raises:
-            UnsupportedError: when the precision has no atomic additions.
-        """
-        split = cls(
-            settings.family,
+    def of(cls, settings: Settings, has_other_scratch: bool = False) -> SplitSum:
+        """Read a config."""
+        return cls(
             settings.number("global_split_u"),
             settings.word("global_split_u_algorithm"),
             bool(settings.number("global_split_u_summation_assignment_round_robin")),
             bool(settings.number("global_split_u_work_group_mapping_round_robin")),
             has_other_scratch,
         )
-        if split.is_atomic and (arithmetic.parts > 1 or arithmetic.stored == "half"):
-            raise UnsupportedError(
-                f"kernel family {split.family}: global_split_u_algorithm must not add to C in "
-                f"{arithmetic.precision.name.lower()}, which has no atomic addition, "
-                f"got '{split.algorithm}'"
-            )
-        return split
 
     @property
     def is_atomic(self) -> bool:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 
-from mltune.errors import UnsupportedError
 from mltune.kernel.arithmetic import Arithmetic, edge_unroll
 from mltune.kernel.build_options import build_options
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.limits import NO_LIMITS, exact_limits
 from mltune.kernel.name import kernel_name
+from mltune.kernel.parameters.tiled import TILED
 from mltune.kernel.rules import Settings
 from mltune.kernel.split_sum import SplitSum, Sums
 from mltune.kernel.template import Section, kernel_source
 from mltune.kernel.tiled.along_sum import width_along
 from mltune.kernel.tiled.edge_regions import EDGE_REGIONS, EXACT
 from mltune.kernel.tiled.operand import Operand, global_access, part_width
-from mltune.kernel.tiled.parameters import read_settings
 from mltune.kernel.tiled.stagger import Stagger
 from mltune.kernel.tiled.transpose_first import TransposeFirst
 from mltune.kernel.tiled.walk import Walk
@@ -38,19 +37,12 @@ class TiledFamily:
     def generate(self, contraction: Contraction, config: Config) -> Kernel:
         """Write the kernel of one config; see `KernelFamily.generate`."""
         canonical = contraction.canonical()
-        settings = read_settings(config)
+        settings = TILED.read(config, canonical.precision)
         arithmetic = Arithmetic(canonical.precision)
-        if arithmetic.stored == "half" and any(
-            settings.number(f"non_temporal_{tensor}") for tensor in "abc"
-        ):
-            raise UnsupportedError(
-                "kernel family tiled: non_temporal_a, _b and _c are not for half, which is "
-                "converted when it is read and written"
-            )
         transposed = TransposeFirst.of(settings, canonical)
         name = kernel_name(canonical, config)
         tile = _macro_tile(settings)
-        split, walk = SplitSum.of(settings, arithmetic), Walk.of(settings)
+        split, walk = SplitSum.of(settings), Walk.of(settings)
         shared = walk if walk.groups else split
         before, after = shared.passes(name)
         work_group = (*settings.pair("work_group"), settings.number("local_split_u"))
@@ -103,11 +95,6 @@ def _source(
     for operand in operands:
         operand.check()
     is_async = settings.word("global_to_local") == "async"
-    if is_async and (arithmetic.precision.is_complex or arithmetic.stored == "half"):
-        raise UnsupportedError(
-            "kernel family tiled: global_to_local async copies single and double, "
-            f"got {arithmetic.precision.name}"
-        )
     width = part_width(0, settings, arithmetic)
     elements = math.prod(settings.pair("thread_tile"))
     has_slices = settings.number("local_split_u") > 1

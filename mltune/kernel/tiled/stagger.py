@@ -8,15 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mltune.kernel.rules import Numbers, Rules, Settings
+from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.template import Section
-
-RULES: Rules = {
-    "stagger_u": Numbers(lowest=0, default=0),
-    "stagger_u_mapping": Numbers(choices=(0, 1, 2, 3), default=0),
-    "stagger_u_stride": Numbers(default=256),
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,7 @@ static cl_int kernels_for(cl_command_queue queue, int number, const cl_kernel **
 }
 
 /* Kernels whose work-groups walk over C have so many for each compute unit of the device. */
-static cl_int compute_units(cl_command_queue queue, size_t *units)
+static cl_int compute_units(cl_command_queue queue, uint64_t *units)
 {
     cl_device_id device;
     cl_uint count = 0;
@@ -161,97 +161,55 @@ static cl_int compute_units(cl_command_queue queue, size_t *units)
     return status;
 }
 
-static cl_int set_arguments(cl_kernel kernel, const matrix *c, const matrix *first,
-                            const matrix *second, cl_float alpha, cl_float beta, cl_uint terms,
-                            const cl_mem *const *memories)
+static cl_int set_arguments(cl_kernel kernel, const mltune_sgemm_nn_extents *of, uint64_t terms,
+                            const matrix *c, const matrix *a, const matrix *b, cl_float alpha,
+                            cl_float beta, const cl_mem *const *memories)
 {
-    const matrix *const matrices[3] = {c, first, second};
-    const cl_uint sizes[3] = {(cl_uint)c->length, (cl_uint)c->count, terms};
+    const cl_uint size_i = (cl_uint)of->rows;
+    const cl_uint size_j = (cl_uint)of->columns;
+    const cl_uint size_l = (cl_uint)terms;
+    const cl_ulong offset_c = (uint64_t)c->offset;
+    const cl_ulong ld_c = (uint64_t)c->ld;
+    const cl_ulong batch_stride_c = (uint64_t)c->stride;
+    const cl_ulong offset_a = (uint64_t)a->offset;
+    const cl_ulong ld_a = (uint64_t)a->ld;
+    const cl_ulong batch_stride_a = (uint64_t)a->stride;
+    const cl_ulong offset_b = (uint64_t)b->offset;
+    const cl_ulong ld_b = (uint64_t)b->ld;
+    const cl_ulong batch_stride_b = (uint64_t)b->stride;
+    const struct {
+        size_t bytes;
+        const void *value; /* NULL: the kernel does not have it */
+    } arguments[] = {
+        {sizeof c->buffer, &c->buffer},
+        {sizeof a->buffer, &a->buffer},
+        {sizeof b->buffer, &b->buffer},
+        {sizeof alpha, &alpha},
+        {sizeof beta, &beta},
+        {sizeof size_i, &size_i},
+        {sizeof size_j, &size_j},
+        {sizeof size_l, &size_l},
+        {sizeof offset_c, &offset_c},
+        {sizeof ld_c, &ld_c},
+        {sizeof batch_stride_c, &batch_stride_c},
+        {sizeof offset_a, &offset_a},
+        {sizeof ld_a, &ld_a},
+        {sizeof batch_stride_a, &batch_stride_a},
+        {sizeof offset_b, &offset_b},
+        {sizeof ld_b, &ld_b},
+        {sizeof batch_stride_b, &batch_stride_b},
+        {sizeof(cl_mem), memories[plain]},
+        {sizeof(cl_mem), memories[zeroed]},
+    };
+    const size_t count = sizeof arguments / sizeof arguments[0];
     cl_int status = CL_SUCCESS;
-    cl_uint argument = 0;
-    int i;
+    cl_uint place = 0;
+    size_t i;
 
-    for (i = 0; i < 3 && status == CL_SUCCESS; ++i)
-        status = clSetKernelArg(kernel, argument++, sizeof(cl_mem), &matrices[i]->buffer);
-    if (status == CL_SUCCESS)
-        status = clSetKernelArg(kernel, argument++, sizeof alpha, &alpha);
-    if (status == CL_SUCCESS)
-        status = clSetKernelArg(kernel, argument++, sizeof beta, &beta);
-    for (i = 0; i < 3 && status == CL_SUCCESS; ++i)
-        status = clSetKernelArg(kernel, argument++, sizeof sizes[i], &sizes[i]);
-    for (i = 0; i < 3 && status == CL_SUCCESS; ++i) {
-        const cl_ulong place[3] = {(cl_ulong)matrices[i]->offset, (cl_ulong)matrices[i]->ld,
-                                   (cl_ulong)matrices[i]->stride};
-        int j;
-
-        for (j = 0; j < 3 && status == CL_SUCCESS; ++j)
-            status = clSetKernelArg(kernel, argument++, sizeof place[j], &place[j]);
-    }
-    for (i = 0; i < num_memories && status == CL_SUCCESS; ++i)
-        if (memories[i] != NULL)
-            status = clSetKernelArg(kernel, argument++, sizeof(cl_mem), memories[i]);
+    for (i = 0; i < count && status == CL_SUCCESS; ++i)
+        if (arguments[i].value != NULL)
+            status = clSetKernelArg(kernel, place++, arguments[i].bytes, arguments[i].value);
     return status;
-}
-
-/* Unsigned sums and products that stay at UINT64_MAX rather than overflow. */
-static uint64_t sum(uint64_t x, uint64_t y)
-{
-    return x > UINT64_MAX - y ? UINT64_MAX : x + y;
-}
-
-static uint64_t product(uint64_t x, uint64_t y)
-{
-    return x != 0 && y > UINT64_MAX / x ? UINT64_MAX : x * y;
-}
-
-/* So many tiles cover an extent, at least one: a grid and a buffer must not be empty. */
-static size_t tiles(size_t extent, size_t tile)
-{
-    return extent == 0 ? 1 : (extent - 1) / tile + 1;
-}
-
-/* How many tiles of an index a pass takes. */
-static size_t part_tiles(size_t extent, size_t tile, int part)
-{
-    const size_t whole = extent / tile;
-
-    if (part == mltune_sgemm_nn_whole)
-        return whole;
-    return tiles(extent, tile) - (part == mltune_sgemm_nn_rim ? whole : 0);
-}
-
-static uint64_t scratch_bytes(const mltune_sgemm_nn_kernel *written, const size_t *extents, size_t batch)
-{
-    uint64_t bytes = 0;
-    int i, j;
-
-    for (i = 0; i < written->num_areas; ++i) {
-        const mltune_sgemm_nn_area *const area = &written->scratch[i];
-        uint64_t elements = product(batch, area->copies);
-
-        for (j = 0; j < 2; ++j)
-            elements = product(
-                elements, tiles(extents[area->over[j]], area->tile[j]) * (uint64_t)area->tile[j]);
-        bytes = sum(bytes, product(elements, area->element_bytes));
-    }
-    return bytes;
-}
-
-/* A counter for each work-group of the largest pass. */
-static uint64_t counter_bytes(const mltune_sgemm_nn_kernel *written, const size_t *extents, size_t batch)
-{
-    uint64_t most = 0;
-    int i, j;
-
-    for (i = 0; i < written->num_passes; ++i) {
-        const mltune_sgemm_nn_pass *const pass = &written->passes[i];
-        uint64_t groups = product(batch, pass->split);
-
-        for (j = 0; j < 2; ++j)
-            groups = product(groups, tiles(extents[pass->over[j]], pass->tile[j]));
-        most = groups > most ? groups : most;
-    }
-    return product(most, sizeof(cl_uint));
 }
 
 /* Find the queue's scratch memory or counters, or make more. The mutex must be held. */
@@ -299,44 +257,39 @@ static cl_int memory_for(cl_command_queue queue, int kind, uint64_t bytes, const
 
 /* Start the passes that have work one after the other, whatever the queue's order. */
 static cl_int enqueue(cl_command_queue queue, const mltune_sgemm_nn_kernel *written,
-                      const cl_kernel *kernels, const size_t *extents, size_t batch,
+                      const cl_kernel *kernels, const mltune_sgemm_nn_launch *launch,
                       cl_uint num_events, const cl_event *wait_list, cl_event *event)
 {
-    size_t groups[MLTUNE_SGEMM_NN_MOST_PASSES][2];
     cl_command_queue_properties properties = 0;
     cl_int status = CL_SUCCESS;
     int first = -1, last = -1, i, j;
 
     for (i = 0; i < written->num_passes; ++i) {
-        const mltune_sgemm_nn_pass *const pass = &written->passes[i];
-
-        for (j = 0; j < 2; ++j)
-            groups[i][j] = part_tiles(extents[pass->over[j]], pass->tile[j], pass->part[j]);
-        if (groups[i][0] > 0 && groups[i][1] > 0) {
+        if (launch->global[i][0] > 0 && launch->global[i][1] > 0) {
             first = first < 0 ? i : first;
             last = i;
         }
     }
-    if (last > first || written->num_areas > 0)
+    if (last > first || written->has_scratch)
         status = clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
                                        NULL);
     for (i = first; i <= last && status == CL_SUCCESS; ++i) {
-        const mltune_sgemm_nn_pass *const pass = &written->passes[i];
-        const size_t *const local = pass->work_group;
-        const size_t global[3] = {
-            groups[i][0] * pass->split * local[0],
-            groups[i][1] * local[1],
-            batch * local[2],
-        };
+        size_t global[3];
 
-        if (groups[i][0] == 0 || groups[i][1] == 0)
+        if (launch->global[i][0] == 0 || launch->global[i][1] == 0)
             continue;
+        for (j = 0; j < 3; ++j) {
+            if (launch->global[i][j] > SIZE_MAX)
+                return CL_INVALID_GLOBAL_WORK_SIZE;
+            global[j] = (size_t)launch->global[i][j];
+        }
         if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
             status = clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL);
         if (status == CL_SUCCESS)
             status = clEnqueueNDRangeKernel(
-                queue, kernels[i], 3, NULL, global, local, i == first ? num_events : 0,
-                i == first ? wait_list : NULL, i == last ? event : NULL);
+                queue, kernels[i], 3, NULL, global, written->passes[i].work_group,
+                i == first ? num_events : 0, i == first ? wait_list : NULL,
+                i == last ? event : NULL);
     }
     return status;
 }
@@ -403,7 +356,9 @@ int mltune_sgemm_nn_with(
     {
         const int number = kernel < 0 ? mltune_sgemm_nn_select(&problem) : kernel;
         const mltune_sgemm_nn_kernel *const written = &mltune_sgemm_nn_kernels[number];
-        size_t extents[5] = {(size_t)matrix_c.length, (size_t)matrix_c.count, (size_t)terms, 0, 1};
+        mltune_sgemm_nn_extents extents = {(uint64_t)matrix_c.length, (uint64_t)matrix_c.count,
+                                  terms > 0 ? (uint64_t)terms : 1, (uint64_t)problem.batch, 0};
+        mltune_sgemm_nn_launch launch;
         const cl_kernel *kernels = NULL;
         const cl_mem *memories[num_memories] = {NULL, NULL};
         cl_int status;
@@ -412,21 +367,18 @@ int mltune_sgemm_nn_with(
         pthread_mutex_lock(&mutex);
         status = kernels_for(queue, number, &kernels);
         if (status == CL_SUCCESS)
-            status = compute_units(queue, &extents[mltune_sgemm_nn_units]);
-        if (status == CL_SUCCESS && written->num_areas > 0)
-            status = memory_for(queue, plain,
-                                scratch_bytes(written, extents, (size_t)problem.batch),
-                                &memories[plain]);
+            status = compute_units(queue, &extents.units);
+        written->compute(&extents, &launch);
+        if (status == CL_SUCCESS && written->has_scratch)
+            status = memory_for(queue, plain, launch.scratch_bytes, &memories[plain]);
         if (status == CL_SUCCESS && written->has_counters)
-            status = memory_for(queue, zeroed,
-                                counter_bytes(written, extents, (size_t)problem.batch),
-                                &memories[zeroed]);
+            status = memory_for(queue, zeroed, launch.counter_bytes, &memories[zeroed]);
         for (i = 0; i < written->num_passes && status == CL_SUCCESS; ++i)
-            status = set_arguments(kernels[i], &matrix_c, &matrix_a, &matrix_b, alpha, beta,
-                                   (cl_uint)terms, memories);
+            status = set_arguments(kernels[i], &extents, (uint64_t)terms, &matrix_c, &matrix_a,
+                                   &matrix_b, alpha, beta, memories);
         if (status == CL_SUCCESS)
-            status = enqueue(queue, written, kernels, extents, (size_t)problem.batch, num_events,
-                             wait_list, event);
+            status =
+                enqueue(queue, written, kernels, &launch, num_events, wait_list, event);
         pthread_mutex_unlock(&mutex);
         return -status;
     }

@@ -4,37 +4,27 @@
 #define MLTUNE_SGEMM_NN_KERNELS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
-/* What a grid's first two dimensions walk over: the sizes, the device's compute units, or nothing.
-   The third is the batch. */
-enum {
-    mltune_sgemm_nn_rows,
-    mltune_sgemm_nn_columns,
-    mltune_sgemm_nn_terms,
-    mltune_sgemm_nn_units,
-    mltune_sgemm_nn_one
-};
+#define MLTUNE_SGEMM_NN_MOST_PASSES 1
 
-/* Which tiles along an index: those that cover it, those inside of it, the one at its end. */
-enum { mltune_sgemm_nn_all, mltune_sgemm_nn_whole, mltune_sgemm_nn_rim };
+/* What a launch follows from, each at least 1: rows and columns of C as kernels see it, which is
+   column by column, terms of a sum, products of a batch, and the device's compute units. */
+typedef struct mltune_sgemm_nn_extents {
+    uint64_t rows, columns, terms, batch, units;
+} mltune_sgemm_nn_extents;
 
-/* A __kernel function with its launch geometry. */
+typedef struct mltune_sgemm_nn_launch {
+    uint64_t global[MLTUNE_SGEMM_NN_MOST_PASSES][3]; /* work-items; a pass with a 0 is not launched */
+    uint64_t scratch_bytes;                  /* of memory that the passes share */
+    uint64_t counter_bytes;                  /* of memory full of zeros */
+} mltune_sgemm_nn_launch;
+
+/* A __kernel function. */
 typedef struct mltune_sgemm_nn_pass {
     const char *entry;
     size_t work_group[3]; /* work-items of a work-group */
-    size_t tile[2];       /* what a work-group takes of the two indices; of a column-major C */
-    int over[2];          /* which indices */
-    size_t split;         /* work-groups that share a tile, in the first dimension */
-    int part[2];          /* which tiles; a pass that finds none is not launched */
 } mltune_sgemm_nn_pass;
-
-/* Scratch memory: so many matrices of whole tiles of two indices for each of a batch. */
-typedef struct mltune_sgemm_nn_area {
-    size_t element_bytes;
-    size_t copies;
-    size_t tile[2];
-    int over[2];
-} mltune_sgemm_nn_area;
 
 typedef struct mltune_sgemm_nn_kernel {
     const char *const *source; /* string literals, to be put together */
@@ -42,13 +32,33 @@ typedef struct mltune_sgemm_nn_kernel {
     const char *build_options;
     const mltune_sgemm_nn_pass *passes; /* launched one after the other, with the same arguments */
     int num_passes;
-    const mltune_sgemm_nn_area *scratch; /* one area after the other */
-    int num_areas;
+    int has_scratch;  /* whether work-groups hand numbers over in memory */
     int has_counters; /* whether work-groups count themselves, in memory full of zeros */
+    void (*compute)(const mltune_sgemm_nn_extents *of, mltune_sgemm_nn_launch *launch);
 } mltune_sgemm_nn_kernel;
 
-#define MLTUNE_SGEMM_NN_MOST_PASSES 1
-
 extern const mltune_sgemm_nn_kernel mltune_sgemm_nn_kernels[];
+
+/* Sums and products that stay at UINT64_MAX rather than overflow. */
+static inline uint64_t sum(uint64_t x, uint64_t y)
+{
+    return x > UINT64_MAX - y ? UINT64_MAX : x + y;
+}
+
+static inline uint64_t product(uint64_t x, uint64_t y)
+{
+    return x != 0 && y > UINT64_MAX / x ? UINT64_MAX : x * y;
+}
+
+static inline uint64_t higher(uint64_t x, uint64_t y)
+{
+    return x > y ? x : y;
+}
+
+/* How many parts cover a size. */
+static inline uint64_t cover(uint64_t size, uint64_t part)
+{
+    return size / part + (size % part > 0);
+}
 
 #endif

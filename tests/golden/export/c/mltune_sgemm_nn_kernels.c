@@ -50,21 +50,34 @@ static const char *const source_1[] = {
 };
 
 static const mltune_sgemm_nn_pass passes_0[] = {
-    {"one_element",
-     {8, 8, 1}, {8, 8}, {mltune_sgemm_nn_rows, mltune_sgemm_nn_columns}, 1,
-     {mltune_sgemm_nn_all, mltune_sgemm_nn_all}},
+    {"one_element", {8, 8, 1}},
 };
+static void compute_0(const mltune_sgemm_nn_extents *of, mltune_sgemm_nn_launch *launch)
+{
+    launch->global[0][0] = product(cover(of->rows, 8), 8);
+    launch->global[0][1] = product(cover(of->columns, 8), 8);
+    launch->global[0][2] = of->batch;
+    launch->scratch_bytes = 0;
+    launch->counter_bytes = 0;
+}
+
 static const mltune_sgemm_nn_pass passes_1[] = {
-    {"four_rows",
-     {8, 8, 1}, {32, 8}, {mltune_sgemm_nn_rows, mltune_sgemm_nn_columns}, 1,
-     {mltune_sgemm_nn_all, mltune_sgemm_nn_all}},
+    {"four_rows", {8, 8, 1}},
 };
+static void compute_1(const mltune_sgemm_nn_extents *of, mltune_sgemm_nn_launch *launch)
+{
+    launch->global[0][0] = product(cover(of->rows, 32), 8);
+    launch->global[0][1] = product(cover(of->columns, 8), 8);
+    launch->global[0][2] = of->batch;
+    launch->scratch_bytes = 0;
+    launch->counter_bytes = 0;
+}
 
 const mltune_sgemm_nn_kernel mltune_sgemm_nn_kernels[] = {
     {source_0, sizeof source_0 / sizeof source_0[0],
      "-cl-std=CL1.2",
-     passes_0, 1, NULL, 0, 0},
+     passes_0, 1, 0, 0, compute_0},
     {source_1, sizeof source_1 / sizeof source_1[0],
      "-cl-std=CL1.2",
-     passes_1, 1, NULL, 0, 0},
+     passes_1, 1, 0, 0, compute_1},
 };

@@ -6,7 +6,7 @@ copy of it into every package that it writes.
 
 from __future__ import annotations
 
-import math
+import itertools
 import numbers
 import operator
 import re
@@ -22,7 +22,6 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 
 _KEPT_PLANS = 4096
-_COUNTER_BYTES = 4  # an uint
 
 _HELD_BACK = b"//@ "  # before instructions that the compiler of OpenCL C must not see
 _TARGET = re.compile(rb"^(\.target sm_\d+)a?\b", re.MULTILINE)
@@ -39,38 +38,13 @@ class GemmError(ValueError):
     """The arguments of a call do not fit together, or not what the kernels can do."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GemmPass:
-    """A `__kernel` function with its launch geometry.
+Geometry = Callable[[int, int, int, int, int], tuple[tuple[tuple[int, int, int], ...], int, int]]
+"""Computes a launch: of each pass the global size, with a 0 where there is nothing to start, and
+the bytes of scratch memory and of counters.
 
-    Attributes:
-        entry: its name.
-        work_group: work-items of a work-group along the three dimensions.
-        tile: what one work-group takes of the two indices in `over`.
-        over: which indices the first two dimensions walk over: i counts the rows of a
-            column-major C, j its columns, l the terms of a sum; u counts the device's compute
-            units, and 1 nothing.
-        split: work-groups that share a tile, in the first dimension.
-        part: which tiles along each of the two indices: `all` that cover it, the `whole` ones
-            inside of it, or the one at its `rim`.
-    """
-
-    entry: str
-    work_group: tuple[int, int, int]
-    tile: tuple[int, int]
-    over: str = "ij"
-    split: int = 1
-    part: tuple[str, str] = ("all", "all")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GemmArea:
-    """Scratch memory: `copies` matrices of whole tiles of two indices for each of a batch."""
-
-    element_bytes: int
-    tile: tuple[int, int]
-    over: str = "ij"
-    copies: int = 1
+From the rows and columns of a column-major C, the terms of a sum (1 where there are none), the
+products of a batch, and the device's compute units.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +52,15 @@ class GemmKernel:
     """An OpenCL kernel with what it takes to launch it.
 
     Attributes:
-        passes: launched one after the other, all with the same arguments.
-        scratch: memory for what work-groups hand over, one area after the other.
-        counters: whether work-groups count themselves, in memory full of zeros.
+        passes: launched one after the other, all with the same arguments: the name and the
+            work-group of each.
+        arguments: in order: the matrices `c`, `a` and `b`, the factors `alpha` and `beta`,
+            `uint` and `ulong` for the next integer, `scratch` for memory that work-groups hand
+            numbers over in, and `counters` for memory full of zeros.
+        integers: computes the integers, given the `rows` and `columns` of a column-major C, the
+            `terms` of a sum, and of each matrix `offset_a`, `ld_a` and `batch_stride_a`.
+        geometry: computes the rest of a launch.
+        counts_units: whether the geometry asks for the device's compute units.
         held_back: whether PTX instructions stand in comments that begin with `//@ `, so that
             what the first build gives must be built again without these marks.
     """
@@ -88,10 +68,22 @@ class GemmKernel:
     name: str
     source: str
     build_options: tuple[str, ...]
-    passes: tuple[GemmPass, ...]
-    scratch: tuple[GemmArea, ...] = ()
-    counters: bool = False
+    passes: tuple[tuple[str, tuple[int, int, int]], ...]
+    arguments: tuple[str, ...]
+    integers: Callable[..., tuple[int, ...]]
+    geometry: Geometry
+    counts_units: bool = False
     held_back: bool = False
+
+    @property
+    def has_scratch(self) -> bool:
+        """Whether it takes scratch memory."""
+        return "scratch" in self.arguments
+
+    @property
+    def has_counters(self) -> bool:
+        """Whether it takes counters."""
+        return "counters" in self.arguments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,16 +157,18 @@ class _Plan:
     Attributes:
         number: the kernel's.
         swaps: whether B comes before A among the kernel's arguments.
-        reach: the extent of each index of C's transpose or C, the batch, and the compute units.
-        integers: the arguments after alpha and beta, but scratch memory and counters.
+        integers: the arguments that are integers.
         global_sizes: one for each of the kernel's passes; 0 where there is nothing to start.
+        scratch_bytes: of memory that the passes share.
+        counter_bytes: of memory for counters.
     """
 
     number: int
     swaps: bool
-    reach: Mapping[str, int]
     integers: tuple[int, ...]
     global_sizes: tuple[tuple[int, int, int], ...]
+    scratch_bytes: int
+    counter_bytes: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -210,7 +204,8 @@ class Launcher:
         self._built: dict[tuple[int, int, int], tuple[cl.Kernel, ...]] = {}
         self._scratch: dict[int, _Scratch] = {}
         self._lock = threading.Lock()
-        self._asks_units = any("u" in each.over for kernel in kernels for each in kernel.passes)
+        self._asks_units = any(kernel.counts_units for kernel in kernels)
+        self._ordered = tuple(_order(kernel.arguments) for kernel in kernels)
         # Programs call with the same few arrays again and again.
         self._planned = lru_cache(maxsize=_KEPT_PLANS)(self._plan)
 
@@ -353,20 +348,23 @@ class Launcher:
             number = self._select(sizes.m, sizes.n, sizes.k, sizes.batch)
         elif number is None:  # the kernel computes the transpose, an n x m matrix
             number = self._select(sizes.n, sizes.m, sizes.k, sizes.batch)
-        operands = [(c, layout.orders[2]), (a, layout.orders[0]), (b, layout.orders[1])]
+        operands = {"c": (c, layout.orders[2]), "a": (a, layout.orders[0])}
+        operands["b"] = (b, layout.orders[1])
         rows, columns = sizes.m, sizes.n
         swaps = layout.orders[2] == "C"  # row by row, C is its transpose column by column
         if swaps:
             rows, columns = columns, rows
-            operands[1:] = operands[:0:-1]
+            operands["a"], operands["b"] = operands["b"], operands["a"]
         terms = sizes.k if reads_ab else 0
-        reach = {"i": rows, "j": columns, "l": terms, "z": sizes.batch, "u": units, "1": 1}
+        values = {"rows": rows, "columns": columns, "terms": terms}
+        for name, operand in operands.items():
+            values |= _place(name, *operand)
+        chosen = self._kernels[number]
         return _Plan(
             number,
             swaps,
-            reach,
-            (rows, columns, terms, *(x for operand in operands for x in _place(*operand))),
-            tuple(_global_size(each, reach) for each in self._kernels[number].passes),
+            chosen.integers(**values),
+            *chosen.geometry(rows, columns, max(1, terms), sizes.batch, units),
         )
 
     def _sizes(self, a: _Array, b: _Array, c: _Array | None = None) -> _Sizes:
@@ -467,25 +465,25 @@ class Launcher:
         a, b, c = arrays
         operands = (c, b, a) if plan.swaps else (c, a, b)
         buffers = [operand.base_data for operand in operands]  # None where k is 0
-        arguments: list[Any] = [*buffers, *factors, *plan.integers]
         launched: list[cl.Event] = []
         with self._lock:
             functions = self._build(queue, plan.number)
-            if kernel.scratch:
-                scratch = self._scratch_of(queue, _scratch_bytes(kernel, plan.reach))
-                arguments.append(scratch.buffer)
-                if kernel.counters:
-                    scratch = _counting(scratch, _counter_bytes(kernel, plan.global_sizes))
-                    arguments.append(scratch.counters)
+            memories: tuple[Any, Any] = (None, None)
+            if kernel.has_scratch:
+                scratch = self._scratch_of(queue, plan.scratch_bytes)
+                if kernel.has_counters:
+                    scratch = _counting(scratch, plan.counter_bytes)
+                memories = (scratch.buffer, scratch.counters)
                 events = [*events, *([scratch.last] if scratch.last else [])]
+            arguments = self._ordered[plan.number]((*buffers, *factors, *memories, *plan.integers))
             launches = zip(functions, plan.global_sizes, kernel.passes, strict=True)
-            for function, global_size, each in launches:
+            for function, global_size, (_, work_group) in launches:
                 if 0 in global_size:
                     continue
-                event = function(queue, global_size, each.work_group, *arguments, wait_for=events)
+                event = function(queue, global_size, work_group, *arguments, wait_for=events)
                 launched.append(event)
                 events = [event]
-            if kernel.scratch:
+            if kernel.has_scratch:
                 self._scratch[queue.int_ptr] = replace(scratch, last=event)
         return tuple(launched)
 
@@ -505,16 +503,12 @@ class Launcher:
         if key not in self._built:
             kernel = self._kernels[number]
             program = self._program(queue, kernel)
-            self._built[key] = tuple(cl.Kernel(program, each.entry) for each in kernel.passes)
+            self._built[key] = tuple(cl.Kernel(program, entry) for entry, _ in kernel.passes)
+            factor = self._type.dtype
+            types = {"alpha": factor, "beta": factor, "uint": np.uint32, "ulong": np.uint64}
             for function in self._built[key]:
                 # Numbers of known types are passed in a tenth of the time.
-                function.set_scalar_arg_dtypes(
-                    [None] * 3
-                    + [self._type.dtype] * 2
-                    + [np.uint32] * 3
-                    + [np.uint64] * 9
-                    + [None] * (bool(kernel.scratch) + kernel.counters)
-                )
+                function.set_scalar_arg_dtypes([types.get(name) for name in kernel.arguments])
         return self._built[key]
 
     def _program(self, queue: cl.CommandQueue, kernel: GemmKernel) -> Any:
@@ -604,42 +598,12 @@ def _share(x: _Array, c: _Array, distance: int) -> bool:
         return True
 
 
-def _tiles(extent: int, tile: int) -> int:
-    """So many tiles cover an extent, at least one: a grid and a buffer must not be empty."""
-    return max(1, -(-extent // tile))
-
-
-def _pass_tiles(extent: int, tile: int, part: str) -> int:
-    whole = extent // tile
-    return {"all": _tiles(extent, tile), "whole": whole, "rim": _tiles(extent, tile) - whole}[part]
-
-
-def _global_size(each: GemmPass, reach: Mapping[str, int]) -> tuple[int, int, int]:
-    first, second = (
-        _pass_tiles(reach[x], tile, part)
-        for x, tile, part in zip(each.over, each.tile, each.part, strict=True)
-    )
-    group = each.work_group
-    return first * each.split * group[0], second * group[1], reach["z"] * group[2]
-
-
-def _scratch_bytes(kernel: GemmKernel, reach: Mapping[str, int]) -> int:
-    return sum(
-        area.element_bytes
-        * area.copies
-        * reach["z"]
-        * math.prod(
-            _tiles(reach[x], tile) * tile for x, tile in zip(area.over, area.tile, strict=True)
-        )
-        for area in kernel.scratch
-    )
-
-
-def _counter_bytes(kernel: GemmKernel, global_sizes: Sequence[tuple[int, int, int]]) -> int:
-    """A counter for each work-group of the largest pass."""
-    return _COUNTER_BYTES * max(
-        math.prod(size) // math.prod(each.work_group)
-        for size, each in zip(global_sizes, kernel.passes, strict=True)
+def _order(arguments: tuple[str, ...]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """Put what a launch has into a kernel's order: matrices, factors, memories, then integers."""
+    given = ("c", "a", "b", "alpha", "beta", "scratch", "counters")
+    integers = itertools.count(len(given))
+    return operator.itemgetter(
+        *(given.index(name) if name in given else next(integers) for name in arguments)
     )
 
 
@@ -691,12 +655,16 @@ def _overlaps(array: _Array) -> bool:
     return False
 
 
-def _place(array: _Array, order: str) -> tuple[int, int, int]:
-    """Offset, leading dimension and batch stride, in elements."""
+def _place(name: str, array: _Array, order: str) -> dict[str, int]:
+    """A matrix's offset, leading dimension and batch stride, in elements."""
     fast, slow = _dimensions(order)
     leading, batch = max(1, array.shape[fast]), 0
     if array.shape[slow] > 1:
         leading = array.strides[slow] // array.dtype.itemsize
     if len(array.shape) == 3 and array.shape[0] > 1:
         batch = array.strides[0] // array.dtype.itemsize
-    return array.offset // array.dtype.itemsize, leading, batch
+    return {
+        f"offset_{name}": array.offset // array.dtype.itemsize,
+        f"ld_{name}": leading,
+        f"batch_stride_{name}": batch,
+    }

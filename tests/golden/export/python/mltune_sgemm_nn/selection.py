@@ -36,7 +36,7 @@ def _by_rule(m: int, n: int, k: int, batch: int) -> int:
     usual = 0 <= m <= _LIMIT and 0 <= n <= _LIMIT and 0 <= k <= _LIMIT and 0 <= batch <= _LIMIT
     if not usual:
         m, n, k, batch = (min(max(size, 0), _LIMIT) for size in (m, n, k, batch))
-    mn = min(m * n, _LIMIT)
+    mn = m * n
     k_per_m = k // max(m, 1)
     if mn <= 4096:
         if k_per_m <= 15:

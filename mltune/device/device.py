@@ -1,0 +1,220 @@
+"""The device's contract: describe itself, build kernels, hold buffers, launch, tell the times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from mltune.device.calculator import Calculator
+from mltune.device.comparison import Comparison, Expected
+from mltune.device.inspection import Inspection
+from mltune.device_info import DeviceInfo
+from mltune.kernel import Kernel
+from mltune.problem import Problem
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+Buffer = Any
+"""What `Device.allocate` gives. Only the device that made it looks into it, but for its `size`."""
+
+
+class Program(Protocol):
+    """A built kernel, which the device that built it can launch."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """What it was built of."""
+        ...
+
+    @property
+    def build_seconds(self) -> float:
+        """Time of the build; see `Device.compiles_at_launch`."""
+        ...
+
+    @property
+    def local_mem_bytes(self) -> int:
+        """Local memory of one work-group, by the driver's count."""
+        ...
+
+
+class Execution(Protocol):
+    """One launch on its way through the driver; times are the device's own.
+
+    Times may be asked for when the launch, or one after it, was waited for.
+    """
+
+    @property
+    def passes(self) -> Sequence[Execution]:
+        """The kernel's passes, each by itself."""
+        ...
+
+    def wait_until_running(self) -> None:
+        """Return when the first pass has begun; what is still compiled lies before that.
+
+        Raises:
+            DeviceLostError: when it failed on the device.
+        """
+        ...
+
+    def wait(self) -> None:
+        """Return when the kernel has ended.
+
+        Raises:
+            DeviceLostError: when it failed on the device.
+        """
+        ...
+
+    @property
+    def started_ns(self) -> int:
+        """When it began, in nanoseconds of the device's clock."""
+        ...
+
+    @property
+    def ended_ns(self) -> int:
+        """When it ended, by the same clock."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """Time on the device: from its first start to its last end."""
+        ...
+
+    @property
+    def delay_seconds(self) -> float:
+        """Time from the call, or from the end of the pass before, to the start of each pass."""
+        ...
+
+
+class Device(Protocol):
+    """An opened device. What it is told to do, it does in the order in which it was told.
+
+    `launch`, `copy` and `fill` return before the work is done; `read` and the answers of
+    `inspection` and `comparison` wait for all that was started before.
+    """
+
+    @property
+    def info(self) -> DeviceInfo:
+        """Identity and limits."""
+        ...
+
+    @property
+    def compiles_at_launch(self) -> bool:
+        """Whether a kernel's first launch compiles most of it, before it starts on the device."""
+        ...
+
+    @property
+    def tick_seconds(self) -> float:
+        """Resolution of the clock that times kernels; 0 where it is not known."""
+        ...
+
+    def build(self, kernel: Kernel) -> Program:
+        """Build a kernel.
+
+        Raises:
+            BuildError: when the compiler refuses it.
+        """
+        ...
+
+    def allocate(self, nbytes: int) -> Buffer:
+        """Make a buffer with arbitrary contents.
+
+        Raises:
+            LimitError: when it is larger than the device allows.
+            LaunchError: when there is no memory left.
+        """
+        ...
+
+    def part(self, buffer: Buffer, first_byte: int, nbytes: int) -> Buffer:
+        """Return a piece of a buffer that kernels see as a buffer of its own.
+
+        Args:
+            buffer: which `allocate` gave.
+            first_byte: a multiple of 4096.
+            nbytes: how long it is.
+        """
+        ...
+
+    def write(self, buffer: Buffer, array: Array, first_byte: int = 0) -> None:
+        """Fill a buffer from an array."""
+        ...
+
+    def read(self, buffer: Buffer, array: Array, first_byte: int = 0) -> None:
+        """Fill an array from a buffer.
+
+        Raises:
+            DeviceLostError: when something that was started before has failed.
+        """
+        ...
+
+    def copy(self, source: Buffer, target: Buffer) -> None:
+        """Copy a buffer to the beginning of another one."""
+        ...
+
+    def fill(
+        self, buffer: Buffer, byte: int = 0, first_byte: int = 0, end_byte: int | None = None
+    ) -> None:
+        """Overwrite a buffer.
+
+        Args:
+            buffer: no part of another one, unless it is filled from its beginning.
+            byte: what with.
+            first_byte: from where on; a multiple of 4096.
+            end_byte: up to where, to a multiple of 4; to its end if left out.
+        """
+        ...
+
+    def launch(
+        self,
+        program: Any,
+        problem: Problem,
+        *,
+        c: Buffer,
+        a: Buffer,
+        b: Buffer,
+        scratch: Buffer | None = None,
+        counters: Buffer | None = None,
+    ) -> Execution:
+        """Start a kernel's passes on a canonical problem.
+
+        Args:
+            program: which this device has built.
+            problem: what to compute.
+            c: where to.
+            a: the first operand.
+            b: the second one.
+            scratch: of at least the kernel's `scratch_bytes`; None where they are 0.
+            counters: all 0, of at least its `counter_bytes`; None where they are 0.
+
+        Raises:
+            LimitError: when the work-group or its local memory is over the device's limits.
+            LaunchError: when the driver refuses.
+            UsageError: when the kernel does not compute such a problem.
+        """
+        ...
+
+    @property
+    def inspection(self) -> Inspection:
+        """Looks at memory. `on_host.HostInspection` does for a device without kernels for it.
+
+        Raises:
+            LaunchError: when the driver cannot.
+        """
+        ...
+
+    def comparison(self, expected: Expected) -> Comparison | None:
+        """Keep a right result on the device; None where the host is to compare.
+
+        Raises:
+            LaunchError: when there is no memory left.
+        """
+        ...
+
+    def calculator(self, dtype: str) -> Calculator | None:
+        """Draw and multiply tensors of a type on the device; None where the host is to do it.
+
+        Raises:
+            BuildError: when the device cannot after all.
+        """
+        ...

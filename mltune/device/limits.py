@@ -1,0 +1,46 @@
+"""What a device's limits forbid, whatever its driver is: it need not be asked."""
+
+from __future__ import annotations
+
+import math
+
+from mltune.device.errors import LimitError
+from mltune.device_info import DeviceInfo
+from mltune.kernel import Launch
+
+
+def check_size(info: DeviceInfo, nbytes: int) -> None:
+    """Refuse a buffer that is larger than the device allows.
+
+    Raises:
+        LimitError: when it is.
+    """
+    if nbytes > info.max_alloc_bytes:
+        raise LimitError(
+            f"a buffer of {nbytes} bytes is over the device's limit of {info.max_alloc_bytes}"
+        )
+
+
+def check_launch(info: DeviceInfo, launch: Launch, local_mem_bytes: int) -> None:
+    """Refuse a launch that is over the device's limits; PoCL would run it and overwrite memory.
+
+    Raises:
+        LimitError: when it is.
+    """
+    # Not the limit that a built kernel names: NVIDIA says 256 for every one, and runs 1024.
+    largest = info.max_work_group_size
+    for grid in launch.grids:
+        items = math.prod(grid.local_size)
+        if items > largest:
+            raise LimitError(f"a work-group of {items} work-items is over the limit of {largest}")
+        for size, limit in zip(grid.local_size, info.max_work_item_sizes, strict=True):
+            if size > limit:
+                raise LimitError(
+                    f"a work-group of {grid.local_size} is over the limits of "
+                    f"{info.max_work_item_sizes}"
+                )
+    if local_mem_bytes > info.local_mem_opt_in_bytes:
+        raise LimitError(
+            f"{local_mem_bytes} bytes of local memory are over the limit of "
+            f"{info.local_mem_opt_in_bytes}"
+        )

@@ -1,0 +1,96 @@
+"""Looking at a device's memory by reading it back: for devices without kernels for it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mltune.device.inspection import Kept, Put
+
+if TYPE_CHECKING:
+    from mltune.device.device import Device
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class HostInspection:
+    """Reads what it is to look at."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+
+    def checksums(self, *buffers: Any) -> tuple[int, ...]:
+        """Return 64 bits of a cryptographic hash of each."""
+        return tuple(self._checksum(buffer) for buffer in buffers)
+
+    def pattern_check(self, byte: int) -> HostPatternCheck:
+        """Compare with the byte."""
+        return HostPatternCheck(self._device, byte)
+
+    def spots(self, places: Array, values: Array, most_seen: int) -> HostSpots:
+        """Write and read one element after the other."""
+        return HostSpots(self._device, places, values, most_seen)
+
+    def _checksum(self, buffer: Any) -> int:
+        found = np.empty(buffer.size, np.uint8)
+        self._device.read(buffer, found)
+        return int.from_bytes(hashlib.blake2b(found.data, digest_size=8).digest(), "little")
+
+
+class HostPatternCheck:
+    """Looks at once, and remembers."""
+
+    def __init__(self, device: Device, byte: int) -> None:
+        self._device, self._byte = device, byte
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget."""
+        self._is_whole = True
+
+    def look(self, buffer: Any, first_byte: int, end_byte: int) -> None:
+        """Read a stretch."""
+        found = np.empty(max(end_byte - first_byte, 0), np.uint8)
+        if found.size:
+            self._device.read(buffer, found, first_byte)
+        self._is_whole = self._is_whole and bool((found == self._byte).all())
+
+    def is_whole(self) -> bool:
+        """Say what was found."""
+        return self._is_whole
+
+
+class HostSpots:
+    """Keeps elements on the host."""
+
+    def __init__(self, device: Device, places: Array, values: Array, most_seen: int) -> None:
+        self._device = device
+        self._places, self._values = places, values
+        self._seen = np.zeros(most_seen, values.dtype)
+
+    def exchange(self, tensor: Any, keep: Kept | None, then: Kept | Put | None) -> None:
+        """Do both, in order."""
+        for each in (keep, then):
+            for number in range(each.count if each else 0):
+                self._one(tensor, each, number)
+
+    def seen(self, count: int) -> Array:
+        """Return what was kept."""
+        return self._seen[:count].copy()
+
+    def _one(self, tensor: Any, what: Kept | Put | None, number: int) -> None:
+        match what:
+            case Put():
+                spot = (what.start + number) % len(self._places)
+                value = self._values[what.row, spot : spot + 1].copy()
+                self._device.write(tensor, value, self._first_byte(spot))
+            case Kept():
+                spot, at = (what.start + number) % len(self._places), what.first + number
+                value = np.empty(1, self._seen.dtype)
+                self._device.read(tensor, value, self._first_byte(spot))
+                self._seen[at] = value[0]
+
+    def _first_byte(self, spot: int) -> int:
+        return int(self._places[spot]) * self._values.itemsize

@@ -1,0 +1,1 @@
+"""The only code that touches OpenCL: lists, describes and opens its devices."""

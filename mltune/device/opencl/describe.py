@@ -1,0 +1,81 @@
+"""Reads a driver's device into a DeviceInfo."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pyopencl as cl
+
+from mltune.device_info import DeviceInfo, OpenCLInfo
+
+
+def describe(device: cl.Device) -> DeviceInfo:
+    """Return the identity and the limits of a device."""
+    extensions = tuple(sorted(device.extensions.split()))
+    sizes = tuple(device.max_work_item_sizes)
+    return DeviceInfo(
+        name=_clean(device.name),
+        vendor=_clean(device.vendor),
+        kind=_kind(device),
+        platform=_clean(device.platform.name),
+        driver_version=_clean(device.driver_version),
+        uuid=_bus_address(device, extensions),
+        compute_units=device.max_compute_units,
+        clock_mhz=device.max_clock_frequency,
+        wave_size=_wave_size(device, extensions),
+        compute_capability=_compute_capability(device, extensions),
+        max_work_group_size=device.max_work_group_size,
+        max_work_item_sizes=(sizes[0], sizes[1], sizes[2]),
+        local_mem_bytes=device.local_mem_size,
+        global_mem_bytes=device.global_mem_size,
+        max_alloc_bytes=device.max_mem_alloc_size,
+        global_cache_bytes=device.global_mem_cache_size,
+        fp16="cl_khr_fp16" in extensions,
+        fp64=device.double_fp_config != 0,
+        opencl=OpenCLInfo(
+            platform_version=_clean(device.platform.version),
+            opencl_c_version=_clean(device.opencl_c_version),
+            extensions=extensions,
+        ),
+    )
+
+
+def _clean(text: str) -> str:
+    return " ".join(text.replace("\0", " ").split())
+
+
+def _kind(device: cl.Device) -> str:
+    if device.type & cl.device_type.GPU:
+        return "gpu"
+    return "cpu" if device.type & cl.device_type.CPU else "accelerator"
+
+
+def _wave_size(device: cl.Device, extensions: tuple[str, ...]) -> int:
+    if "cl_nv_device_attribute_query" in extensions:
+        return int(device.warp_size_nv)
+    if "cl_amd_device_attribute_query" in extensions:
+        return int(device.wavefront_width_amd)
+    if _kind(device) != "gpu":
+        return 1
+    # No query of its own: what the compiler prefers for a trivial kernel is the wave's width.
+    source = "__kernel void wave(__global int *out) { out[get_global_id(0)] = 0; }"
+    program = cl.Program(cl.Context([device]), source).build()
+    multiple = cl.kernel_work_group_info.PREFERRED_WORK_GROUP_SIZE_MULTIPLE
+    return cast(int, cl.Kernel(program, "wave").get_work_group_info(multiple, device))
+
+
+def _compute_capability(device: cl.Device, extensions: tuple[str, ...]) -> int:
+    if "cl_nv_device_attribute_query" not in extensions:
+        return 0
+    return int(device.compute_capability_major_nv) * 10 + int(device.compute_capability_minor_nv)
+
+
+def _bus_address(device: cl.Device, extensions: tuple[str, ...]) -> str:
+    """Tell equal devices of one host apart; pyopencl has no query for the UUID itself."""
+    if "cl_nv_device_attribute_query" not in extensions:
+        return ""
+    try:
+        domain = int(device.pci_domain_id_nv)
+        return f"pci-{domain:04x}:{device.pci_bus_id_nv:02x}:{device.pci_slot_id_nv:02x}"
+    except cl.Error:  # an old driver
+        return ""

@@ -1,0 +1,243 @@
+"""One opened OpenCL device: builds kernels, holds buffers, launches and times."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from mltune.device.comparison import Expected
+from mltune.device.entry import POCL, DeviceEntry
+from mltune.device.errors import DeviceLostError, LaunchError
+from mltune.device.limits import check_launch, check_size
+from mltune.device.opencl.calculator import OpenCLCalculator
+from mltune.device.opencl.comparison import OpenCLComparison
+from mltune.device.opencl.execution import OpenCLExecution
+from mltune.device.opencl.fill import Filler
+from mltune.device.opencl.inspection import OpenCLInspection
+from mltune.device.opencl.listing import driver_device
+from mltune.device.opencl.program import OpenCLProgram, build
+from mltune.device_info import DeviceInfo
+from mltune.kernel import Kernel, Launch
+from mltune.kernel.abi import Kind
+from mltune.problem import Problem
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+_INTEGERS = {Kind.UINT: np.uint32, Kind.ULONG: np.uint64}
+_BOUND = 2  # a kernel under test and the one that it is held against
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bound:
+    """A kernel with the arguments that it has."""
+
+    program: OpenCLProgram
+    problem: Problem
+    buffers: tuple[cl.Buffer | None, ...]
+    launch: Launch
+
+
+class OpenCLDevice:
+    """A device with a context and one in-order queue that records when kernels start and end."""
+
+    def __init__(self, entry: DeviceEntry) -> None:
+        self._info = entry.info
+        self._bound: list[_Bound] = []
+        self._inspection: OpenCLInspection | None = None
+        self._calculators: dict[str, OpenCLCalculator] = {}
+        self._filler: Filler | None = None
+        self._device = driver_device(entry)
+        self._context = cl.Context([self._device])
+        self._queue = cl.CommandQueue(
+            self._context, properties=cl.command_queue_properties.PROFILING_ENABLE
+        )
+
+    @property
+    def info(self) -> DeviceInfo:
+        """Identity and limits."""
+        return self._info
+
+    @property
+    def compiles_at_launch(self) -> bool:
+        """Whether a kernel's first launch compiles most of it, before it starts on the device."""
+        return POCL in self._info.platform
+
+    @property
+    def tick_seconds(self) -> float:
+        """Resolution of the clock that times kernels, as the driver states it."""
+        return float(self._device.profiling_timer_resolution) * 1e-9
+
+    def build(self, kernel: Kernel) -> OpenCLProgram:
+        """Build a kernel.
+
+        Raises:
+            BuildError: when the compiler refuses it.
+        """
+        return build(self._context, self._device, kernel)
+
+    def allocate(self, nbytes: int) -> cl.Buffer:
+        """Make a buffer with arbitrary contents.
+
+        Raises:
+            LimitError: when it is larger than the device allows.
+            LaunchError: when the driver has no memory left.
+        """
+        check_size(self._info, nbytes)
+        try:
+            return cl.Buffer(self._context, cl.mem_flags.READ_WRITE, nbytes)
+        except cl.Error as error:
+            raise LaunchError(f"no buffer of {nbytes} bytes: {error}") from error
+
+    def comparison(self, expected: Expected) -> OpenCLComparison | None:
+        """Keep a right result on the device; None where it is too large, or lacks doubles.
+
+        Raises:
+            LaunchError: when the driver has no memory left.
+        """
+        if not self._info.fp64 or expected.value_bytes > self._info.max_alloc_bytes:
+            return None
+        return OpenCLComparison(self._context, self._queue, expected)
+
+    def calculator(self, dtype: str) -> OpenCLCalculator | None:
+        """Calculates with tensors of a type; None without doubles. Built when first needed.
+
+        Raises:
+            BuildError: when the driver cannot build it.
+        """
+        if not self._info.fp64:
+            return None
+        if dtype not in self._calculators:
+            self._calculators[dtype] = OpenCLCalculator(self._context, self._queue, dtype)
+        return self._calculators[dtype]
+
+    @property
+    def inspection(self) -> OpenCLInspection:
+        """Looks at memory on the device itself; its kernels are built when it is first needed.
+
+        Raises:
+            LaunchError: when the driver cannot build them.
+        """
+        if self._inspection is None:
+            self._inspection = OpenCLInspection(self._context, self._queue)
+        return self._inspection
+
+    def part(self, buffer: cl.Buffer, first_byte: int, nbytes: int) -> cl.Buffer:
+        """Return a piece of a buffer that kernels see as a buffer of its own.
+
+        `first_byte` must be a multiple of 4096, which suits every driver's alignment.
+        """
+        return buffer.get_sub_region(first_byte, nbytes)
+
+    def write(self, buffer: cl.Buffer, array: Array, first_byte: int = 0) -> None:
+        """Fill a buffer from an array."""
+        self._checked(partial(cl.enqueue_copy, dst_offset=first_byte), self._queue, buffer, array)
+
+    def copy(self, source: cl.Buffer, target: cl.Buffer) -> None:
+        """Copy on the device; returns at once, in order with launches."""
+        self._checked(cl.enqueue_copy, self._queue, target, source)
+
+    def fill(
+        self, buffer: cl.Buffer, byte: int = 0, first_byte: int = 0, end_byte: int | None = None
+    ) -> None:
+        """Overwrite a buffer; returns at once, in order with launches.
+
+        Args:
+            buffer: no part of another one, unless it is filled from its beginning.
+            byte: what with.
+            first_byte: from where on; a multiple of 4096.
+            end_byte: up to where, to a multiple of 4; to its end if left out.
+        """
+        end = (buffer.size if end_byte is None else end_byte) // 4 * 4
+        if self._info.kind != "cpu":
+            self._filler = self._filler or Filler(self._context, self._queue)
+            self._checked(self._filler.fill, buffer, byte, first_byte, end)
+        elif end > first_byte:
+            word, size = np.full(4, byte, np.uint8), end - first_byte
+            self._checked(cl.enqueue_fill_buffer, self._queue, buffer, word, first_byte, size)
+
+    def read(self, buffer: cl.Buffer, array: Array, first_byte: int = 0) -> None:
+        """Fill an array from a buffer, after all that was started before."""
+        self._checked(partial(cl.enqueue_copy, src_offset=first_byte), self._queue, array, buffer)
+
+    def launch(
+        self,
+        program: OpenCLProgram,
+        problem: Problem,
+        *,
+        c: cl.Buffer,
+        a: cl.Buffer,
+        b: cl.Buffer,
+        scratch: cl.Buffer | None = None,
+        counters: cl.Buffer | None = None,
+    ) -> OpenCLExecution:
+        """Start a kernel's passes on a canonical problem, and return without waiting for them.
+
+        Args:
+            program: the built kernel.
+            problem: what to compute.
+            c: where to.
+            a: the first operand.
+            b: the second one.
+            scratch: of at least the kernel's `scratch_bytes`; None where they are 0.
+            counters: all 0, of at least its `counter_bytes`; None where they are 0.
+
+        Raises:
+            LimitError: when the work-group or its local memory is over the device's limits;
+                PoCL would run such a kernel and overwrite memory.
+            LaunchError: when the driver refuses.
+            UsageError: when the kernel does not compute such a problem.
+        """
+        try:
+            launch = self._bind(program, problem, (c, a, b, scratch, counters))
+            events = [
+                cl.enqueue_nd_range_kernel(
+                    self._queue, function, grid.global_size, grid.local_size
+                )
+                for function, grid in zip(program.functions, launch.grids, strict=True)
+                if not grid.is_empty
+            ]
+            self._queue.flush()
+        except (cl.Error, OverflowError, TypeError) as error:
+            raise LaunchError(f"the driver refused the launch: {error}") from error
+        return OpenCLExecution(*events)
+
+    def _bind(
+        self, program: OpenCLProgram, problem: Problem, buffers: tuple[cl.Buffer | None, ...]
+    ) -> Launch:
+        """Set a kernel's arguments, unless it has these: that takes longer than a small kernel."""
+        for bound in self._bound:
+            if (
+                bound.program is program
+                and bound.problem is problem
+                and all(map(operator.is_, bound.buffers, buffers))
+            ):
+                return bound.launch
+        launch = program.kernel.launch(problem, self._info.compute_units)
+        check_launch(self._info, launch, program.local_mem_bytes)
+        others = [bound for bound in self._bound if bound.program is not program]
+        self._bound = others[-(_BOUND - 1) :]
+        scalar = np.dtype(problem.contraction.precision.dtype).type
+        names = ("c", "a", "b", "scratch", "counters")
+        given: dict[str, Any] = dict(zip(names, buffers, strict=True))
+        given |= {"alpha": scalar(problem.alpha), "beta": scalar(problem.beta)}
+        integers = iter(launch.integers)
+        passed: list[Any] = [
+            _INTEGERS[each.kind](next(integers)) if each.kind.is_integer else given[each.name]
+            for each in program.kernel.arguments
+        ]
+        for function in program.functions:
+            function.set_args(*passed)
+        self._bound.append(_Bound(program, problem, buffers, launch))
+        return launch
+
+    def _checked(self, call: Any, *arguments: Any) -> None:
+        try:
+            call(*arguments)
+        except cl.Error as error:
+            raise DeviceLostError(f"the device failed a copy: {error}") from error

@@ -1,0 +1,45 @@
+"""Says in words why OpenCL does not work on this machine, and what would help."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from mltune.device.entry import POCL
+from mltune.device_info import DeviceInfo
+
+
+def missing_linker(info: DeviceInfo) -> str | None:
+    """Return what to do when a PoCL device lacks the linker that it calls for every kernel."""
+    if POCL not in info.platform or shutil.which("ld"):
+        return None
+    return "PoCL needs the linker 'ld' at run time and PATH has none: install binutils"
+
+
+def unwritable_cache() -> str | None:
+    """Return what to do when PoCL's cache cannot be written, which leaves it without devices."""
+    folder = Path(os.environ.get("POCL_CACHE_DIR") or Path.home() / ".cache" / "pocl")
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    if existing.is_dir() and os.access(existing, os.W_OK):
+        return None
+    return f"PoCL's cache {folder} is not writable: set POCL_CACHE_DIR to a folder that is"
+
+
+def no_device_hints(platforms: Sequence[str]) -> tuple[str, ...]:
+    """Return what may be wrong when no device was found, the likeliest first.
+
+    Args:
+        platforms: the names of the platforms that the OpenCL loader did find.
+    """
+    hints: list[str] = []
+    if any(POCL in name for name in platforms):
+        hints += [hint for hint in (unwritable_cache(),) if hint]
+    else:
+        hints.append("for a device on any x86-64 Linux: pip install pocl-binary-distribution")
+    if vendors := os.environ.get("OCL_ICD_VENDORS"):
+        hints.append(f"OCL_ICD_VENDORS={vendors} restricts the drivers that are looked at")
+    else:
+        hints.append("for a GPU: OCL_ICD_VENDORS may name the folder of its driver's .icd file")
+    return tuple(hints)

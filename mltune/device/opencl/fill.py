@@ -1,0 +1,52 @@
+"""Overwrites memory by a kernel.
+
+NVIDIA's `clEnqueueFillBuffer` takes the host longer than eight launches, and counts the words that
+it fills, and those before them, in 31 bits: it hangs where there are more, or writes elsewhere
+(driver 580.159).
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pyopencl as cl
+
+from mltune.device.errors import LaunchError
+
+_WORD = 4  # bytes
+_GROUP = 128
+_MOST_GROUPS = 2048
+
+
+class Filler:
+    """Fills buffers with one byte; for use by one thread."""
+
+    def __init__(self, context: cl.Context, queue: cl.CommandQueue) -> None:
+        """Build the kernel.
+
+        Raises:
+            LaunchError: when the driver cannot.
+        """
+        self._queue = queue
+        source = Path(__file__).with_name("fill.cl").read_text(encoding="utf-8")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", cl.CompilerWarning)
+                program = cl.Program(context, source).build()
+            self._kernel = cl.Kernel(program, "mltune_fill")
+        except cl.Error as error:
+            raise LaunchError(f"the driver cannot fill memory: {error}") from error
+        self._kernel.set_scalar_arg_dtypes([None, np.uint64, np.uint64, np.uint32])
+
+    def fill(self, buffer: cl.Buffer, byte: int, first_byte: int, end_byte: int) -> None:
+        """Overwrite a stretch whose ends are multiples of 4; returns at once."""
+        count = (end_byte - first_byte) // _WORD
+        if count <= 0:
+            return
+        groups = min(-(-count // _GROUP), _MOST_GROUPS)
+        word = int.from_bytes(bytes([byte]) * _WORD, "little")
+        self._kernel(
+            self._queue, (groups * _GROUP,), (_GROUP,), buffer, first_byte // _WORD, count, word
+        )

@@ -1,0 +1,206 @@
+"""Looks at memory by kernels of its own: integer arithmetic, so that every device can do it."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from mltune.device.errors import DeviceLostError, LaunchError
+from mltune.device.inspection import MOST_SPOTS, Kept, Put
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+# A processor reads fastest where each work-item has a stretch of its own, a GPU where neighbours
+# read neighbours.
+_CPU_GRID = (64, 1)
+_GPU_GRID = (512 * 128, 128)
+_WORD = 8  # bytes
+_ZERO = np.zeros(1, np.uint64)
+_MOST_CHECKSUMS = 2
+
+
+class OpenCLInspection:
+    """What a device tells about its memory; for use by one thread."""
+
+    def __init__(self, context: cl.Context, queue: cl.CommandQueue) -> None:
+        """Build the kernels that look.
+
+        Raises:
+            LaunchError: when the driver cannot.
+        """
+        self._context, self._queue = context, queue
+        self._exchanges: dict[int, cl.Kernel] = {}
+        is_cpu = context.devices[0].type & cl.device_type.CPU
+        items, group = _CPU_GRID if is_cpu else _GPU_GRID
+        self._grid = (items,), (group,)
+        source = Path(__file__).with_name("inspection.cl").read_text(encoding="utf-8")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", cl.CompilerWarning)
+                self._program = cl.Program(context, source).build(["-cl-std=CL1.2"])
+            self._count_other = cl.Kernel(self._program, "mltune_count_other")
+            self._count_other.set_scalar_arg_dtypes([None, np.uint64, np.uint64, np.uint64, None])
+            self._checksum = cl.Kernel(self._program, "mltune_checksum")
+            self._checksum.set_scalar_arg_dtypes([None, np.uint64, None, np.uint32])
+            self._sums = cl.Buffer(context, cl.mem_flags.READ_WRITE, _MOST_CHECKSUMS * _WORD)
+        except cl.Error as error:
+            raise LaunchError(f"the driver cannot look at memory: {error}") from error
+
+    def checksums(self, *buffers: cl.Buffer) -> tuple[int, ...]:
+        """Wait, and return for each of one or two buffers 64 bits that depend on every word.
+
+        They depend on where it stands, too. Sizes must be multiples of 4.
+        """
+        sums = np.zeros(len(buffers), np.uint64)
+        try:
+            cl.enqueue_fill_buffer(self._queue, self._sums, _ZERO, 0, sums.nbytes)
+            for slot, buffer in enumerate(buffers):
+                self._checksum(
+                    self._queue, *self._grid, buffer, buffer.size // 4, self._sums, slot
+                )
+            cl.enqueue_copy(self._queue, sums, self._sums, is_blocking=True)
+        except cl.Error as error:
+            raise DeviceLostError(f"the device failed to look at memory: {error}") from error
+        return tuple(map(int, sums))
+
+    def pattern_check(self, byte: int) -> OpenCLPatternCheck:
+        """Make ready to look whether memory holds one byte throughout.
+
+        Raises:
+            LaunchError: when there is no memory left.
+        """
+        try:
+            found = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, _WORD)
+        except cl.Error as error:
+            raise LaunchError(f"no memory for a look at memory: {error}") from error
+        return OpenCLPatternCheck(self._queue, self._count_other, self._grid, byte, found)
+
+    def spots(self, places: Array, values: Array, most_seen: int) -> OpenCLSpots:
+        """Make ready to write and read single elements of a tensor.
+
+        Args:
+            places: which elements, counted in the tensor's buffer.
+            values: rows of what may be written to each of them.
+            most_seen: how many elements can be kept until they are collected.
+
+        Raises:
+            LaunchError: when there is no memory left.
+        """
+        try:
+            kernel = self._exchange(values.itemsize)
+            return OpenCLSpots(self._context, self._queue, kernel, places, values, most_seen)
+        except cl.Error as error:
+            raise LaunchError(f"no memory for spot checks: {error}") from error
+
+    def _exchange(self, itemsize: int) -> cl.Kernel:
+        """Return the kernel that writes and keeps elements; making one takes PyOpenCL 1 ms."""
+        if itemsize not in self._exchanges:
+            kernel = cl.Kernel(self._program, f"mltune_spots_{itemsize}")
+            # Without their types, PyOpenCL takes 10 us for each number.
+            kernel.set_scalar_arg_dtypes([None] * 4 + [np.uint32] * 9)
+            self._exchanges[itemsize] = kernel
+        return self._exchanges[itemsize]
+
+
+class OpenCLPatternCheck:
+    """Whether stretches of memory hold one byte throughout, all of them with one answer.
+
+    `OpenCLInspection.pattern_check` makes it.
+    """
+
+    def __init__(
+        self, queue: cl.CommandQueue, kernel: cl.Kernel, grid: Any, byte: int, found: cl.Buffer
+    ) -> None:
+        self._queue, self._kernel, self._grid, self._found = queue, kernel, grid, found
+        self._word = int.from_bytes(bytes([byte]) * _WORD, "little")
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what was found; returns at once."""
+        try:
+            cl.enqueue_fill_buffer(self._queue, self._found, _ZERO, 0, _WORD)
+        except cl.Error as error:
+            raise DeviceLostError(f"the device failed to look at memory: {error}") from error
+
+    def look(self, buffer: cl.Buffer, first_byte: int, end_byte: int) -> None:
+        """Look at a stretch of a buffer, whose ends are multiples of 8; returns at once."""
+        if end_byte <= first_byte:
+            return
+        first, count = first_byte // _WORD, (end_byte - first_byte) // _WORD
+        try:
+            self._kernel(self._queue, *self._grid, buffer, first, count, self._word, self._found)
+        except cl.Error as error:
+            raise DeviceLostError(f"the device failed to look at memory: {error}") from error
+
+    def is_whole(self) -> bool:
+        """Wait, and say whether nothing else was in any stretch since `begin`."""
+        found = np.empty(1, np.uint64)
+        try:
+            cl.enqueue_copy(self._queue, found, self._found, is_blocking=True)
+        except cl.Error as error:
+            raise DeviceLostError(f"the device failed to look at memory: {error}") from error
+        return not found[0]
+
+
+class OpenCLSpots:
+    """Single elements of one tensor, which are written before a launch and collected after it.
+
+    `OpenCLInspection.spots` makes it.
+    """
+
+    def __init__(
+        self,
+        context: cl.Context,
+        queue: cl.CommandQueue,
+        kernel: cl.Kernel,
+        places: Array,
+        values: Array,
+        most_seen: int,
+    ) -> None:
+        flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
+        self._queue = queue
+        self._dtype = values.dtype
+        self._rows = len(values)
+        self._seen = cl.Buffer(context, cl.mem_flags.READ_WRITE, most_seen * values.itemsize)
+        self._kernel = kernel
+        self._fixed = (
+            cl.Buffer(context, flags, hostbuf=places.astype(np.uint64)),
+            cl.Buffer(context, flags, hostbuf=np.ascontiguousarray(values)),
+            self._seen,
+            len(places),
+            self._rows,
+        )
+        # Drivers that compile at the first launch are to do it now.
+        self.exchange(self._seen, None, None)
+        queue.finish()
+
+    def exchange(self, tensor: cl.Buffer, keep: Kept | None, then: Kept | Put | None) -> None:
+        """Keep some elements, and then write or keep others; returns at once.
+
+        A count is at most `MOST_SPOTS`.
+        """
+        numbers = [0] * 7
+        if keep:
+            numbers[:3] = keep.start, keep.count, keep.first
+        match then:
+            case Put():
+                numbers[3:] = then.start, then.count, 0, then.row
+            case Kept():
+                numbers[3:] = then.start, then.count, then.first, self._rows
+        try:
+            self._kernel(self._queue, (MOST_SPOTS,), (MOST_SPOTS,), tensor, *self._fixed, *numbers)
+        except cl.Error as error:
+            raise DeviceLostError(f"the device failed a spot check: {error}") from error
+
+    def seen(self, count: int) -> Array:
+        """Wait, and return the first elements that were kept."""
+        found = np.empty(count, self._dtype)
+        try:
+            cl.enqueue_copy(self._queue, found, self._seen, is_blocking=True)
+        except cl.Error as error:
+            raise DeviceLostError(f"the device failed a spot check: {error}") from error
+        return found

@@ -1,0 +1,38 @@
+"""OpenCL as a kind of devices; its driver is loaded when the first device is asked for."""
+
+from __future__ import annotations
+
+from mltune.device.choice import pick
+from mltune.device.device import Device
+from mltune.device.entry import DeviceEntry
+from mltune.device.opencl.diagnosis import missing_linker
+from mltune.device.opencl.threads import keep_threads_apart
+from mltune.device_info import DeviceInfo
+
+
+class OpenCLKind:
+    """All devices of all OpenCL platforms."""
+
+    def entries(self) -> tuple[DeviceEntry, ...]:
+        """Ask every driver."""
+        from mltune.device.opencl.listing import list_devices
+
+        return list_devices()
+
+    def find(self, spec: str) -> DeviceEntry:
+        """Choose among them."""
+        return pick(spec, self.entries())
+
+    def problem(self, info: DeviceInfo) -> str:
+        """PoCL needs a linker."""
+        return missing_linker(info) or ""
+
+    def open(self, entry: DeviceEntry) -> Device:
+        """Make a context and a queue."""
+        from mltune.device.opencl.device import OpenCLDevice
+
+        return OpenCLDevice(entry)
+
+    def prepare_process(self) -> None:
+        """Bind PoCL's threads to cores."""
+        keep_threads_apart()

@@ -1,0 +1,57 @@
+"""Which OpenCL devices there are."""
+
+from __future__ import annotations
+
+import pyopencl as cl
+
+from mltune.device.entry import DeviceEntry
+from mltune.device.opencl.describe import describe
+from mltune.device.opencl.diagnosis import no_device_hints
+from mltune.errors import NoDeviceError, UsageError
+
+KIND = "opencl"
+
+
+def list_devices() -> tuple[DeviceEntry, ...]:
+    """Return every device of every OpenCL platform.
+
+    Raises:
+        NoDeviceError: when there is none, with what would help.
+    """
+    platforms = _platforms()
+    entries = tuple(
+        DeviceEntry(KIND, f"{number}:{position}", describe(device))
+        for number, platform in enumerate(platforms)
+        for position, device in enumerate(_devices(platform))
+    )
+    if not entries:
+        hints = "; ".join(no_device_hints([platform.name for platform in platforms]))
+        raise NoDeviceError(f"no OpenCL device ({hints})")
+    return entries
+
+
+def driver_device(entry: DeviceEntry) -> cl.Device:
+    """Return the driver's own handle of a device.
+
+    Raises:
+        UsageError: when it is none of OpenCL's.
+    """
+    if entry.kind != KIND:
+        raise UsageError(f"device {entry.number}: expected an OpenCL device, got a {entry.kind}")
+    platform, device = map(int, entry.number.split(":"))
+    return _devices(cl.get_platforms()[platform])[device]
+
+
+def _platforms() -> list[cl.Platform]:
+    try:
+        return list(cl.get_platforms())
+    except cl.Error:  # the loader's way of saying that there is none
+        return []
+
+
+def _devices(platform: cl.Platform) -> list[cl.Device]:
+    """A driver that finds none may answer with an error."""
+    try:
+        return list(platform.get_devices())
+    except cl.Error:
+        return []

@@ -1,0 +1,229 @@
+"""A device without a driver, which answers as another one did when it was recorded."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mltune.device.comparison import Expected
+from mltune.device.entry import DeviceEntry
+from mltune.device.errors import BuildError, DeviceLostError, LaunchError
+from mltune.device.limits import check_launch, check_size
+from mltune.device.on_host import HostInspection
+from mltune.device.session.memory import HostBuffer, HostMemory
+from mltune.device.session.session import (
+    ROLES,
+    Effect,
+    Session,
+    build_key,
+    digest,
+    launch_key,
+    read_session,
+)
+from mltune.device_info import DeviceInfo
+from mltune.errors import UsageError
+from mltune.kernel import Kernel
+from mltune.problem import Problem
+
+_GAP_NS = 1000  # from the end of a launch to the call of the next one, which nobody has measured
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReplayedProgram:
+    """A kernel that was built when it was recorded."""
+
+    kernel: Kernel
+    build_seconds: float
+    local_mem_bytes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReplayedExecution:
+    """A launch with recorded times; it has ended when it is begun."""
+
+    spans: tuple[tuple[int, int], ...]
+    delay_seconds: float
+
+    @property
+    def passes(self) -> Sequence[ReplayedExecution]:
+        """Each pass; all of the delay is the first one's."""
+        first, *others = self.spans
+        return [
+            ReplayedExecution((first,), self.delay_seconds),
+            *(ReplayedExecution((span,), 0.0) for span in others),
+        ]
+
+    def wait_until_running(self) -> None:
+        """Return."""
+
+    def wait(self) -> None:
+        """Return."""
+
+    @property
+    def started_ns(self) -> int:
+        """When the first pass began."""
+        return self.spans[0][0]
+
+    @property
+    def ended_ns(self) -> int:
+        """When the last pass ended."""
+        return self.spans[-1][1]
+
+    @property
+    def seconds(self) -> float:
+        """From one to the other."""
+        return (self.ended_ns - self.started_ns) * 1e-9
+
+
+class ReplayDevice(HostMemory):
+    """Answers from a session; memory is the host's."""
+
+    def __init__(self, session: Session, name: str) -> None:
+        """Take a session.
+
+        Args:
+            session: what was recorded.
+            name: of its file, for messages.
+        """
+        self._session, self._name = session, name
+        self._times: dict[str, Iterator[tuple[int, ...]]] = {}
+        self._now_ns = 0
+        self.inspection = HostInspection(self)
+
+    @property
+    def info(self) -> DeviceInfo:
+        """The device that was recorded."""
+        return self._session.info
+
+    @property
+    def compiles_at_launch(self) -> bool:
+        """Whether that one did."""
+        return self._session.compiles_at_launch
+
+    @property
+    def tick_seconds(self) -> float:
+        """Of its clock."""
+        return self._session.tick_seconds
+
+    def build(self, kernel: Kernel) -> ReplayedProgram:
+        """Return what was built.
+
+        Raises:
+            BuildError: when it was not.
+            UsageError: when nobody tried.
+        """
+        built = self._session.builds.get(build_key(kernel))
+        if built is None:
+            raise UsageError(f"{self._name}: kernel {kernel.name} was not recorded")
+        if built.error:
+            raise BuildError(built.error, built.log)
+        return ReplayedProgram(kernel, built.seconds, built.local_mem_bytes)
+
+    def allocate(self, nbytes: int) -> HostBuffer:
+        """Take memory of the host.
+
+        Raises:
+            LimitError: when it is more than the device allows.
+        """
+        check_size(self.info, nbytes)
+        return HostBuffer(np.empty(nbytes, np.uint8), 0, nbytes)
+
+    def launch(
+        self,
+        program: ReplayedProgram,
+        problem: Problem,
+        *,
+        c: HostBuffer,
+        a: HostBuffer,
+        b: HostBuffer,
+        scratch: HostBuffer | None = None,
+        counters: HostBuffer | None = None,
+    ) -> ReplayedExecution:
+        """Write what was written, and return the next of the recorded times.
+
+        Raises:
+            LimitError: when it is over the device's limits.
+            LaunchError: when the driver refused.
+            DeviceLostError: when it failed on the device.
+            UsageError: when no such launch was recorded.
+        """
+        kernel = program.kernel
+        launch = kernel.launch(problem, self.info.compute_units)
+        check_launch(self.info, launch, program.local_mem_bytes)
+        inputs = (a, b) if problem.beta == 0 else (a, b, c)
+        key = launch_key(kernel, problem, (digest(each.bytes) for each in inputs))
+        effect = self._session.effects.get(key)
+        if effect is None:
+            raise UsageError(
+                f"{self._name}: this launch of kernel {kernel.name} was not recorded; "
+                f"problem: {problem.label}"
+            )
+        if effect.error:
+            raise (DeviceLostError if effect.is_lost else LaunchError)(effect.error)
+        buffers = dict(zip(ROLES, (c, a, b, scratch, counters), strict=True))
+        _apply(effect, buffers)
+        return self._execution(key)
+
+    def comparison(self, expected: Expected) -> None:
+        """Leave comparing to the host."""
+
+    def calculator(self, dtype: str) -> None:
+        """Leave calculating to the host."""
+
+    def _execution(self, key: str) -> ReplayedExecution:
+        if key not in self._times:
+            # Whoever asks for more than was recorded hears the same again.
+            self._times[key] = itertools.cycle(self._session.times.get(key) or [(0, 1)])
+        delay_ns, *rest = next(self._times[key])
+        begin = self._now_ns + delay_ns
+        ends, starts = rest[::2], (0, *rest[1::2])
+        spans = tuple((begin + s, begin + e) for s, e in zip(starts, ends, strict=True))
+        self._now_ns = spans[-1][1] + _GAP_NS
+        return ReplayedExecution(spans, delay_ns * 1e-9)
+
+
+def _apply(effect: Effect, buffers: dict[str, HostBuffer | None]) -> None:
+    for write in effect.writes:
+        buffer = buffers[write.role]
+        if buffer is None:
+            continue
+        begin = buffer.first_byte + write.first_byte
+        data = np.frombuffer(write.data, np.uint8)
+        first, last = max(begin, 0), min(begin + data.size, buffer.whole.size)
+        if first < last:  # margins differ in width
+            buffer.whole[first:last] = data[first - begin : last - begin]
+
+
+class ReplayKind:
+    """`replay:FILE`."""
+
+    def entries(self) -> tuple[DeviceEntry, ...]:
+        """None: a file has to be named."""
+        return ()
+
+    def find(self, spec: str) -> DeviceEntry:
+        """Read the file."""
+        return DeviceEntry("replay", f"replay:{spec}", _session(spec).info)
+
+    def problem(self, info: DeviceInfo) -> str:
+        """Nothing: it has no compiler."""
+        return ""
+
+    def open(self, entry: DeviceEntry) -> ReplayDevice:
+        """Answer from the file."""
+        name = entry.number.partition(":")[2]
+        return ReplayDevice(_session(name), name)
+
+    def prepare_process(self) -> None:
+        """Nothing to prepare."""
+
+
+@lru_cache(maxsize=1)
+def _session(name: str) -> Any:
+    return read_session(Path(name))

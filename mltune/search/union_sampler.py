@@ -1,0 +1,278 @@
+"""Search a union by a model for each of its spaces, which compete for the next trial.
+
+All of them go by the same incumbents, the best values of every size so far, so that their expected
+gains can be compared: the next trial is the config of whatever space promises the library the
+largest gain. A space that promises little gets no trial, until the others promise less.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+import numpy as np
+from optuna.study import Study
+from optuna.trial import FrozenTrial
+
+from mltune.errors import UsageError
+from mltune.measurement.recording import Recording
+from mltune.problem import Problem
+from mltune.search.expected_gain import ExpectedGain
+from mltune.search.guided import GuidedSampler, Promise
+from mltune.search.sampler import BEST, SIZES, ConfigSampler
+from mltune.search.surrogate import THRIFTY
+from mltune.search.tile_quantization import TileQuantization
+from mltune.search.transfer import Transfer
+from mltune.space.config import Config
+from mltune.space.union import Member, UnionSpace
+
+_STARTS = 3
+"""Trials of each space before its model is asked: the default, then random ones."""
+_MOST_STARTS = 6
+"""As many where too few of them have worked."""
+_KNOWN = 2
+"""So many have to work."""
+_FAR_BEHIND = math.log(4)
+"""A space whose default is that much slower, on every size, than what is known of others begins
+later: with a second and a third trial after so many of all spaces for each."""
+_PATIENCE = 30
+
+
+@dataclass(slots=True, eq=False)
+class _Contender:
+    """A space of the union.
+
+    Attributes:
+        model: of the space.
+        knows: whether the model knows something before the first trial.
+        promise: what the model said last; None where it cannot tell, or knows of nothing more.
+        bound: no config of the space promises more than this by now.
+    """
+
+    space: Member
+    model: GuidedSampler
+    knows: bool
+    promise: Promise | None = None
+    bound: float = math.inf
+
+
+class UnionSampler(ConfigSampler):
+    """Proposes the config of a union from which the library is expected to gain most.
+
+    Each space begins with its default config and some random ones, one space after the other. They
+    are timed on all sizes, on the quick ones first; where a space is slow, on a part of them. Then
+    the models compete.
+
+    Args:
+        space: what is searched.
+        seed: decides every proposal, given the answers.
+        counts: how often each size is called; see `Incumbents`.
+        priors: what other records say; a space learns from those that share its parameters.
+        problems: one of each size, in the same order; none where there are no sizes.
+        log: whether the values are positive, so that their ratios count.
+
+    Raises:
+        UsageError: when there are priors that no space can learn from.
+    """
+
+    def __init__(
+        self,
+        space: UnionSpace,
+        seed: int = 0,
+        counts: Sequence[int] = (1,),
+        priors: Sequence[Recording] = (),
+        problems: Sequence[Problem] = (),
+        *,
+        log: bool = True,
+    ) -> None:
+        super().__init__(space, seed)
+        transfers = transfers_of(space, priors, seed)
+        self._contenders = [
+            _Contender(
+                member,
+                GuidedSampler(
+                    member,
+                    seed,
+                    counts,
+                    transfer,
+                    TileQuantization(member, problems) if problems else None,
+                    log=log,
+                    starts=0,
+                    thoroughness=THRIFTY,
+                ),
+                transfer is not None,
+            )
+            for member, transfer in zip(space.members, transfers, strict=True)
+        ]
+        self._incumbents = self._contenders[0].model.incumbents
+        self._shares = self._incumbents.shares
+        self._log = log
+        self._all = tuple(range(self._incumbents.count))
+
+    def worthwhile(self, study: Study, config: Config) -> tuple[int, ...]:
+        """Return the sizes that hold most of what is expected of a config."""
+        self._read(study)
+        owner = next((one for one in self._contenders if config in one.space), None)
+        if owner is None:
+            return self._all
+        if self._is_starting(owner):
+            return self._quick_first
+        return owner.model.plan(config)
+
+    def expected_gain(self, study: Study, trials: int) -> ExpectedGain | None:
+        """Return what the model of the most promising space expects; None while all begin."""
+        self._read(study)
+        best = self._most_promising()
+        return None if best is None else best.model.gain_ahead(trials)
+
+    def _propose(self, study: Study, trial: FrozenTrial) -> Config | None:
+        config, sizes = self._start() or self._best() or (self._unvisited.draw(), self._all)
+        if config is None:
+            return None
+        self._note(config, sizes, is_mine=True)
+        if len(self._all) > 1:
+            study._storage.set_trial_user_attr(trial._trial_id, SIZES, list(sizes))
+            # Who asked, and the pruner, are shown what is here, and not what is stored.
+            trial.user_attrs[SIZES] = list(sizes)
+            if sizes == self._quick_first and self._can_be_slow:
+                best = np.exp(self._incumbents.best).tolist()
+                study._storage.set_trial_user_attr(trial._trial_id, BEST, best)
+                trial.user_attrs[BEST] = best
+        return config
+
+    @property
+    def _can_be_slow(self) -> bool:
+        """Whether it is known of all sizes what a slow config is."""
+        return self._log and self._sign > 0 and bool(np.isfinite(self._incumbents.best).all())
+
+    def _start(self) -> tuple[Config, tuple[int, ...]] | None:
+        """The next config of a space that begins: of that with the fewest trials."""
+        for one in sorted(self._contenders, key=lambda each: each.model.tried):
+            if not self._is_starting(one):
+                continue
+            default = one.space.default
+            if default is not None and default in self._unvisited:
+                return default, self._quick_first
+            if (config := one.model.draw()) is not None:
+                return config, self._quick_first
+        return None
+
+    def _is_starting(self, one: _Contender) -> bool:
+        tried, worked = one.model.tried, one.model.worked
+        if one.knows:
+            return tried < 1
+        if tried >= (_STARTS if worked >= _KNOWN else _MOST_STARTS):
+            return False
+        return tried < 1 or not self._is_far_behind(one) or self._total >= _PATIENCE * tried
+
+    def _is_far_behind(self, one: _Contender) -> bool:
+        """Whether what worked of a space is much slower on every size than the best of others."""
+        ahead = one.model.best - self._incumbents.best
+        return bool(np.isfinite(ahead).any() and np.nanmin(ahead) > _FAR_BEHIND)
+
+    @property
+    def _total(self) -> int:
+        """How many configs were tried in all spaces."""
+        return sum(one.model.tried for one in self._contenders)
+
+    @property
+    def _quick_first(self) -> tuple[int, ...]:
+        """All sizes, those first that the best configs are done with first."""
+        order = np.argsort(self._incumbents.best, kind="stable")
+        return tuple(order.tolist())
+
+    def _best(self) -> tuple[Config, tuple[int, ...]] | None:
+        best = self._most_promising()
+        if best is None or best.promise is None:
+            return None
+        return best.promise.config, best.promise.sizes
+
+    def _most_promising(self) -> _Contender | None:
+        """Ask the models, those first that may promise most, until no other can promise more.
+
+        A model that heard nothing new of its space promises no more than it did: what is to beat
+        is only ever beaten.
+        """
+        self._loosen()
+        best: _Contender | None = None
+        for one in sorted(self._contenders, key=lambda each: -each.bound):
+            if best is not None and best.bound >= one.bound:
+                break
+            if one.bound > -1 and not self._is_starting(one):
+                one.promise = one.model.promise()
+                one.bound = -1.0 if one.promise is None else one.promise.gain
+                if one.promise is not None and (best is None or one.bound > best.bound):
+                    best = one
+        return best
+
+    def _loosen(self) -> None:
+        """Let bounds hold for the shares of sizes as they are now."""
+        shares, before = self._incumbents.shares, self._shares
+        self._shares = shares
+        grown = shares[shares > 0] / np.maximum(before[shares > 0], 1e-300)
+        factor = float(grown.max(initial=1.0))
+        for one in self._contenders:
+            if one.bound > 0:
+                one.bound *= factor
+
+    def _learn(self, config: Config, trial: FrozenTrial) -> None:
+        for one in self._contenders:
+            one.model.hear(config, trial, self._sign)
+        self._renew(config)
+
+    def _avoid(self, config: Config) -> None:
+        self._note(config, self._all, is_mine=False)
+
+    def _note(self, config: Config, sizes: tuple[int, ...], *, is_mine: bool) -> None:
+        for one in self._contenders:
+            one.model.note(config, sizes, is_mine=is_mine)
+        self._renew(config)
+
+    def _renew(self, config: Config) -> None:
+        """Have the spaces asked again that have a config of which something is new."""
+        for one in self._contenders:
+            if config in one.space:
+                one.bound = math.inf
+
+
+def transfers_of(
+    space: UnionSpace, priors: Sequence[Recording], seed: int
+) -> list[Transfer | None]:
+    """Return what each space learns from records: from those that share its parameters.
+
+    A record that names its space or its family is for that one alone, if it is in the union.
+
+    Raises:
+        UsageError: when no space can learn from a record, with what is wrong with it.
+    """
+    shared: list[list[Recording]] = [[] for _ in space.members]
+    for prior in priors:
+        refusal: UsageError | None = None
+        for number, member in enumerate(space.members):
+            if not _is_for(prior, member, space):
+                continue
+            try:
+                Transfer.check(member, prior)
+            except UsageError as error:
+                refusal = refusal or error
+            else:
+                shared[number].append(prior)
+        if refusal is not None and not any(prior in found for found in shared):
+            raise refusal
+    return [
+        Transfer(member, found, seed) if found else None
+        for member, found in zip(space.members, shared, strict=True)
+    ]
+
+
+def _is_for(prior: Recording, member: Member, space: UnionSpace) -> bool:
+    """Whether a space of a union is the one that a record is of, as far as that is known."""
+    if any(_stem(each) == prior.space for each in space.members):
+        return _stem(member) == prior.space
+    return prior.family not in space.families or member.family == prior.family
+
+
+def _stem(member: Member) -> str:
+    return PurePath(member.name).stem

@@ -1,0 +1,171 @@
+"""Several spaces as one: a config names its kernel family, and has that family's parameters.
+
+In a union the family is one more parameter of a config. Records keep it beside the config, as they
+do for a single space: `with_family` and `without_family` go from one to the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, combinations, zip_longest
+from typing import Protocol, cast
+
+import numpy as np
+
+from mltune.errors import UsageError
+from mltune.space.config import Config, Value
+from mltune.space.config_space import ConfigSpace, FlatSpace
+from mltune.space.parameter import Parameter
+from mltune.space.space import Space
+
+FAMILY = "family"
+"""The parameter of a union, and of a trial in any study, that names the kernel family."""
+
+
+def family_parameter(family: str) -> Parameter:
+    """The parameter that the configs of one family have in a union."""
+    return Parameter(FAMILY, (family,), "kernel family")
+
+
+def with_family(config: Config, family: str) -> Config:
+    """Let a config name its family."""
+    return Config.of({**config, FAMILY: family})
+
+
+def without_family(config: Config) -> Config:
+    """Return a config without the name of its family."""
+    return Config(tuple(item for item in config.items_ if item[0] != FAMILY))
+
+
+class Member(FlatSpace, Protocol):
+    """A space whose configs name their family: `FAMILY` is a parameter with one value."""
+
+    @property
+    def default(self) -> Config | None:
+        """The config to try first; None if the space names none."""
+        ...
+
+
+class UnionSpace:
+    """The configs of several spaces, each of one family; a `ConfigSpace`.
+
+    Several members may have the same family. A config that is in two of them counts once.
+
+    Args:
+        name: for people.
+        members: at least one.
+
+    Raises:
+        UsageError: when there is no member, or one does not name its family.
+    """
+
+    def __init__(self, name: str, members: Sequence[Member]) -> None:
+        if not members:
+            raise UsageError(f"space '{name}': needs at least one member")
+        for member in members:
+            if not any(
+                one.name == FAMILY and one.values == (member.family,) for one in member.parameters
+            ):
+                raise UsageError(f"space '{name}': member '{member.name}' names no family")
+        self.name = name
+        self.members = tuple(members)
+        self.families = tuple(dict.fromkeys(member.family for member in members))
+        self.family = ", ".join(self.families)
+        self.parameters = _together(name, members)
+
+    @property
+    def size(self) -> int:
+        """How many configs there are."""
+        return sum(
+            member.size - _also_in(member, self.members[:number])
+            for number, member in enumerate(self.members)
+        )
+
+    def member_of(self, config: Config) -> Member | None:
+        """Return the first member that has a config; None if there is none."""
+        return next((member for member in self.members if config in member), None)
+
+    def of_family(self, family: str) -> tuple[Member, ...]:
+        """Return the members of a family."""
+        return tuple(member for member in self.members if member.family == family)
+
+    def __contains__(self, config: object) -> bool:
+        return any(config in member for member in self.members)
+
+    def __iter__(self) -> Iterator[Config]:
+        for number, member in enumerate(self.members):
+            earlier = _alike(member, self.members[:number])
+            yield from (
+                config for config in member if not any(config in other for other in earlier)
+            )
+
+    def sample(self, rng: np.random.Generator, count: int) -> tuple[Config, ...]:
+        """Draw distinct configs: of each family as many, and of its members likewise."""
+        drawn = [
+            _in_turns([member.sample(rng, count) for member in self.of_family(family)])
+            for family in self.families
+        ]
+        return tuple(_in_turns(drawn)[:count])
+
+    def near(self, values: Mapping[str, Value], count: int) -> tuple[Config, ...]:
+        """Find configs close to some values of a member's parameters, in that member.
+
+        Raises:
+            UsageError: when the values are those of no member.
+        """
+        for member in self.members:
+            if all(
+                parameter.name in values and values[parameter.name] in parameter.values
+                for parameter in member.parameters
+            ):
+                return member.near(values, count)
+        raise UsageError(f"space '{self.name}': no member has the values {dict(values)}")
+
+
+def members_of(space: ConfigSpace) -> tuple[FlatSpace, ...]:
+    """The spaces of a union, or a space that is none."""
+    return space.members if isinstance(space, UnionSpace) else (cast(FlatSpace, space),)
+
+
+def _together(name: str, members: Sequence[Member]) -> tuple[Parameter, ...]:
+    """All parameters, each with the values of all members."""
+    values: dict[str, dict[Value, None]] = {FAMILY: {}}
+    meanings: dict[str, str] = {}
+    for parameter in chain.from_iterable(member.parameters for member in members):
+        values.setdefault(parameter.name, {}).update(dict.fromkeys(parameter.values))
+        meanings.setdefault(parameter.name, parameter.meaning)
+    return tuple(
+        Parameter(each, tuple(found), meanings[each], where=f"space '{name}'")
+        for each, found in values.items()
+    )
+
+
+def _in_turns(lists: Sequence[Sequence[Config]]) -> list[Config]:
+    """The first of each list, the second of each, and so on; each config once."""
+    turns = chain.from_iterable(zip_longest(*lists))
+    return list(dict.fromkeys(config for config in turns if config is not None))
+
+
+def _alike(member: Member, others: Sequence[Member]) -> list[Member]:
+    """Those of other members that may have a config of a member."""
+    names = {parameter.name for parameter in member.parameters}
+    return [
+        other
+        for other in others
+        if other.family == member.family and {one.name for one in other.parameters} == names
+    ]
+
+
+def _also_in(member: Member, earlier: Sequence[Member]) -> int:
+    """Count the configs of a member that are in one of others, by inclusion and exclusion."""
+    alike = _alike(member, earlier)
+    if not alike:
+        return 0
+    if isinstance(member, Space) and all(isinstance(other, Space) for other in alike):
+        spaces = [other for other in alike if isinstance(other, Space)]
+        return sum(
+            (-1) ** (count + 1) * member.common_size(chosen)
+            for count in range(1, len(spaces) + 1)
+            for chosen in combinations(spaces, count)
+        )
+    return sum(any(config in other for other in alike) for config in member)

@@ -1,0 +1,112 @@
+"""The time that the leaders have for further sizes, and which of these is next.
+
+What a run's seconds went to is read off its measurements, so that a search that was cut off goes
+on as it would have.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from mltune.measurement import Measurement, Phase
+from mltune.problem import Problem
+
+_LONGEST_GAP = 60.0
+"""Seconds between two measurements; more than that nobody worked."""
+
+_LARGEST = 0.125
+"""Of the time that there is, for a size that takes longer than others."""
+
+_GROWTH = 16
+"""How many times larger than any before, at most, so that its time can be told from theirs."""
+
+
+class Allowance:
+    """Gives out sizes as long as there is time for them.
+
+    Args:
+        searched: the problems that the trials were timed on.
+        others: the further ones, in the order in which they are wanted.
+        share: of the time of trials and further sizes together, for these.
+        rows: what the run holds, in the order in which it was measured.
+        end: when there is no more time in any case, by `time.monotonic`.
+    """
+
+    def __init__(
+        self,
+        searched: Sequence[Problem],
+        others: Sequence[Problem],
+        share: float,
+        rows: Iterable[Measurement] = (),
+        end: float = math.inf,
+    ) -> None:
+        self._searched = frozenset(searched)
+        self._others = tuple(others)
+        self._share = share
+        self._end = end
+        self._search_seconds = 0.0
+        self._seconds: dict[Problem, float] = defaultdict(float)
+        self._last = 0.0
+        self._has_finals = False
+        for row in rows:
+            self.note(row)
+
+    @property
+    def begun(self) -> tuple[Problem, ...]:
+        """The further sizes that something was measured on."""
+        return tuple(problem for problem in self._others if problem in self._seconds)
+
+    @property
+    def total(self) -> float:
+        """Seconds for all further sizes together."""
+        return self._search_seconds * self._share / (1 - self._share)
+
+    @property
+    def left(self) -> float:
+        """Seconds of these that are left."""
+        spent = math.fsum(self._seconds[problem] for problem in self.begun)
+        return min(self.total - spent, self._end - time.monotonic())
+
+    def note(self, row: Measurement) -> None:
+        """Count the time that a measurement took, with what was done for it."""
+        try:
+            now = datetime.fromisoformat(row.timestamp).timestamp()
+        except ValueError:  # of another program's records
+            return
+        before, self._last = self._last or now, now
+        seconds = min(max(now - before, 0.0), _LONGEST_GAP)
+        self._has_finals = self._has_finals or row.phase == Phase.FINAL
+        if row.phase == Phase.SEARCH or not self._has_finals:
+            self._search_seconds += seconds
+        else:
+            self._seconds[row.problem] += seconds
+
+    def next(self, handed_out: Iterable[Problem] = ()) -> Problem | None:
+        """Return the next size that there is time for; None if there is none.
+
+        Args:
+            handed_out: sizes that are measured next before it.
+        """
+        begun = self.begun
+        # Those that were searched on tell until there are others, whose numbers are drawn and
+        # whose references are computed in the leaders' rounds as well.
+        known = begun or tuple(self._searched & self._seconds.keys())
+        seconds = [self._seconds[problem] for problem in known]
+        least = min(seconds, default=0.0)
+        more = math.fsum(each - least for each in seconds)
+        a_flop = more / math.fsum(problem.flops for problem in known) if known else 0.0
+        usual = math.fsum(seconds) / max(len(seconds), 1)
+        largest = max((each.flops for each in (*self._searched, *begun)), default=0.0)
+        waiting = set(handed_out)
+        left = self.left - sum(least + a_flop * p.flops for p in waiting - self._seconds.keys())
+        for problem in self._others:
+            if problem.flops > _GROWTH * largest or problem in self._seconds or problem in waiting:
+                continue
+            expected = least + a_flop * problem.flops
+            if expected < left and expected <= max(_LARGEST * self.total, usual):
+                return problem
+        return None

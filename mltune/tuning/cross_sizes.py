@@ -1,0 +1,93 @@
+"""On which further sizes the leaders meet where nobody says: those of two suites, in an order.
+
+The first few of them are spread over all: each next size is the one that brings the sizes of the
+suites nearest to one that is taken, by the distances of the logs of their sides.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+
+import numpy as np
+
+from mltune.device_info import DeviceInfo
+from mltune.problem import Contraction, Size, problem_of_size
+from mltune.problem.sizes import parse_sizes
+from mltune.runner.capacity import fits
+
+AUTO, NONE = "auto", "none"
+"""What `--cross-sizes` takes beside sizes."""
+
+SHARE = 0.25
+"""Of the time of a whole search, for the leaders: a third of what the trials took."""
+
+_LARGEST = 4
+"""Times the work of the largest size by design, on a kind of device."""
+
+MANY = 50
+"""Sizes to search on that are enough by themselves."""
+
+
+def default_cross_sizes(
+    contraction: Contraction, sizes: Sequence[Size], device: DeviceInfo
+) -> tuple[Size, ...]:
+    """Return the sizes that the leaders meet on as long as there is time, in their order.
+
+    There are none where the user named a single size, many, or counted how often each is called:
+    then these are all that matter. Nor are there for problems that the suites are not of.
+
+    Args:
+        contraction: the problem type.
+        sizes: that are searched on.
+        device: sizes that are too large for it are left out.
+    """
+    is_counted = len({size.count for size in sizes}) > 1
+    if not contraction.is_gemm or contraction.batch_indices or is_counted:
+        return ()
+    if not 1 < len(sizes) < MANY:
+        return ()
+    spread = "spread-cpu" if device.kind == "cpu" else "spread"
+    known = {size.extents[:3] for size in sizes}
+    by_design = [problem_of_size(contraction, size.extents) for size in parse_sizes(spread)]
+    largest = _LARGEST * max(problem.flops for problem in by_design)
+    others = [
+        size.extents
+        for size in parse_sizes(f"{spread},models")
+        if size.extents not in known
+        and (problem := problem_of_size(contraction, size.extents)).flops <= largest
+        and fits(problem, device)
+    ]
+    return tuple(Size(others[number]) for number in spread_order(others, sorted(known)))
+
+
+def spread_order(
+    points: Sequence[tuple[int, ...]], taken: Sequence[tuple[int, ...]]
+) -> tuple[int, ...]:
+    """Return the numbers of all points, each next the one that brings most to all of them.
+
+    Args:
+        points: different extents.
+        taken: extents that are taken before, at least one.
+    """
+    at, before = np.log2(np.array(points)), np.log2(np.array(taken))
+    far = np.linalg.norm(at[:, None] - before[None], axis=2).min(axis=1)
+
+    def gain(number: int) -> float:
+        nearer = far - np.linalg.norm(at - at[number], axis=1)
+        return float(nearer.clip(0).sum())
+
+    # What a point brings never grows, so that an old figure is an upper bound.
+    bounds = [(-gain(number), number) for number in range(len(points))]
+    heapq.heapify(bounds)
+    order: list[int] = []
+    while bounds:
+        _, number = bounds[0]
+        now = (-gain(number), number)
+        if len(bounds) > 1 and now > min(bounds[1:3]):
+            heapq.heapreplace(bounds, now)
+            continue
+        heapq.heappop(bounds)
+        order.append(number)
+        far = np.minimum(far, np.linalg.norm(at - at[number], axis=1))
+    return tuple(order)

@@ -1,0 +1,187 @@
+"""Which leaders are timed on a size: all of them on the first few, then those that may win there.
+
+What a model expects follows from what was measured before the size alone, and it learns again at
+fixed numbers of sizes: a run that was cut off goes on as it would have.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from mltune.device_info import DeviceInfo
+from mltune.measurement import Measurement, Phase
+from mltune.problem import Problem
+from mltune.space import Config
+from mltune.tuning.cross_sizes import spread_order
+from mltune.tuning.leader_model import Expected, LeaderModel
+from mltune.tuning.trial import Trial
+
+Array = NDArray[np.float64]
+
+WITH_ALL = 8
+"""The first so many sizes are timed with all leaders."""
+
+_LEAST_GAIN = 0.002
+"""A leader is timed where it is expected to be faster than the best one by this share, at least:
+the mean of what it may gain, most of which is often nothing."""
+
+_LEAST_TIMED = 2
+"""Leaders on every size."""
+
+_GROWTH = 1.5
+"""The model learns again at so many times the sizes that it knows."""
+
+
+def spread_out(problems: Sequence[Problem]) -> list[Problem]:
+    """Return the problems in an order in which the first few are spread over all of them.
+
+    The first one is in the middle; the model learns most from those that are far apart.
+    """
+    if not problems:
+        return []
+    sides = np.log2([problem.size for problem in problems])
+    middle = int(np.linalg.norm(sides[:, None] - sides, axis=2).sum(axis=1).argmin())
+    others = [*problems[:middle], *problems[middle + 1 :]]
+    order = spread_order([one.size for one in others], [problems[middle].size]) if others else ()
+    return [problems[middle], *(others[number] for number in order)]
+
+
+def most_promising(expected: Array, doubt: Array, known: Mapping[int, float]) -> tuple[int, float]:
+    """Return the kernel that is expected to gain most on a size, and how much.
+
+    Those that were timed tell how far the size itself is from what was expected of it.
+
+    Args:
+        expected: logs of seconds, by kernel.
+        doubt: standard deviations of these.
+        known: by number of the kernel, log of the seconds measured; infinite for a failure.
+    """
+    times = {number: value for number, value in known.items() if np.isfinite(value)}
+    errors = [value - expected[number] for number, value in times.items()]
+    expected = expected + sum(errors) / (len(errors) + 1)
+    ahead = (min([*times.values()] or [float(expected.min())]) - expected) / doubt
+    gains = doubt * (ahead * ndtr(ahead) + np.exp(-0.5 * ahead**2) / np.sqrt(2 * np.pi))
+    gains[[*known]] = -1.0
+    best = int(np.argmax(gains))
+    return best, float(gains[best])
+
+
+class LeaderChoice:
+    """Says which leader is to be timed next on a size.
+
+    Args:
+        leaders: the trials that compete.
+        problems: that they may meet on.
+        device: that measures.
+        rows: what the run holds, in the order in which it was measured.
+    """
+
+    def __init__(
+        self,
+        leaders: Sequence[Trial],
+        problems: Sequence[Problem],
+        device: DeviceInfo,
+        rows: Iterable[Measurement] = (),
+    ) -> None:
+        self._leaders = tuple({trial.config: trial for trial in leaders}.values())
+        self._places = {trial.config: place for place, trial in enumerate(self._leaders)}
+        self._problems = {problem: place for place, problem in enumerate(problems)}
+        self._device = device
+        self._rows: list[Measurement] = []
+        # By size, in their order: what was known before the first leader was timed on it.
+        self._visits: dict[Problem, int] = {}
+        self._cells: dict[tuple[Problem, Config], list[Measurement]] = {}
+        self._model: LeaderModel | None = None
+        self._expected: tuple[int, Expected] | None = None
+        for row in rows:
+            if row.phase == Phase.SEARCH:  # who competes now may not be who competed before
+                self._visits.clear()
+            self.note(row)
+
+    @property
+    def last(self) -> Problem | None:
+        """The size that was begun last, on which some leaders may be lacking."""
+        return next(reversed(self._visits), None)
+
+    def has_begun(self, problem: Problem) -> bool:
+        """Whether the leaders that compete now have met on a size."""
+        return problem in self._visits
+
+    def note(self, row: Measurement) -> None:
+        """Learn of one more measurement."""
+        if row.config not in self._places or row.problem not in self._problems:
+            return
+        if row.phase == Phase.FINAL:
+            self._visits.setdefault(row.problem, len(self._rows))
+            self._cells.setdefault((row.problem, row.config), []).append(row)
+        if row.phase in (Phase.FINAL, Phase.SEARCH):
+            self._rows.append(row)
+
+    def next(self, problem: Problem, passed: Collection[Config] = ()) -> Trial | None:
+        """Return the leader to time next on a size; None if no other one may win.
+
+        Args:
+            problem: a single problem of each size.
+            passed: leaders that come later, such as those that something disturbed.
+        """
+        timed = {config for config in self._places if (problem, config) in self._cells}
+        if timed.union(passed) == self._places.keys():
+            return None
+        order = [*self._visits]
+        visit = order.index(problem) if problem in self._visits else len(order)
+        if visit < WITH_ALL:
+            lacking = (each for each in self._leaders if each.config not in timed.union(passed))
+            return next(lacking, None)
+        expected = self._expect(_learned_at(visit))
+        place = self._problems[problem]
+        known = {self._places[config]: self._log_time(problem, config) for config in timed}
+        known |= {self._places[config]: np.inf for config in passed if config not in timed}
+        best, gain = most_promising(expected.logs[place], expected.doubt[place], known)
+        few = sum(np.isfinite(value) for value in known.values()) < _LEAST_TIMED
+        return self._leaders[best] if few or gain >= _LEAST_GAIN else None
+
+    def _log_time(self, problem: Problem, config: Config) -> float:
+        """Of the first time: others may have come since."""
+        median = self._cells[problem, config][0].median
+        return np.inf if median is None else float(np.log(median))
+
+    def _expect(self, visit: int) -> Expected:
+        """What is expected after so many sizes."""
+        if self._expected is None or self._expected[0] != visit:
+            cuts = [*self._visits.values(), len(self._rows)]
+            seconds = self._seconds(self._rows[: cuts[visit]])
+            if self._model is None:
+                self._model = LeaderModel(
+                    [trial.measurements[0].kernel for trial in self._leaders],
+                    [trial.config for trial in self._leaders],
+                    [*self._problems],
+                    self._device,
+                )
+            self._expected = visit, self._model.expect(seconds)
+        return self._expected[1]
+
+    def _seconds(self, rows: Sequence[Measurement]) -> Array:
+        """By size and leader: from the rounds, or else from the search; nan for neither."""
+        found: dict[tuple[int, int], dict[bool, list[float]]] = {}
+        for row in rows:
+            if row.median is not None:
+                cell = self._problems[row.problem], self._places[row.config]
+                phases = found.setdefault(cell, {})
+                phases.setdefault(row.phase == Phase.FINAL, []).append(row.median)
+        seconds = np.full((len(self._problems), len(self._leaders)), np.nan)
+        for cell, phases in found.items():
+            seconds[cell] = statistics.median(phases.get(True) or phases[False])
+        return seconds
+
+
+def _learned_at(visit: int) -> int:
+    """The number of sizes at which the model learned last, for the size of a number."""
+    learned = WITH_ALL
+    while (following := int(learned * _GROWTH)) <= visit:
+        learned = following
+    return learned

@@ -1,0 +1,142 @@
+"""What a search found beside the libraries that are installed: a short `mltune bench`.
+
+It runs in a process of its own, so that a library that crashes or hangs takes nothing along.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
+from mltune.measurement import Measurement
+from mltune.problem import Problem
+from mltune.run.run_info import RunInfo
+from mltune.runner.process import python_module
+from mltune.selector import Leaf, PortfolioKernel, Selector
+from mltune.selector.json import write_selector
+
+_ROUNDS = 5
+_START_SECONDS = 10.0
+"""Beyond the time limit: to start, and to have a library compile its kernels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """How fast the chosen kernels are beside one library.
+
+    Attributes:
+        name: of the library.
+        clock: `kernel`, or `call` where the library has no time of its own on the device.
+        ratios: by problem, speed / the library's; what was disturbed has none.
+    """
+
+    name: str
+    clock: str
+    ratios: Mapping[Problem, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparing:
+    """The libraries, and why there is nothing or not all to say."""
+
+    libraries: tuple[Beside, ...] = ()
+    reason: str = ""
+
+
+def compare_with_installed(
+    info: RunInfo, best: Sequence[Measurement], device_number: str, seconds: float
+) -> Comparing:
+    """Time the chosen kernels of some sizes and the installed libraries in turns.
+
+    Args:
+        info: of the run.
+        best: the chosen measurement of each size, in the order in which they are compared.
+        device_number: `P:D`, as this process numbers it.
+        seconds: no size begins after that.
+    """
+    if not info.contraction.is_gemm or (info.alpha, info.beta) != (1.0, 0.0):
+        return Comparing(reason="bench compares GEMMs with alpha 1 and beta 0")
+    best = [row for row in best if row.family != HANDWRITTEN]
+    if not best:
+        return Comparing(reason="bench takes generated kernels only")
+    problems = [row.problem for row in best]
+    names = ("clblast", "numpy") if info.device.kind == "cpu" else ("cublas", "clblast")
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "selector.json"
+        write_selector(_selector(info, best), path)
+        words = python_module(
+            "mltune", "bench", str(path), "--against", ",".join(names), "--quiet", "--json",
+            "--device", device_number, "--rounds", str(_ROUNDS), "--time-limit", str(seconds),
+            "--sizes", ",".join("x".join(map(str, problem.size)) for problem in problems),
+        )  # fmt: skip
+        try:
+            done = subprocess.run(
+                words, capture_output=True, text=True, timeout=seconds + _START_SECONDS
+            )
+            document = json.loads(done.stdout)
+        except subprocess.TimeoutExpired:
+            return Comparing(reason="the libraries took too long")
+        except ValueError:
+            last = done.stderr.strip().splitlines()[-1:]
+            return Comparing(reason="; ".join(last) or "mltune bench failed")
+    return read_comparison(document, problems, names)
+
+
+def read_comparison(
+    document: Mapping[str, Any], problems: Sequence[Problem], names: Sequence[str]
+) -> Comparing:
+    """Take the ratios from what `mltune bench --json` printed."""
+    by_size = {problem.size: problem for problem in problems}
+    found: list[Beside] = []
+    for name in names:
+        clocks = ("call",) if name == "numpy" else ("kernel", "call")
+        for clock in clocks:
+            ratios = {
+                problem: ratio
+                for size in document["sizes"]
+                if (problem := by_size.get(tuple(size["size"])))
+                and not size["disturbed"]
+                and (ratio := _ratio(size["contestants"], name, clock))
+            }
+            if ratios:
+                found.append(Beside(name, clock, ratios))
+                break
+    disturbed = any(size["disturbed"] for size in document["sizes"])
+    absent = "; ".join(f"{name}: {why}" for name, why in document["absent"].items())
+    reason = "other work disturbed the samples" if disturbed else absent if not found else ""
+    return Comparing(tuple(found), reason)
+
+
+def _ratio(contestants: Mapping[str, Any], name: str, clock: str) -> float | None:
+    ours, theirs = (contestants.get(one, {}).get(f"{clock}_seconds") for one in ("mltune", name))
+    return theirs / ours if ours and theirs else None
+
+
+def _selector(info: RunInfo, best: Sequence[Measurement]) -> Selector:
+    """The chosen kernels with their sizes; the first one answers for all others."""
+    numbers: dict[str, int] = {}
+    kernels: list[PortfolioKernel] = []
+    for row in best:
+        if row.kernel not in numbers:
+            numbers[row.kernel] = len(kernels)
+            kernels.append(
+                PortfolioKernel(
+                    name=row.kernel,
+                    family=row.family,
+                    config=row.config,
+                    source_hash=row.source_hash,
+                )
+            )
+    exact = tuple(
+        ((row.problem.m, row.problem.n, row.problem.k, row.problem.batch), numbers[row.kernel])
+        for row in best
+    )
+    return Selector(
+        contraction=info.contraction, portfolio=tuple(kernels), tree=Leaf(0), exact=exact
+    )

@@ -1,0 +1,61 @@
+"""What a model expects of leaders where they were not timed, for the rule to learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mltune.device_info import DeviceInfo
+from mltune.distil import TimeTable
+from mltune.distil.table import Size
+from mltune.measurement import Measurement, Status
+from mltune.problem import Problem
+from mltune.run.run_info import RunInfo
+from mltune.tuning.leader_model import LeaderModel
+
+
+def rule_table(rows: Sequence[Measurement], infos: Sequence[RunInfo]) -> TimeTable:
+    """Return the times that a rule is fitted to.
+
+    Args:
+        rows: measurements of some runs, of one problem type on one device.
+        infos: of these runs.
+
+    Raises:
+        UsageError: when the rows do not belong together.
+        NoCorrectConfigError: when no kernel is left.
+    """
+    if not any(info.leaders_chosen for info in infos):
+        return TimeTable.from_measurements(rows)
+    return with_expected(TimeTable.from_measurements(rows, chosen=True), rows, infos[0].device)
+
+
+def with_expected(table: TimeTable, rows: Sequence[Measurement], device: DeviceInfo) -> TimeTable:
+    """Return the table with what is expected in its gaps, but where a kernel failed.
+
+    Args:
+        table: of times.
+        rows: that it was made from.
+        device: that measured them.
+    """
+    if not np.isnan(table.seconds).any():
+        return table
+    problems: dict[Size, Problem] = {}
+    failed: set[tuple[Size, str]] = set()
+    for row in rows:
+        problem = row.problem
+        size = Size(problem.m, problem.n, problem.k, problem.batch)
+        problems[size] = problem
+        if row.status is not Status.OK:
+            failed.add((size, row.kernel))
+    model = LeaderModel(
+        [kernel.name for kernel in table.kernels],
+        [kernel.config for kernel in table.kernels],
+        [problems[size] for size in table.sizes],
+        device,
+    )
+    expected = np.exp(model.expect(table.seconds).logs)
+    fails = [[(size, one.name) in failed for one in table.kernels] for size in table.sizes]
+    return replace(table, expected=np.where(fails, np.nan, expected))

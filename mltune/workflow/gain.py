@@ -1,0 +1,146 @@
+"""What a search gained: over the default kernel, of the roofline, over installed libraries."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mltune.device_info import DeviceInfo
+from mltune.measurement import Measurement, Phase
+from mltune.problem import Problem
+from mltune.runner.roofline import roofline_seconds
+from mltune.space import Config
+from mltune.space.union import without_family
+from mltune.tuning.trial import group_trials
+from mltune.workflow.comparing import Comparing
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """What was gained on the sizes that were searched on.
+
+    Attributes:
+        default_seconds: of the default config, by problem, where nothing disturbed it.
+        over_default: speed / the default config's, by problem.
+        of_roofline: the share of what the device could do at best, by problem.
+        comparing: with libraries.
+        lacking: what is not known, and why.
+    """
+
+    default_seconds: Mapping[Problem, float] = field(default_factory=dict)
+    over_default: Mapping[Problem, float] = field(default_factory=dict)
+    of_roofline: Mapping[Problem, float] = field(default_factory=dict)
+    comparing: Comparing = field(default_factory=Comparing)
+    lacking: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        best: Sequence[Measurement],
+        default: Mapping[Problem, float],
+        device: DeviceInfo,
+        comparing: Comparing,
+    ) -> Gain:
+        """Compare the chosen measurements with all that is known."""
+        times = {row.problem: median for row in best if (median := row.median) is not None}
+        bounds = {problem: roofline_seconds(problem, device) for problem in times}
+        share = {p: bound / times[p] for p, bound in bounds.items() if bound is not None}
+        lacking = []
+        if times and not share:
+            lacking.append(f"the peaks of {device.name} are not known: no share of a roofline")
+        if comparing.reason:
+            lacking.append(f"beside libraries: {comparing.reason}")
+        return cls(
+            default_seconds=dict(default),
+            over_default={p: default[p] / time for p, time in times.items() if p in default},
+            of_roofline=share,
+            comparing=comparing,
+            lacking=tuple(lacking),
+        )
+
+    @property
+    def words(self) -> str:
+        """One line for people; empty where nothing is known."""
+        figures: list[tuple[str, Mapping[Problem, float]]] = [
+            ("times the default kernel", self.over_default),
+            ("of the roofline", self.of_roofline),
+        ]
+        for beside in self.comparing.libraries:
+            by_call = " by call time" if beside.clock == "call" else ""
+            figures.append((f"times {NAMES[beside.name]}{by_call}", beside.ratios))
+        parts = [f"{mean:.2f} {of}" for of, each in figures if (mean := _mean(each)) is not None]
+        counts = [len(each) for _, each in figures if each]
+        if not counts:
+            return ""
+        of = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"
+        means = f"geometric means of {of} sizes" if max(counts) > 1 else "one size"
+        return f"gained: {', '.join(parts)} ({means})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `--json` has of all sizes together."""
+        return {
+            "over_default": _mean(self.over_default),
+            "of_roofline": _mean(self.of_roofline),
+            "against": {
+                beside.name: {
+                    "speed": _mean(beside.ratios),
+                    "clock": beside.clock,
+                    "sizes": len(beside.ratios),
+                }
+                for beside in self.comparing.libraries
+            },
+            "lacking": list(self.lacking),
+            "text": self.words,
+        }
+
+    def size_to_json(self, problem: Problem) -> dict[str, Any]:
+        """Return what `--json` has of one size."""
+        return {
+            "default_seconds": self.default_seconds.get(problem),
+            "over_default": self.over_default.get(problem),
+            "of_roofline": self.of_roofline.get(problem),
+            "against": {
+                beside.name: beside.ratios[problem]
+                for beside in self.comparing.libraries
+                if problem in beside.ratios
+            },
+        }
+
+
+NAMES = {"clblast": "CLBlast", "cublas": "cuBLAS", "numpy": "numpy's BLAS"}
+
+
+def default_seconds(
+    rows: Iterable[Measurement],
+    defaults: Sequence[Config],
+    worth: Callable[[Measurement], float | None],
+    is_undisturbed: Callable[[Measurement], bool],
+) -> dict[Problem, float]:
+    """Return what the default config took in the search, by problem, where it was undisturbed.
+
+    Of several defaults the one counts that was tried first.
+
+    Args:
+        rows: of the run.
+        defaults: of the spaces that were searched.
+        worth: the seconds of a measurement, without the drift of the device.
+        is_undisturbed: whether nothing slowed it down.
+    """
+    wanted = {without_family(config) for config in defaults}
+    trials = group_trials(row for row in rows if row.phase == Phase.SEARCH)
+    first = next(
+        (t for t in trials if without_family(t.config) in wanted and t.failure is None), None
+    )
+    if first is None:
+        return {}
+    return {
+        row.problem: seconds
+        for row in first.measurements
+        if is_undisturbed(row) and (seconds := worth(row)) is not None
+    }
+
+
+def _mean(values: Mapping[Problem, float]) -> float | None:
+    return statistics.geometric_mean(values.values()) if values else None

@@ -1,0 +1,28 @@
+from pathlib import Path
+
+import pytest
+
+from mltune.device.opencl.diagnosis import no_device_hints, unwritable_cache
+
+
+def test_a_cache_that_can_be_made_is_fine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POCL_CACHE_DIR", str(tmp_path / "not" / "yet"))
+
+    assert unwritable_cache() is None
+
+
+def test_a_cache_below_a_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("POCL_CACHE_DIR", str(tmp_path / "file" / "cache"))
+
+    assert "not writable: set POCL_CACHE_DIR" in str(unwritable_cache())
+    assert "not writable" in no_device_hints(["Portable Computing Language"])[0]
+
+
+def test_a_driver_folder_that_was_set_is_pointed_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OCL_ICD_VENDORS", "/nowhere")
+
+    hints = no_device_hints([])
+
+    assert "pip install pocl-binary-distribution" in hints[0]
+    assert "OCL_ICD_VENDORS=/nowhere" in hints[1]

@@ -1,0 +1,155 @@
+"""How long the leaders meet on further sizes, on made-up times."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from mltune.measurement import Measurement, Phase
+from mltune.problem import Problem
+from mltune.run.run_info import TIME, RunInfo
+from mltune.space.config import Config
+from mltune.tuning.allowance import Allowance
+from mltune.tuning.final_rounds import FinalRounds
+from mltune.tuning.progress import Progress, ignore_progress
+from mltune.tuning.session import MeasurementSession
+from tests.devices import CPU
+from tests.made_up import build_problem
+from tests.tuning.scripted import ScriptedRunner
+
+Make = Callable[..., Measurement]
+BEGIN = datetime(2026, 11, 20, tzinfo=UTC)
+SEARCHED = (build_problem(8), build_problem(16))
+OTHERS = tuple(build_problem(m) for m in (24, 4096, 32, 40, 48))
+
+
+def at(seconds: float) -> str:
+    return (BEGIN + timedelta(seconds=seconds)).isoformat(timespec="milliseconds")
+
+
+def history(make: Make) -> list[Measurement]:
+    """Thirty seconds of search, then a second of leaders on each size."""
+    rows = [make(trial, 8, 1.0, timestamp=at(trial)) for trial in range(31)]
+    return rows + [
+        make(0, m, 1.0, Phase.FINAL, timestamp=at(30 + second))
+        for second, m in enumerate((8, 16), start=1)
+    ]
+
+
+class TickingRunner(ScriptedRunner):
+    """Every measurement takes half a second, by its timestamp."""
+
+    def __init__(self, rows: Sequence[Measurement], now: float) -> None:
+        super().__init__(CPU, rows)
+        self.now = now
+        self.expected: list[str] = []
+
+    def expect(self, problem: Problem) -> None:
+        self.expected.append(problem.label)
+
+    def run(
+        self,
+        problem: Problem,
+        config: Config,
+        *,
+        to_beat: float | None = None,
+        checked: bool = False,
+    ) -> Measurement:
+        self.now += 0.5
+        answer = super().run(problem, config, to_beat=to_beat, checked=checked)
+        return replace(answer, timestamp=at(self.now))
+
+
+def test_further_sizes_get_their_share_of_the_time(make: Make) -> None:
+    allowance = Allowance(SEARCHED, OTHERS, 0.25, history(make))
+
+    assert allowance.total == pytest.approx(10)
+    assert allowance.left == pytest.approx(10)
+    assert allowance.next() == OTHERS[0]
+    assert allowance.next([OTHERS[0]]) == OTHERS[2]  # the next one is far larger than any before
+
+
+def test_time_between_two_sessions_is_nobodys(make: Make) -> None:
+    rows = [make(0, 8, 1.0, timestamp=at(second)) for second in (0, 10, 100_000)]
+
+    assert Allowance(SEARCHED, OTHERS, 0.5, rows).total == pytest.approx(70)
+
+
+def test_no_size_begins_after_the_end(make: Make) -> None:
+    allowance = Allowance(SEARCHED, OTHERS, 0.25, history(make), time.monotonic() - 1)
+
+    assert allowance.next() is None
+
+
+def test_without_times_there_is_no_allowance(make: Make) -> None:
+    rows = [make(0, 8, 1.0, timestamp="") for _ in range(9)]
+
+    assert Allowance(SEARCHED, OTHERS, 0.25, rows).next() is None
+
+
+def test_a_larger_size_is_expected_to_take_longer(make: Make) -> None:
+    rows = history(make)
+    rows += [make(0, m, 1.0, Phase.FINAL, timestamp=at(32 + m / 16)) for m in (24, 32)]
+    slow = Allowance(SEARCHED, (OTHERS[0], OTHERS[2], build_problem(400)), 0.25, rows)
+
+    assert slow.next() is None
+    assert Allowance(SEARCHED, (*OTHERS[:1], *OTHERS[2:]), 0.25, rows).next() == OTHERS[3]
+
+
+def rounds(info: RunInfo, rows: list[Measurement], runner: TickingRunner) -> FinalRounds:
+    session = MeasurementSession(runner, TIME, rows)
+
+    def add(row: Measurement) -> Measurement:
+        rows.append(row)
+        return row
+
+    return FinalRounds.of(info, rows, session, add)
+
+
+def test_the_leaders_go_on_until_their_share_is_used_and_are_resumed(
+    make: Make, info: RunInfo
+) -> None:
+    sizes = tuple(replace(info.sizes[0], extents=(m, 8, 8)) for m in range(24, 400, 8))
+    info = replace(info, cross_sizes=sizes, cross_share=0.25)
+    before = history(make)[:31]  # thirty seconds of one config
+    before = [replace(row, config=before[0].config, trial=0) for row in before]
+    shown: list[Progress] = []
+
+    rows = list(before)
+    runner = TickingRunner(before, 30)
+    rounds(info, rows, runner).run(info.problems, shown.append)
+    cut_off = rows[: len(before) + 11]  # in the middle of a size
+    again = TickingRunner(before, 30 + 0.5 * 11)
+    rounds(info, cut_off, again).run(info.problems, ignore_progress)
+
+    labels = list(dict.fromkeys(row.problem.label for row in rows[len(before) :]))
+    assert labels[:4] == ["8x8x8", "16x8x8", "24x8x8", "32x8x8"]
+    # Three rounds of half a second on each size: ten seconds are enough for six.
+    assert len(labels) == 2 + 6
+    assert [row.problem for row in cut_off] == [row.problem for row in rows]
+    assert set(labels[1:]) <= set(runner.expected)
+    assert shown[-1].done == shown[-1].total == 8
+    assert info.met_on(row.problem for row in rows).cross_sizes == sizes[:6]
+
+
+def test_without_a_share_all_sizes_are_measured(make: Make, info: RunInfo) -> None:
+    sizes = tuple(replace(info.sizes[0], extents=(m, 8, 8)) for m in (24, 32))
+    info = replace(info, cross_sizes=sizes)
+    rows = history(make)[:1]
+
+    rounds(info, rows, TickingRunner(rows, 0)).run(info.final_problems, ignore_progress)
+
+    assert {row.problem.label for row in rows} == {"8x8x8", "16x8x8", "24x8x8", "32x8x8"}
+
+
+def test_sizes_that_were_searched_on_may_be_late_but_end(make: Make, info: RunInfo) -> None:
+    rows = history(make)[:1]
+
+    rounds(info, rows, TickingRunner(rows, 0)).run(info.problems, ignore_progress, -math.inf)
+
+    assert len(rows) == 1
