@@ -20,6 +20,8 @@ _NEXT = {
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
+    from mltune.export import WRITERS
+
     add = parser.add_argument
     add(
         "selector",
@@ -27,7 +29,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="SELECTOR",
         help="what mltune distil wrote, or a pack that ships: nvidia-h200/sgemm",
     )
-    add("--lang", required=True, metavar="LANGUAGE", help="c, python, rust or json")
+    add("--lang", required=True, metavar="LANGUAGE", help=f"one of {', '.join(WRITERS)}")
     add("-o", "--output", type=Path, required=True, metavar="DIR", help="the library's folder")
     add(
         "--layout",

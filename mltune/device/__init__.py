@@ -1,5 +1,6 @@
 """Devices that build and time kernels, behind one protocol; `opencl` is the kind that ships."""
 
+from mltune.device.calculator import VECTORS, Calculator, Matrices, Sums
 from mltune.device.catalogue import (
     DEVICES,
     choose,
@@ -17,8 +18,10 @@ from mltune.device.inspection import MOST_SPOTS, Inspection, Kept, PatternCheck,
 __all__ = [
     "DEVICES",
     "MOST_SPOTS",
+    "VECTORS",
     "Buffer",
     "BuildError",
+    "Calculator",
     "Comparison",
     "Device",
     "DeviceEntry",
@@ -31,10 +34,12 @@ __all__ = [
     "Kept",
     "LaunchError",
     "LimitError",
+    "Matrices",
     "PatternCheck",
     "Program",
     "Put",
     "Spots",
+    "Sums",
     "choose",
     "entry_of",
     "list_devices",

@@ -24,7 +24,9 @@ class Expected:
         length: elements of the whole buffer.
         dims: for every index, the one with the shortest stride first: extent, stride in the
             result, stride in `norms_a` and in `norms_b`.
-        values: float64 or complex128, the first index running fastest.
+        count: elements of the result.
+        values: float64 or complex128, the first index running fastest; likewise the norms. They
+            are arrays, or buffers where they lie on the device already.
         pattern: the byte that fills the buffer where nothing has been written.
     """
 
@@ -32,11 +34,17 @@ class Expected:
     first: int
     length: int
     dims: tuple[tuple[int, int, int, int], ...]
-    values: Array
-    norms_a: Array
-    norms_b: Array
+    count: int
+    values: Any
+    norms_a: Any
+    norms_b: Any
     constant: float
     pattern: int
+
+    @property
+    def value_bytes(self) -> int:
+        """Bytes of `values`."""
+        return self.count * (16 if np.dtype(self.dtype).kind == "c" else 8)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mltune.device.calculator import Calculator
 from mltune.device.comparison import Comparison, Expected
 from mltune.device.inspection import Inspection
 from mltune.device_info import DeviceInfo
@@ -207,5 +208,13 @@ class Device(Protocol):
 
         Raises:
             LaunchError: when there is no memory left.
+        """
+        ...
+
+    def calculator(self, dtype: str) -> Calculator | None:
+        """Draw and multiply tensors of a type on the device; None where the host is to do it.
+
+        Raises:
+            BuildError: when the device cannot after all.
         """
         ...

@@ -18,6 +18,12 @@ EXTENT_NAMES = {"i": "rows", "j": "columns", "l": "terms", "z": "batch", "u": "u
 """What exports call the extents of `kernel.passes`."""
 
 
+def layout_names(field: str) -> dict[str, str]:
+    """What a language writes for where C, A and B lie: a matrix `{0}` and its field `{1}`."""
+    words = {"offset": "offset", "ld": "ld", "batch_stride": "stride"}
+    return {f"{word}_{x}": field.format(x, words[word]) for x in "cab" for word in words}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
     """How a language writes expressions.

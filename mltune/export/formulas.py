@@ -55,13 +55,13 @@ def plan(formulas: Sequence[TimeFormula]) -> Plan:
         shape = f"{formula.rows}x{formula.columns}"
         tiles = count(f"tiles_{shape}", product(rows, columns, Name("batch")))
         steps = count(f"steps_{formula.depth}", _cover(Name("k"), formula.depth))
-        each_step = [Number(formula.step), _rate(formula.tile_step, tiles)]
+        each_step: list[Node] = [Number(formula.step), _rate(formula.tile_step, tiles)]
         each_step += [_rate(w.step, waves_of(shape, tiles, w.slots)) for w in formula.waves]
-        odd = [Number(formula.odd_step)]
+        odd: list[Node] = [Number(formula.odd_step)]
         odd += [_rate(w.step, waves_of(shape, tiles, w.slots)) for w in formula.odd_waves]
         if _sum(odd) != _ZERO and formula.multiples != (1, 1, 1):
             each_step.append(_given(_sum(odd), count(*_is_odd(formula.multiples))))
-        once = [Number(formula.launch), _rate(formula.tile, tiles)]
+        once: list[Node] = [Number(formula.launch), _rate(formula.tile, tiles)]
         if formula.wave:
             once.append(_rate(formula.wave, waves_of(shape, tiles, formula.units)))
         if formula.odd_tile and formula.result_multiples != (1, 1):

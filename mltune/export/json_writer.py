@@ -7,15 +7,20 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from mltune.export.expression import EXTENT_NAMES, Dialect
 from mltune.export.files import write_files
 from mltune.export.library import Library
 from mltune.export.statement import statement
 from mltune.kernel import Kernel
+from mltune.kernel.abi import Argument
 from mltune.selector import Selector
 from mltune.selector.json import selector_data
 
 FORMAT = "mltune library"
 SCHEMA_VERSION = 2
+
+DIALECT = Dialect(templates={"ceil_div": "ceil_div({0}, {1})", "max": "max({0}, {1})"})
+"""The expressions of space files."""
 
 
 class JsonWriter:
@@ -41,6 +46,7 @@ class JsonWriter:
             "kernels": [
                 {
                     "name": kernel.name,
+                    "arguments": [_argument(each) for each in kernel.arguments],
                     "work_group": kernel.work_group,
                     "macro_tile": kernel.macro_tile,
                     "passes": [asdict(each) for each in kernel.passes],
@@ -54,3 +60,11 @@ class JsonWriter:
         }
         text = json.dumps(data, indent=1, allow_nan=False) + "\n"
         return write_files(out, {f"{library.name}.json": text})
+
+
+def _argument(argument: Argument) -> dict[str, str]:
+    """What a launch passes; of an integer, what it is computed from."""
+    described = {"name": argument.name, "kind": argument.kind.value}
+    if argument.value is None:
+        return described
+    return described | {"value": DIALECT.text(argument.value, EXTENT_NAMES)}

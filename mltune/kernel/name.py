@@ -10,71 +10,28 @@ from __future__ import annotations
 import re
 
 from mltune.errors import UsageError
+from mltune.kernel.parameters import DECLARED
 from mltune.problem import Contraction
 from mltune.space.config import Config, Value
 
-ABBREVIATIONS: dict[str, str] = {
-    "direct_to_registers_a": "DTRA",
-    "direct_to_registers_b": "DTRB",
-    "edge_type": "ET",
-    "global_read_vector_width": "GRVW",
-    "global_split_u": "GSU",
-    "global_split_u_algorithm": "GSUA",
-    "global_split_u_summation_assignment_round_robin": "GSUSARR",
-    "global_split_u_work_group_mapping_round_robin": "GSUWGMRR",
-    "global_to_local": "GTL",
-    "local_buffers": "LB",
-    "local_pad": "LP",
-    "local_pad_b": "LPB",
-    "local_split_u": "LSU",
-    "loop_unroll": "LU",
-    "max_registers": "MR",
-    "multiply_add": "MA",
-    "pack_b": "PB",
-    "non_temporal_a": "NTA",
-    "non_temporal_b": "NTB",
-    "non_temporal_c": "NTC",
-    "partial_sum_terms": "PST",
-    "prefetch_global_read": "PGR",
-    "prefetch_local_read": "PLR",
-    "persistent_kernel": "PK",
-    "problems": "NP",
-    "stagger_u": "SU",
-    "stagger_u_mapping": "SUM",
-    "stagger_u_stride": "SUS",
-    "stream_k": "SK",
-    "swizzle": "SZ",
-    "transpose_first": "TF",
-    "vector_access": "VA",
-    "vector_width": "VW",
-    "vector_width_b": "VWB",
-    "vector_width_u": "VWU",
-    "work_group_mapping": "WGM",
+_PARAMS = {param.name: param for family in DECLARED.values() for param in family.params}
+_SIDES = ("_0", "_1")
+_STEMS = {
+    param.abbreviation: name[:-2]
+    for name, param in _PARAMS.items()
+    if name.endswith("_0") and f"{name[:-2]}_1" in _PARAMS
 }
-"""Parameters whose value stands behind an abbreviation of its own."""
+"""Of parameters along d0 and d1, whose two numbers stand together, by abbreviation."""
 
-PAIRS: dict[str, str] = {
-    "panels": "PN",
-    "thread_tile": "TT",
-    "warp_group_tile": "WPT",
-    "warp_groups": "WPG",
-    "wave_lanes": "WL",
-    "wave_tile": "WT",
-    "waves": "WV",
-    "work_group": "WG",
+_SINGLES = {
+    param.abbreviation: name for name, param in _PARAMS.items() if param.abbreviation not in _STEMS
 }
-"""Parameters that end in _0 and _1; their two numbers stand together."""
+"""The others, whose value stands behind an abbreviation of its own."""
 
 _DEPTH = "depth_u"
 _DIGITS = "[0-9]{1,18}"
 _WORD_END = re.compile("_(?=[A-Z])")  # a value may hold underscores, too
-_MACRO_TILES = (
-    ("work_group", "thread_tile"),
-    ("waves", "wave_tile"),
-    ("warp_groups", "warp_group_tile"),
-    ("panels", "thread_tile"),
-)
-"""Pairs of parameters whose products are a macro tile's sides."""
+_MACRO_TILES = tuple(dict.fromkeys(family.macro_tile for family in DECLARED.values()))
 
 
 def kernel_name(contraction: Contraction, config: Config) -> str:
@@ -85,17 +42,16 @@ def kernel_name(contraction: Contraction, config: Config) -> str:
     """
     words: dict[str, str] = {}
     for parameter, value in config.items():
-        stem = parameter[:-2]
         if parameter == _DEPTH:
             continue
-        if stem in PAIRS and parameter.endswith(("_0", "_1")):
-            words[PAIRS[stem]] = (
-                f"{PAIRS[stem]}{config.int(f'{stem}_0')}x{config.int(f'{stem}_1')}"
-            )
-        elif parameter in ABBREVIATIONS:
-            words[ABBREVIATIONS[parameter]] = f"{ABBREVIATIONS[parameter]}{value}"
-        else:
+        if parameter not in _PARAMS:
             raise UsageError(f"kernel name: parameter '{parameter}' has no abbreviation")
+        short = _PARAMS[parameter].abbreviation
+        if short in _STEMS:
+            first, second = (config.int(_STEMS[short] + side) for side in _SIDES)
+            words[short] = f"{short}{first}x{second}"
+        else:
+            words[short] = f"{short}{value}"
     if "WG" in words:
         words["WG"] += f"x{config.int('local_split_u') if 'local_split_u' in config else 1}"
     count, each = next(pair for pair in _MACRO_TILES if f"{pair[0]}_0" in config)
@@ -126,20 +82,18 @@ def parse_kernel_name(name: str) -> tuple[Contraction, Config]:
     if not found:
         raise UsageError(f"kernel name: '{name}' lacks _MT<rows>x<columns>x<depth>")
     contraction = Contraction.from_name(head)
-    by_abbreviation = {abbreviation: name for name, abbreviation in ABBREVIATIONS.items()}
-    stems = {abbreviation: stem for stem, abbreviation in PAIRS.items()}
     values: dict[str, Value] = {}
     for word in _WORD_END.split("MT" + tail):
         pair = re.fullmatch(rf"([A-Z]+)({_DIGITS})x({_DIGITS})(?:x({_DIGITS}))?", word)
         single = re.fullmatch(rf"([A-Z]+)({_DIGITS}|[a-z_]+)", word)
         if pair is not None and pair[1] == "MT":
             values[_DEPTH] = int(pair[4] or 0)
-        elif pair is not None and pair[1] in stems:
-            stem = stems[pair[1]]
+        elif pair is not None and pair[1] in _STEMS:
+            stem = _STEMS[pair[1]]
             values[f"{stem}_0"], values[f"{stem}_1"] = int(pair[2]), int(pair[3])
-        elif single is not None and single[1] in by_abbreviation:
+        elif single is not None and single[1] in _SINGLES:
             text = single[2]
-            values[by_abbreviation[single[1]]] = int(text) if text.isdigit() else text
+            values[_SINGLES[single[1]]] = int(text) if text.isdigit() else text
         else:
             raise UsageError(f"kernel name: cannot read '{word}' in '{name}'")
     config = Config.of(values)

@@ -30,21 +30,20 @@ from mltune.measurement import Status
 from mltune.problem import Problem
 from mltune.runner.arena import Arena
 from mltune.runner.cache import Cache
-from mltune.runner.known_good import canary
+from mltune.runner.known_good import known_good_kernel
 from mltune.runner.messages import Outcome, Request, Stage
-from mltune.runner.numbers import NumbersAhead
 from mltune.runner.observe import NoObserver, Observer
 from mltune.runner.peak import least_seconds
+from mltune.runner.preparation import Prepare, prepare, prepared_bytes
 from mltune.runner.probe import other_scalars, probe_problem
 from mltune.runner.scratch import Scratch
 from mltune.runner.timing import ClockError, TooSlowError, sample
 from mltune.runner.validation import Verdict
-from mltune.runner.workspace import Workspace, workspace_bytes
+from mltune.runner.workspace import Workspace
 
 _KEPT_PROGRAMS = 128
 _KEPT_VERDICTS = 4096
-_AHEAD_SHARE = 4  # of the memory for the numbers of problems
-_ANCHOR_LAUNCHES = 3
+_REFERENCE_LAUNCHES = 3
 # A check leaves traces in the caches: spoilt elements come from other cores or from memory.
 _SHORT_SECONDS = {"cpu": 2e-4}
 _SHORT_GPU_SECONDS = 2e-5
@@ -94,6 +93,7 @@ class Bench:
         enter: Callable[[Stage], None],
         memory_bytes: int,
         observer: Observer | None = None,
+        prepare: Prepare = prepare,
     ) -> None:
         """Make a bench.
 
@@ -102,48 +102,42 @@ class Bench:
             enter: called whenever the work enters another stage.
             memory_bytes: how much the numbers of problems may take, host and device together.
             observer: reads what the device tells while kernels are timed.
+            prepare: makes the numbers and the references of problems.
 
         Raises:
-            MltuneError: when the device cannot even build or hold the canary.
+            MltuneError: when the device cannot even build or hold the known-good kernel.
         """
         self._device = device
         self._enter = enter
+        self._make_numbers = prepare
         self._built: Cache[tuple[str, str], _Built] = Cache(_KEPT_PROGRAMS)
         self._workspaces: Cache[tuple[Problem, int], Workspace] = Cache(memory_bytes)
-        self._numbers = NumbersAhead(memory_bytes // _AHEAD_SHARE)
         self._verdicts: Cache[tuple[str, Problem, int], Verdict] = Cache(_KEPT_VERDICTS)
-        kernel, problem = canary()
+        kernel, problem = known_good_kernel()
         self._scratch, self._counters = Scratch(device), Scratch(device, byte=0)
         self._arena = Arena(device)
         self._arena.place(self, 1)  # made now: it would look like a compilation later
-        self._anchor = (Workspace.make(device, problem.canonical(), 0), device.build(kernel))
+        self._reference = (Workspace.make(device, problem.canonical(), 0), device.build(kernel))
         self._evicting: Any = None
         self._observer = NoObserver() if observer is None else observer
 
     def prove(self) -> None:
-        """Compute the canary's problem and check it.
+        """Compute the known-good kernel's problem and check it.
 
         Raises:
             DeviceSickError: when the result is wrong.
             MltuneError: when the device fails on the way.
         """
-        workspace, program = self._anchor
+        workspace, program = self._reference
         workspace.restore()
         workspace.launch(program).wait()
         if fault := workspace.check().fault:
             raise DeviceSickError(f"computes a known-good kernel wrong: {fault}")
 
     def expect(self, problem: Problem, seed: int) -> None:
-        """Draw the numbers of a problem before they are needed, if they fit.
-
-        On a device of its own that is done in a thread, while others are measured.
-        """
+        """Prepare a problem before it is needed."""
         problem = problem.canonical()
-        if self._workspaces.get((problem, seed)) is not None:
-            return
-        if self._device.info.kind != "cpu":
-            self._numbers.begin(problem, seed, workspace_bytes(problem))
-        else:
+        if self._workspaces.get((problem, seed)) is None:
             with contextlib.suppress(LimitError, LaunchError):  # as the request will find out
                 self._prepare(problem, seed)
 
@@ -263,7 +257,7 @@ class Bench:
         spent_seconds: float,
     ) -> Outcome:
         self._enter(Stage.RUNNING)
-        before = self._anchor_seconds()
+        before = self._reference_seconds()
         seconds = sample(
             lambda: workspace.launch(program),
             request.plan,
@@ -280,13 +274,13 @@ class Bench:
             seconds=seconds,
             max_error=verdict.max_error,
             error_bound=verdict.error_bound,
-            anchor_seconds=max(before, self._anchor_seconds()),
+            reference_seconds=max(before, self._reference_seconds()),
             observed=tuple(sorted(observed.items())),
         )
 
-    def _anchor_seconds(self) -> float:
-        workspace, program = self._anchor
-        launches = [workspace.launch(program) for _ in range(_ANCHOR_LAUNCHES)]
+    def _reference_seconds(self) -> float:
+        workspace, program = self._reference
+        launches = [workspace.launch(program) for _ in range(_REFERENCE_LAUNCHES)]
         for each in launches:
             each.wait()
         return statistics.median(each.seconds for each in launches)
@@ -325,13 +319,13 @@ class Bench:
             self._arena,
             self._scratch,
             self._counters,
-            self._numbers.take,
+            self._make_numbers,
             is_timed=is_timed,
         )
 
     def _prepare(self, problem: Problem, seed: int) -> Workspace:
         self._enter(Stage.PREPARING)
-        cost = workspace_bytes(problem)
+        cost = prepared_bytes(self._device.info, problem)
         self._workspaces.make_room(cost)
         workspace = self._workspace(problem, seed, is_timed=True)
         self._workspaces.put((problem, seed), workspace, cost)

@@ -8,17 +8,23 @@ betrays every write. With beta = 0 the elements of C are NaN too, as C must not 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mltune.problem import Problem
+from mltune.runner.generator import drawn, key_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 GUARD_BYTES = 4096  # also the alignment of a tensor in its buffer, enough for every driver
 PATTERN_BYTE = 0xA5
+NAN_BYTE = 0xFF
+"""A number of such bytes is NaN, whatever its precision."""
+
+_NAN = {size: np.full(size, NAN_BYTE, np.uint8) for size in (2, 4, 8, 16)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,11 @@ class Layout:
         return self.guard + self.offset + self.span + self.guard
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of the whole buffer."""
+        return self.length * np.dtype(self.dtype).itemsize
+
+    @property
     def tensor_bytes(self) -> int:
         """Bytes between the guard zones: what a kernel is given."""
         return (self.offset + self.span) * np.dtype(self.dtype).itemsize
@@ -78,23 +89,21 @@ class Operands:
 
 def operands(problem: Problem, seed: int) -> Operands:
     """Draw A and B, and C if it counts, uniformly from [-1, 1]; the same for the same seed."""
-    rng = np.random.default_rng([seed, *problem.sizes])
-    drawn = {}
+    made = {}
     for tensor in "abc":
         layout = Layout.of(problem, tensor)
         buffer = np.empty(layout.length, layout.dtype)
-        if tensor == "c":
-            buffer.view(np.uint8).fill(PATTERN_BYTE)
-        else:
-            buffer.fill(np.nan)
         elements = layout.elements(buffer)
+        buffer.view(np.uint8).fill(PATTERN_BYTE if tensor == "c" else NAN_BYTE)
         if tensor == "c" and problem.beta == 0:
-            elements.fill(np.nan)
+            elements.fill(_NAN[buffer.itemsize].view(buffer.dtype)[0])
         else:
-            # Drawn and stored in memory order: the longest stride first.
-            elements.T[...] = _uniform(rng, elements.T.shape, buffer.dtype)
-        drawn[tensor] = buffer
-    return Operands(**drawn)
+            # Stored in memory order: the longest stride first.
+            shape = elements.T.shape
+            numbers = drawn(key_of(problem, seed, tensor), layout.dtype, math.prod(shape))
+            elements.T[...] = numbers.reshape(shape)
+        made[tensor] = buffer
+    return Operands(**made)
 
 
 def untouched_outside(buffer: Array, layout: Layout) -> bool:
@@ -103,11 +112,3 @@ def untouched_outside(buffer: Array, layout: Layout) -> bool:
     pattern = np.frombuffer(bytes([PATTERN_BYTE]) * bits.itemsize, bits.dtype)[0]
     layout.elements(buffer).fill(np.frombuffer(bytes([PATTERN_BYTE]) * 16, buffer.dtype)[0])
     return bool((bits == pattern).all())
-
-
-def _uniform(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    wide = np.float64 if dtype in (np.float64, np.complex128) else np.float32
-    drawn: Array = 2 * rng.random(shape, wide) - 1
-    if dtype.kind == "c":
-        drawn = drawn + 1j * (2 * rng.random(shape, wide) - 1)
-    return drawn

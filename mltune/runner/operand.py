@@ -7,15 +7,16 @@ which spoils every sum that reads them.
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mltune.device import Buffer, Device
-from mltune.runner.data import GUARD_BYTES, Array
+from mltune.runner.data import GUARD_BYTES, NAN_BYTE, Array, Layout
 
 MARGIN_BYTES = 256 << 10
 """The widest margin at one side."""
 
-_NAN_BYTE = 0xFF  # a number of such bytes is NaN, whatever its precision
+Put = Callable[[Buffer, int], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,42 +26,52 @@ class Operand:
     Attributes:
         inside: what kernels are given.
         whole: all of its memory.
+        first_byte: of the guarded matrix in `whole`.
         checksum: of all of its memory, when nobody had written to it.
     """
 
     device: Device
     inside: Buffer
     whole: Buffer
+    first_byte: int
     checksum: int
 
     @classmethod
-    def make(cls, device: Device, guarded: Array, tensor_bytes: int) -> Operand:
-        """Upload an operand.
+    def make(cls, device: Device, layout: Layout, put: Put) -> Operand:
+        """Make an operand.
 
         Args:
-            device: where to.
-            guarded: the matrix in its guards.
-            tensor_bytes: of what lies between the guards.
+            device: where it is.
+            layout: where its elements lie between its guards.
+            put: called with memory full of NaN and the first byte of the guarded matrix in it;
+                writes the elements.
 
         Raises:
             LimitError: when it is larger than the device allows.
             LaunchError: when there is no memory left.
         """
-        left = device.info.max_alloc_bytes - guarded.nbytes - GUARD_BYTES
+        guarded = -(-layout.nbytes // 4) * 4
+        left = device.info.max_alloc_bytes - guarded - GUARD_BYTES
         before, after = (
             random.SystemRandom().randint(0, max(min(MARGIN_BYTES, left // 2), 0) // GUARD_BYTES)
             * GUARD_BYTES
             for _ in range(2)
         )
-        whole = device.allocate(before + -(-guarded.nbytes // 4) * 4 + after)
-        device.fill(whole, _NAN_BYTE)
-        device.write(whole, guarded, before)
+        whole = device.allocate(before + guarded + after)
+        device.fill(whole, NAN_BYTE)
+        put(whole, before)
         return cls(
             device=device,
-            inside=device.part(whole, before + GUARD_BYTES, tensor_bytes),
+            inside=device.part(whole, before + GUARD_BYTES, layout.tensor_bytes),
             whole=whole,
+            first_byte=before,
             checksum=device.inspection.checksums(whole)[0],
         )
+
+    @classmethod
+    def upload(cls, device: Device, layout: Layout, guarded: Array) -> Operand:
+        """Make an operand of a matrix in its guards; `make` says what is raised."""
+        return cls.make(device, layout, lambda whole, at: device.write(whole, guarded, at))
 
 
 def untouched(*operands: Operand) -> bool:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mltune.device import Buffer, Device
-from mltune.runner.data import GUARD_BYTES
-
-NAN_BYTE = 0xFF  # a number of such bytes is NaN, whatever its precision
+from mltune.runner.data import GUARD_BYTES, NAN_BYTE
 
 
 class Scratch:

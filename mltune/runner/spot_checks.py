@@ -12,6 +12,7 @@ call of the driver takes a processor tens of microseconds.
 
 from __future__ import annotations
 
+import math
 import random
 
 import numpy as np
@@ -19,7 +20,8 @@ import numpy as np
 from mltune.device import MOST_SPOTS, Buffer, Device, Kept, Put, Spots
 from mltune.problem import Problem
 from mltune.runner.data import Array, Layout
-from mltune.runner.validation import Reference, bound_at
+from mltune.runner.generator import drawn_at, key_of
+from mltune.runner.validation import RightResult, scalars
 
 _RING = 512  # elements of C that may be spoilt
 _SHARE = 8  # of a small C, one in so many is
@@ -31,35 +33,35 @@ _CLEARLY = 16  # bounds that a spoilt element is off by
 class SpotChecks:
     """Spoils and looks, for the kernels that compute one problem."""
 
-    def __init__(self, device: Device, problem: Problem, right: Reference, first_c: Array) -> None:
+    def __init__(self, device: Device, problem: Problem, right: RightResult, seed: int) -> None:
         """Choose the elements, and what to spoil them with.
 
         Args:
             device: where C is.
             problem: what is computed.
             right: the right result.
-            first_c: C's guarded buffer before the product.
+            seed: of the numbers that C has before the product.
 
         Raises:
             LaunchError: when there is no memory left on the device.
         """
         layout = Layout.of(problem, "c")
-        count = right.values.size
-        drawn = np.random.default_rng()
-        self._numbers = drawn.choice(count, min(count, _RING), replace=False)
-        where = np.unravel_index(self._numbers, right.values.shape, order="F")
+        self._shape = right.bounds.shape
+        count = math.prod(self._shape)
+        chosen = np.random.default_rng()
+        self._numbers = chosen.choice(count, min(count, _RING), replace=False)
+        where = np.unravel_index(self._numbers, self._shape, order="F")
         places = np.full(len(self._numbers), layout.guard + layout.offset)
         for index, stride in zip(where, layout.strides, strict=True):
             places += index * stride
-        self._bounds = bound_at(right, self._numbers)
-        self._shape = right.values.shape
-        wide = right.values.dtype.type
-        self._beta = wide(np.dtype(layout.dtype).type(problem.beta))
-        self._product = right.values[where]
+        self._bounds = right.bounds.at(self._numbers)
+        self._beta = scalars(problem)[1]
+        self._product = right.at(self._numbers)
         values = self._wrong_results(layout.dtype)
         if self._beta != 0:
-            self._product = self._product - self._beta * first_c[places].astype(wide)
-        self._beta_bound = right.relative * abs(self._beta)
+            first_c = drawn_at(key_of(problem, seed, "c"), layout.dtype, self._numbers)
+            self._product = self._product - self._beta * first_c.astype(self._product.dtype)
+        self._beta_bound = right.bounds.relative * abs(self._beta)
         # With 256 of them, a launch of 1 ms on a processor took 2 % longer.
         self._spoilt = max(1, min(MOST_SPOTS, count // _SHARE))
         self._random = random.SystemRandom()

@@ -26,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -41,27 +41,106 @@ _MOST_THREADS = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reference:
-    """The right result with what the bound needs; axes are C's indices.
+class Bounds:
+    """How far each element of C may be off: `norms_a * norms_b + constant`; axes are C's indices.
 
     Attributes:
-        values: float64 or complex128.
+        shape: of C.
         norms_a: factor of the bound along A's indices, with extent 1 along the others.
         norms_b: the same for B.
         constant: the part of the bound that does not depend on the element.
         relative: the bound for each unit of |beta| |c|.
     """
 
-    values: Array
+    shape: tuple[int, ...]
     norms_a: Array
     norms_b: Array
     constant: float
     relative: float
 
+    @classmethod
+    def of(cls, problem: Problem, squares_a: Array, squares_b: Array, largest_c: float) -> Bounds:
+        """Return the bounds.
+
+        Args:
+            problem: what is computed.
+            squares_a: sums of the squares of A's rows; the axes are batch and row, numbered with
+                the first index as the fastest.
+            squares_b: of B's columns, likewise.
+            largest_c: the largest absolute value in C before the product; 0 if beta is.
+        """
+        contraction = problem.contraction
+        batch, free_a, free_b = (
+            indices[::-1]
+            for indices in (
+                contraction.batch_indices,
+                contraction.free_indices_a,
+                contraction.free_indices_b,
+            )
+        )
+        limits = np.finfo(contraction.precision.dtype)
+        parts = 2 if contraction.precision.is_complex else 1
+        roundoff = parts * float(limits.eps) / 2
+        is_half = contraction.precision is Precision.HALF
+        terms = min(problem.k, _RIGOROUS_TERMS_OF_HALF if is_half else RIGOROUS_TERMS)
+        gamma = (terms + 4) * roundoff
+        # Below the smallest number there is no relative accuracy; for half that is 6e-8.
+        underflow = (problem.k + 2) * parts * float(limits.smallest_subnormal)
+        alpha, beta = (abs(each) for each in scalars(problem))
+        norms_a = gamma * alpha * np.sqrt(squares_a)
+        return cls(
+            shape=problem.extents("c"),
+            norms_a=_in_c_order(norms_a, (*batch, *free_a), problem),
+            norms_b=_in_c_order(np.sqrt(squares_b), (*batch, *free_b), problem),
+            constant=gamma * beta * largest_c + underflow,
+            relative=gamma,
+        )
+
+    def at(self, place: Any) -> Any:
+        """The bound of one element, or an array of bounds, counted in the order of memory."""
+        where = np.unravel_index(place, self.shape, order="F")
+        norm_a = np.broadcast_to(self.norms_a, self.shape)[where]
+        norm_b = np.broadcast_to(self.norms_b, self.shape)[where]
+        return norm_a * norm_b + self.constant
+
+
+class RightResult(Protocol):
+    """A right result, wherever it is kept."""
+
     @property
-    def nbytes(self) -> int:
-        """Bytes of host memory."""
-        return self.values.nbytes + self.norms_a.nbytes + self.norms_b.nbytes
+    def bounds(self) -> Bounds:
+        """How far elements may be off."""
+        ...
+
+    @property
+    def values(self) -> Array:
+        """All of it, in float64 or complex128; the axes are C's indices."""
+        ...
+
+    def at(self, places: Array) -> Array:
+        """Return single elements, counted in the order of memory."""
+        ...
+
+    def untouched(self) -> bool:
+        """Whether no kernel can have written to it, or none has."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reference:
+    """A right result in the host's memory."""
+
+    values: Array
+    bounds: Bounds
+
+    def at(self, places: Array) -> Array:
+        """Return single elements, counted in the order of memory."""
+        found: Array = self.values[np.unravel_index(places, self.values.shape, order="F")]
+        return found
+
+    def untouched(self) -> bool:
+        """No kernel knows of it."""
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +162,15 @@ def reference(problem: Problem, data: Operands) -> Reference:
     """Compute the product in double precision, from the numbers as they are stored."""
     contraction = problem.contraction
     wide = np.complex128 if contraction.precision.is_complex else np.float64
-    batch, free_a, free_b = (
-        contraction.batch_indices,
-        contraction.free_indices_a,
-        contraction.free_indices_b,
+    batch, free_a, free_b, summed = (
+        indices[::-1]  # the fastest last, as in numpy
+        for indices in (
+            contraction.batch_indices,
+            contraction.free_indices_a,
+            contraction.free_indices_b,
+            contraction.summation_indices,
+        )
     )
-    summed = contraction.summation_indices
 
     def matrices(tensor: str, buffer: Array, rows: Sequence[int], columns: Sequence[int]) -> Array:
         assigned = getattr(contraction, f"index_assignments_{tensor}")
@@ -101,8 +183,7 @@ def reference(problem: Problem, data: Operands) -> Reference:
     # C transposed, B^T A^T, is in memory order when C's first index is A's.
     b = matrices("b", data.b, free_b, summed)
     a = matrices("a", data.a, summed, free_a)
-    scalar = np.dtype(contraction.precision.dtype).type
-    alpha, beta = (wide(scalar(value)) for value in (problem.alpha, problem.beta))
+    alpha, beta = scalars(problem)
     values = np.matmul(b, a)
     values *= alpha
     values = _in_c_order(values, (*batch, *free_b, *free_a), problem)
@@ -111,26 +192,19 @@ def reference(problem: Problem, data: Operands) -> Reference:
         c = Layout.of(problem, "c").elements(data.c).astype(wide)
         values += beta * c
         largest_c = float(np.abs(c).max())
-    limits = np.finfo(contraction.precision.dtype)
-    parts = 2 if contraction.precision.is_complex else 1
-    roundoff = parts * float(limits.eps) / 2
-    is_half = contraction.precision is Precision.HALF
-    terms = min(problem.k, _RIGOROUS_TERMS_OF_HALF if is_half else RIGOROUS_TERMS)
-    gamma = (terms + 4) * roundoff
-    # Below the smallest number there is no relative accuracy; for half that is 6e-8.
-    underflow = (problem.k + 2) * parts * float(limits.smallest_subnormal)
-    norms_a = gamma * abs(alpha) * np.sqrt((np.abs(a) ** 2).sum(axis=1))
-    norms_b = np.sqrt((np.abs(b) ** 2).sum(axis=2))
-    return Reference(
-        values=values,
-        norms_a=_in_c_order(norms_a, (*batch, *free_a), problem),
-        norms_b=_in_c_order(norms_b, (*batch, *free_b), problem),
-        constant=gamma * abs(beta) * largest_c + underflow,
-        relative=gamma,
-    )
+    squares_a, squares_b = (np.abs(a) ** 2).sum(axis=1), (np.abs(b) ** 2).sum(axis=2)
+    return Reference(values, Bounds.of(problem, squares_a, squares_b, largest_c))
 
 
-def check(computed: Array, layout: Layout, right: Reference) -> Verdict:
+def scalars(problem: Problem) -> tuple[complex, complex]:
+    """Return alpha and beta as kernels get them: rounded to the precision."""
+    wide = np.complex128 if problem.contraction.precision.is_complex else np.float64
+    scalar = np.dtype(problem.contraction.precision.dtype).type
+    alpha, beta = (wide(scalar(value)) for value in (problem.alpha, problem.beta))
+    return alpha, beta
+
+
+def check(computed: Array, layout: Layout, right: RightResult) -> Verdict:
     """Compare C's whole guarded buffer with the reference; the buffer is used up.
 
     Args:
@@ -138,15 +212,16 @@ def check(computed: Array, layout: Layout, right: Reference) -> Verdict:
         layout: where C lies in it.
         right: the reference.
     """
-    shape = right.values.T.shape  # transposed: memory order
+    bounds, expected = right.bounds, right.values.T  # transposed: memory order
+    shape = expected.shape
     sides = (
         layout.elements(computed).T,
-        right.values.T,
-        np.broadcast_to(right.norms_a.T, shape),
-        np.broadcast_to(right.norms_b.T, shape),
+        expected,
+        np.broadcast_to(bounds.norms_a.T, shape),
+        np.broadcast_to(bounds.norms_b.T, shape),
     )
     blocks = tuple(_blocks(shape))
-    compare = partial(_compare, *sides, right.constant)
+    compare = partial(_compare, *sides, bounds.constant)
     if len(blocks) < _BLOCKS_WORTH_THREADS:
         seen = [compare(block) for block in blocks]
     else:
@@ -155,7 +230,7 @@ def check(computed: Array, layout: Layout, right: Reference) -> Verdict:
     wrong = sum(each.wrong for each in seen)
     fault = next((each.fault for each in seen if each.fault), "")
     if fault:
-        fault = f"{wrong} of {right.values.size} elements are wrong: {fault}"
+        fault = f"{wrong} of {expected.size} elements are wrong: {fault}"
     if not untouched_outside(computed, layout):
         fault = fault or "memory outside of C's elements was written"
     worst = max(seen, key=lambda each: each.max_error, default=_Seen())
@@ -207,15 +282,6 @@ def _compare(
         bound_there=float(bound[worst]),
         has_nan=math.isnan(largest),
     )
-
-
-def bound_at(right: Reference, place: Any) -> Any:
-    """The bound of one element, or an array of bounds, counted in the order of memory."""
-    shape = right.values.shape
-    where = np.unravel_index(place, shape, order="F")
-    norm_a = np.broadcast_to(right.norms_a, shape)[where]
-    norm_b = np.broadcast_to(right.norms_b, shape)[where]
-    return norm_a * norm_b + right.constant
 
 
 def _in_c_order(values: Array, indices: tuple[int, ...], problem: Problem) -> Array:

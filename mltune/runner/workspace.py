@@ -1,25 +1,20 @@
-"""A problem's numbers on the device, with its reference on the host; made once per problem."""
+"""A problem's numbers on the device, with its reference; made once per problem."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mltune.device import Buffer, Comparison, Device, Execution, Expected, Program
-from mltune.device.limits import check_size
+from mltune.device import Buffer, Comparison, Device, Execution, Program
 from mltune.problem import Problem
 from mltune.runner.arena import Arena, Place
-from mltune.runner.data import PATTERN_BYTE, Array, Layout
-from mltune.runner.numbers import Numbers
-from mltune.runner.operand import MARGIN_BYTES, Operand, untouched
+from mltune.runner.data import Array, Layout
+from mltune.runner.operand import Operand, untouched
+from mltune.runner.preparation import Prepare, prepare
 from mltune.runner.scratch import Scratch
 from mltune.runner.spot_checks import SpotChecks
-from mltune.runner.validation import Reference, Verdict, bound_at, check
-
-LARGE = 1 << 18
-"""Elements of C from which on the device compares them; fewer are read back sooner."""
+from mltune.runner.validation import RightResult, Verdict, check
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,6 +22,7 @@ class Workspace:
     """What it takes to run and check kernels on one canonical problem.
 
     Attributes:
+        layout: of C in its guarded buffer.
         a: A on the device. Likewise `b`.
         arena: where C lies, and the C of other workspaces after it.
         fresh_c: C's guarded buffer as it was before the product.
@@ -38,7 +34,8 @@ class Workspace:
 
     device: Device
     problem: Problem
-    right: Reference
+    layout: Layout
+    right: RightResult
     a: Operand
     b: Operand
     arena: Arena
@@ -57,11 +54,11 @@ class Workspace:
         arena: Arena | None = None,
         scratch: Scratch | None = None,
         counters: Scratch | None = None,
-        draw: Callable[[Problem, int], Numbers] = Numbers.draw,
+        prepare: Prepare = prepare,
         *,
         is_timed: bool = False,
     ) -> Workspace:
-        """Draw the numbers, compute the reference and upload.
+        """Prepare the problem, and make room for what kernels write.
 
         Args:
             device: where kernels run.
@@ -70,31 +67,27 @@ class Workspace:
             arena: shared with other workspaces; a narrow one of its own if left out.
             scratch: likewise shared.
             counters: likewise; full of zeros.
-            draw: the numbers of the problem, by the seed.
+            prepare: makes the numbers and the reference.
             is_timed: whether kernels will be timed on it.
 
         Raises:
             LimitError: when a tensor is larger than the device allows.
             LaunchError: when there is no memory left.
         """
-        check_size(device.info, max(_nbytes(problem, tensor) for tensor in "abc"))
-        fresh_c = device.allocate(_nbytes(problem, "c"))
-        numbers = draw(problem, seed)
-        data, right = numbers.data, numbers.right
-        device.write(fresh_c, data.c)
-        is_large = right.values.size >= LARGE
+        made = prepare(device, problem, seed)
         return cls(
             device=device,
             problem=problem,
-            right=right,
-            a=Operand.make(device, data.a, Layout.of(problem, "a").tensor_bytes),
-            b=Operand.make(device, data.b, Layout.of(problem, "b").tensor_bytes),
+            layout=Layout.of(problem, "c"),
+            right=made.right,
+            a=made.a,
+            b=made.b,
             arena=arena or Arena(device, margin_bytes=0),
-            fresh_c=fresh_c,
+            fresh_c=made.fresh_c,
             scratch=scratch or Scratch(device),
             counters=counters or Scratch(device, byte=0),
-            spot_checks=SpotChecks(device, problem, right, data.c) if is_timed else None,
-            on_device=device.comparison(_expected(problem, right)) if is_large else None,
+            spot_checks=SpotChecks(device, problem, made.right, seed) if is_timed else None,
+            on_device=made.comparison,
         )
 
     @property
@@ -104,11 +97,11 @@ class Workspace:
 
     @property
     def _place(self) -> Place:
-        return self.arena.place(self, Layout.of(self.problem, "c").tensor_bytes)
+        return self.arena.place(self, self.layout.tensor_bytes)
 
     def restore(self) -> None:
         """Give C another place and its old contents, make scratch memory NaN and counters 0."""
-        place = self.arena.move(self, Layout.of(self.problem, "c").tensor_bytes)
+        place = self.arena.move(self, self.layout.tensor_bytes)
         self.device.copy(self.fresh_c, place.whole)
         if self.spot_checks is not None:
             self.spot_checks.begin()
@@ -153,14 +146,15 @@ class Workspace:
 
     def _verdict(self) -> Verdict:
         if self.on_device is not None:
+            if not self.right.untouched():
+                return Verdict("the reference in the device's memory was written", None, None)
             difference = self.on_device.run(self.c)
             if not difference.wrong and not difference.written_outside:
-                bound = bound_at(self.right, difference.place)
+                bound = self.right.bounds.at(difference.place)
                 return Verdict("", difference.error, bound)
-        layout = Layout.of(self.problem, "c")
-        computed: Array = np.empty(layout.length, layout.dtype)
+        computed: Array = np.empty(self.layout.length, self.layout.dtype)
         self.device.read(self.c, computed)
-        return check(computed, layout, self.right)
+        return check(computed, self.layout, self.right)
 
     def spot_fault(self) -> str:
         """Say what `launch_checked` brought to light; empty if nothing."""
@@ -181,46 +175,3 @@ class Workspace:
     def inputs_untouched(self) -> bool:
         """Whether A, B and what lies around them still are what was drawn."""
         return untouched(self.a, self.b)
-
-
-def workspace_bytes(problem: Problem) -> int:
-    """Return the memory that a problem's workspace takes, on device and host together."""
-    on_device = sum(_nbytes(problem, tensor) for tensor in "abc") + 2 * MARGIN_BYTES
-    elements = problem.m * problem.n * problem.batch
-    wide = 16 if problem.contraction.precision.is_complex else 8
-    return on_device + elements * wide * (2 if elements >= LARGE else 1)
-
-
-def _expected(problem: Problem, right: Reference) -> Expected:
-    """The reference as the device takes it: flat, with strides that are 0 along other axes."""
-    layout = Layout.of(problem, "c")
-
-    def strides(norms: Array) -> list[int]:
-        steps = np.cumprod([1, *norms.shape[:-1]])
-        return [
-            int(step) if extent > 1 else 0 for step, extent in zip(steps, norms.shape, strict=True)
-        ]
-
-    return Expected(
-        dtype=layout.dtype,
-        first=layout.guard + layout.offset,
-        length=layout.length,
-        dims=tuple(
-            zip(
-                layout.extents,
-                layout.strides,
-                strides(right.norms_a),
-                strides(right.norms_b),
-                strict=True,
-            )
-        ),
-        values=right.values.ravel(order="F"),
-        norms_a=right.norms_a.ravel(order="F"),
-        norms_b=right.norms_b.ravel(order="F"),
-        constant=right.constant,
-        pattern=PATTERN_BYTE,
-    )
-
-
-def _nbytes(problem: Problem, tensor: str) -> int:
-    return Layout.of(problem, tensor).length * problem.contraction.precision.bytes

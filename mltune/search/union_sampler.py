@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 import numpy as np
 from optuna.study import Study
@@ -241,6 +242,8 @@ def transfers_of(
 ) -> list[Transfer | None]:
     """Return what each space learns from records: from those that share its parameters.
 
+    A record that names its space or its family is for that one alone, if it is in the union.
+
     Raises:
         UsageError: when no space can learn from a record, with what is wrong with it.
     """
@@ -248,6 +251,8 @@ def transfers_of(
     for prior in priors:
         refusal: UsageError | None = None
         for number, member in enumerate(space.members):
+            if not _is_for(prior, member, space):
+                continue
             try:
                 Transfer.check(member, prior)
             except UsageError as error:
@@ -260,3 +265,14 @@ def transfers_of(
         Transfer(member, found, seed) if found else None
         for member, found in zip(space.members, shared, strict=True)
     ]
+
+
+def _is_for(prior: Recording, member: Member, space: UnionSpace) -> bool:
+    """Whether a space of a union is the one that a record is of, as far as that is known."""
+    if any(_stem(each) == prior.space for each in space.members):
+        return _stem(member) == prior.space
+    return prior.family not in space.families or member.family == prior.family
+
+
+def _stem(member: Member) -> str:
+    return PurePath(member.name).stem

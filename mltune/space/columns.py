@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mltune.space.constraint import Constraint, Derived
-from mltune.space.domain import Domain, Numbers, fits_in_64_bits
+from mltune.space.domain import Domain, IntDomain, fits_in_64_bits
 from mltune.space.expression import OPERATORS, Node, Number, compiled, slots_of, substitute
 from mltune.space.parameter import Parameter
 from mltune.space.ranks import Ranks
@@ -48,7 +48,7 @@ class Columns:
         constraints: Sequence[Constraint],
         limits: Mapping[str, int],
     ) -> None:
-        scope: dict[str, Domain] = {name: Numbers(one, one) for name, one in limits.items()}
+        scope: dict[str, Domain] = {name: IntDomain(one, one) for name, one in limits.items()}
         scope |= {parameter.name: parameter.domain for parameter in parameters}
         for value in derived:
             scope[value.name] = value.infer(scope)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from mltune.errors import UsageError
-from mltune.space.domain import Condition, Domain, Numbers, describe, infer
+from mltune.space.domain import Condition, Domain, IntDomain, describe, infer
 from mltune.space.expression import Node
 from mltune.space.parser import parse
 
@@ -64,7 +64,7 @@ class Derived(_Rule):
     """A number that follows from the parameters, under a name that other rules may use."""
 
     _kind = "derived"
-    _wanted = Numbers(0, 0)
+    _wanted = IntDomain(0, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from mltune.space.expression import OPERATORS, Name, Node, Number, Operation, Wo
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class IntDomain:
     """Whole numbers from `low` to `high`."""
 
     low: int
@@ -23,7 +23,7 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class EnumDomain:
     """Some words."""
 
     values: tuple[str, ...]
@@ -34,12 +34,12 @@ class Condition:
     """True or false."""
 
 
-Domain = Numbers | Words | Condition
+Domain = IntDomain | EnumDomain | Condition
 
 _LARGE = 2**62
 """A bit less than what 64 bits hold, as dividing upwards negates."""
 
-_DESCRIPTIONS = {Numbers: "a number", Words: "a word", Condition: "a condition"}
+_DESCRIPTIONS = {IntDomain: "a number", EnumDomain: "a word", Condition: "a condition"}
 
 
 def describe(domain: Domain) -> str:
@@ -63,9 +63,9 @@ def infer(node: Node, scope: Mapping[str, Domain]) -> Domain:
     """
     match node:
         case Number(value):
-            return Numbers(value, value)
+            return IntDomain(value, value)
         case Word(text):
-            return Words((text,))
+            return EnumDomain((text,))
         case Name(text):
             if text not in scope:
                 raise UsageError(unknown("name", text, scope))
@@ -75,12 +75,12 @@ def infer(node: Node, scope: Mapping[str, Domain]) -> Domain:
             if symbol in ("and", "or", "not"):
                 _require(Condition, symbol, domains)
                 return Condition()
-            if symbol in ("==", "!=") and isinstance(domains[0], Words):
+            if symbol in ("==", "!=") and isinstance(domains[0], EnumDomain):
                 _compare_words(symbol, domains)
                 return Condition()
-            numbers = [domain for domain in domains if isinstance(domain, Numbers)]
+            numbers = [domain for domain in domains if isinstance(domain, IntDomain)]
             if len(numbers) < len(domains):
-                _require(Numbers, symbol, domains)
+                _require(IntDomain, symbol, domains)
             if symbol in ("==", "!=", "<", "<=", ">", ">="):
                 return Condition()
             return _range(symbol, numbers)
@@ -93,7 +93,7 @@ def fits_in_64_bits(node: Node, scope: Mapping[str, Domain]) -> bool:
         UsageError: with the rule that the expression breaks.
     """
     domain = infer(node, scope)
-    if isinstance(domain, Numbers) and max(-domain.low, domain.high) > _LARGE:
+    if isinstance(domain, IntDomain) and max(-domain.low, domain.high) > _LARGE:
         return False
     operands = node.operands if isinstance(node, Operation) else ()
     return all(fits_in_64_bits(operand, scope) for operand in operands)
@@ -110,21 +110,21 @@ def _sign(symbol: str) -> str:
 
 
 def _told(domain: Domain) -> str:
-    if isinstance(domain, Words) and len(domain.values) == 1:
+    if isinstance(domain, EnumDomain) and len(domain.values) == 1:
         return f"the word '{domain.values[0]}'"
     return describe(domain)
 
 
 def _compare_words(symbol: str, domains: list[Domain]) -> None:
-    _require(Words, symbol, domains)
-    left, right = (set(domain.values) for domain in domains if isinstance(domain, Words))
+    _require(EnumDomain, symbol, domains)
+    left, right = (set(domain.values) for domain in domains if isinstance(domain, EnumDomain))
     if left.isdisjoint(right):
         # One side is a literal (or both are): a word that can never be met is a misspelling.
         literal, values = sorted((left, right), key=len)
         raise UsageError(unknown("word", min(literal), values))
 
 
-def _range(symbol: str, domains: list[Numbers]) -> Numbers:
+def _range(symbol: str, domains: list[IntDomain]) -> IntDomain:
     """The smallest and the largest value of an arithmetic operation."""
     if symbol in ("//", "%", "ceil_div"):
         divisor = domains[1]
@@ -132,7 +132,7 @@ def _range(symbol: str, domains: list[Numbers]) -> Numbers:
             raise UsageError(f"the divisor of {_sign(symbol)} can be 0")
         if symbol == "%":
             # The remainder has the sign of the divisor, as in Python.
-            return Numbers(min(divisor.low + 1, 0), max(divisor.high - 1, 0))
+            return IntDomain(min(divisor.low + 1, 0), max(divisor.high - 1, 0))
     apply = OPERATORS[symbol]
     if len(domains) == 1:
         ends = [apply(end) for end in (domains[0].low, domains[0].high)]
@@ -143,4 +143,4 @@ def _range(symbol: str, domains: list[Numbers]) -> Numbers:
         left, right = domains
         ends = [apply(a, b) for a in (left.low, left.high) for b in (right.low, right.high)]
     whole = [int(end) for end in ends]
-    return Numbers(min(whole), max(whole))
+    return IntDomain(min(whole), max(whole))

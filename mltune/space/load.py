@@ -11,7 +11,7 @@ from mltune.errors import UsageError
 from mltune.reading import read_text
 from mltune.space.config import Value
 from mltune.space.constraint import Constraint, Derived
-from mltune.space.domain import Numbers, unknown
+from mltune.space.domain import IntDomain, unknown
 from mltune.space.names import OUTSIDE_NAMES
 from mltune.space.parameter import Parameter
 from mltune.space.space import Space, check_default, write_out
@@ -111,7 +111,7 @@ def parse_space(text: str, name: str) -> SpaceFile:
     if not loaded.parameters:
         raise UsageError(f"{entries['parameters'].where}: 'parameters' must not be empty")
     # Limits are known when a device is; until then they are any positive numbers.
-    limits = dict.fromkeys(OUTSIDE_NAMES, Numbers(1, 2**62))
+    limits = dict.fromkeys(OUTSIDE_NAMES, IntDomain(1, 2**62))
     check_default(loaded.parameters, dict(loaded.default), name)
     write_out(loaded.parameters, loaded.derived, loaded.constraints, limits)
     return loaded
@@ -137,6 +137,8 @@ def _formula(name: str, item: Item, kind: str) -> str:
 
 def _parameter(name: str, item: Item) -> Parameter:
     label = f"parameter '{name}'"
+    if isinstance(item.content, tuple):
+        return Parameter(name, _values(item, label), where=item.where)
     fields = item.mapping(label)
     for key, field in fields.items():
         if key not in ("values", "meaning"):
@@ -145,10 +147,14 @@ def _parameter(name: str, item: Item) -> Parameter:
             )
     if "values" not in fields:
         raise UsageError(f"{item.where}: {label}: lacks the key 'values'")
-    values = fields["values"].sequence(f"{label}: 'values'")
     return Parameter(
         name,
-        tuple(value.scalar(f"{label}: a value") for value in values),
+        _values(fields["values"], label),
         fields["meaning"].text(f"{label}: 'meaning'") if "meaning" in fields else "",
         item.where,
     )
+
+
+def _values(item: Item, label: str) -> tuple[Value, ...]:
+    listed = item.sequence(f"{label}: 'values'")
+    return tuple(value.scalar(f"{label}: a value") for value in listed)

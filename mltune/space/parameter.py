@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from mltune.errors import UsageError
 from mltune.space.config import Value
-from mltune.space.domain import Domain, Numbers, Words
+from mltune.space.domain import Domain, EnumDomain, IntDomain
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.+-]*")
 
@@ -65,8 +65,8 @@ class Parameter:
         """What the parameter can come to in an expression."""
         whole = [value for value in self.values if isinstance(value, int)]
         if whole:
-            return Numbers(min(whole), max(whole))
-        return Words(tuple(str(value) for value in self.values))
+            return IntDomain(min(whole), max(whole))
+        return EnumDomain(tuple(str(value) for value in self.values))
 
     def distances(self, value: Value) -> tuple[int, ...]:
         """How far each value is from a value: steps between numbers, 1 to any other word."""

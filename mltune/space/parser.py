@@ -17,15 +17,19 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
-_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+"""The operators that compare two values."""
+
 _COMPARISON_LEVEL = 3
-_LEVELS = {
+LEVELS = {
     "or": 1,
     "and": 2,
-    **dict.fromkeys(_COMPARISONS, _COMPARISON_LEVEL),
+    **dict.fromkeys(COMPARISONS, _COMPARISON_LEVEL),
     **dict.fromkeys("+-", 4),
     **dict.fromkeys(("*", "//", "%"), 5),
 }
+"""How tightly an operator between two operands binds; loose ones first."""
+
 _MOST_DIGITS = 18  # of the numbers in a space's values, too
 _FUNCTIONS = {"min": "two or more", "max": "two or more", "ceil_div": "two"}
 _HINTS = {
@@ -93,7 +97,7 @@ class _Parser:
         """Read operands joined by operators that bind at least as tightly as `level`."""
         node = self._operand()
         compared = False
-        while (found := _LEVELS.get(self._token.text, 0)) >= level:
+        while (found := LEVELS.get(self._token.text, 0)) >= level:
             if found == _COMPARISON_LEVEL and compared:
                 raise self._error("expected 'and': comparisons cannot be chained")
             compared = found == _COMPARISON_LEVEL
@@ -129,7 +133,7 @@ class _Parser:
         if self._terms > MAX_TERMS:
             raise self._error(f"expected at most {MAX_TERMS} terms")
         token = self._token
-        if token.kind == "end" or token.text in _LEVELS.keys() - {"-"} or token.text in "),":
+        if token.kind == "end" or token.text in LEVELS.keys() - {"-"} or token.text in "),":
             raise self._error("expected a number, a name or '('")
         self._take()
         match token:

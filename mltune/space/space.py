@@ -13,7 +13,7 @@ from mltune.errors import UsageError
 from mltune.space.columns import Columns
 from mltune.space.config import Config, Value
 from mltune.space.constraint import Constraint, Derived
-from mltune.space.domain import Domain, Numbers, unknown
+from mltune.space.domain import Domain, IntDomain, unknown
 from mltune.space.expression import (
     MAX_TERMS,
     Node,
@@ -63,7 +63,7 @@ class Space:
         limits: Mapping[str, int],
         default: Mapping[str, Value] | None = None,
     ) -> None:
-        ranges = {limit: Numbers(value, value) for limit, value in limits.items()}
+        ranges = {limit: IntDomain(value, value) for limit, value in limits.items()}
         formulas, conditions = write_out(parameters, derived, constraints, ranges)
         fixed: dict[str, Node] = {limit: Number(value) for limit, value in limits.items()}
         slots = slots_of(parameter.name for parameter in parameters)
@@ -253,7 +253,7 @@ def write_out(
     parameters: Sequence[Parameter],
     derived: Sequence[Derived],
     constraints: Sequence[Constraint],
-    limits: Mapping[str, Numbers],
+    limits: Mapping[str, IntDomain],
 ) -> tuple[list[Node], list[Node]]:
     """Check all rules, and write them out in terms of parameters and limits alone.
 

@@ -206,8 +206,10 @@ class FinalRounds:
                 pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def _first_round(self, problem: Problem) -> Iterator[Trial]:
-        """Those that were not timed on a size, each chosen when the one before it was; or else
-        those that lack a round."""
+        """Those that are chosen for a size, each when the one before it was timed.
+
+        Where there are none, those that lack a round.
+        """
         is_first = False
         for trial in self._chosen(problem):
             is_first = True
@@ -230,7 +232,7 @@ class FinalRounds:
     def _measure(self, problem: Problem, trial: Trial, *, keep: bool) -> Measurement:
         earlier = bool(self._rows[problem, trial.config])
         row = self._session.measure_leader(problem, trial.config, checked=earlier)
-        # The last round counts for want of better; its anchor stays in the record.
+        # The last round counts for want of better; its reference time stays in the record.
         phase = (
             Phase.FINAL
             if self._session.is_undisturbed(row) or (keep and not earlier)

@@ -10,11 +10,11 @@ from typing import Any
 from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
 from mltune.files import write_atomically
+from mltune.kernel.space_file import parse_space
 from mltune.measurement import Status
 from mltune.problem import Contraction
 from mltune.reading import parse_json, read_bytes
 from mltune.space import Config
-from mltune.space.load import parse_space
 from mltune.space.names import outside_names
 from mltune.space.space import Space
 from mltune.workflow.recorded import Recorded

@@ -9,11 +9,12 @@ import numpy as np
 from mltune.device_info import DeviceInfo
 from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel import KernelFamily
+from mltune.kernel.space_file import load_space, parse_space
 from mltune.problem import Contraction
 from mltune.reading import read_text
 from mltune.run.run_info import RunInfo, SearchedSpace
 from mltune.space.config_space import FlatSpace
-from mltune.space.load import SpaceFile, load_space, parse_space
+from mltune.space.load import SpaceFile
 from mltune.space.names import outside_names
 from mltune.space.shipped import AUTO, AUTO_SPACES, find_space, label_of
 from mltune.space.space import Space

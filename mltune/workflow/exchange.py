@@ -22,7 +22,8 @@ from mltune.files import make_folder, write_atomically
 from mltune.kernel.handwritten import Description
 from mltune.kernel.handwritten.read import read_files, read_kept
 from mltune.kernel.handwritten.write import to_files
-from mltune.kernel.tiled.parameters import RULES
+from mltune.kernel.parameters.tiled import TILED as PARAMETERS
+from mltune.kernel.space_file import parse_space
 from mltune.problem import Contraction, Size, merge_sizes, problem_type_name
 from mltune.reading import parse_json
 from mltune.run.bundle import FORMAT as BUNDLE_FORMAT
@@ -30,10 +31,10 @@ from mltune.run.bundle import read_bundle, unpack, write_bundle
 from mltune.run.run import Run
 from mltune.shell import command
 from mltune.space.config import Config
-from mltune.space.load import parse_space
 from mltune.space.yaml_document import parse_document
 from mltune.tuning.final_selection import choose
 from mltune.workflow.recordings import read_any
+from mltune.workflow.shipped_priors import SHIPPED
 
 NO_LICENCE = "not stated"
 IMPORTED = Path("imported")
@@ -196,8 +197,8 @@ def _run_to_bundle(job: _Job) -> Result:
         write_bundle(run, job.licence, job.out)
         info = run.info
     notes = [] if job.licence != NO_LICENCE else ["no licence: say one with --licence"]
-    if info.priors:
-        notes.append(f"the records of --prior are not in it: {', '.join(info.priors)}")
+    if own := [prior for prior in info.priors if not prior.startswith(SHIPPED)]:
+        notes.append(f"the records of --prior are not in it: {', '.join(own)}")
     return [job.out], notes, command("mltune", "import", job.out)
 
 
@@ -291,11 +292,11 @@ def _logic_to_space(job: _Job) -> Result:
 def _level(configs: Sequence[Config]) -> list[Config]:
     """Give all configs the parameters that any has, with the family's own defaults."""
     names = {name for config in configs for name in config}
-    defaults = {name: RULES[name].default for name in names}
-    filled = {name: value for name, value in defaults.items() if value is not None}
+    defaults = PARAMETERS.defaults
+    filled = {name: value for name, value in defaults.items() if name in names}
     levelled = [{**filled, **config} for config in configs]
     for config in levelled:
-        if config.get("local_pad_b") == RULES["local_pad_b"].default:  # as the other one
+        if config.get("local_pad_b") == defaults["local_pad_b"]:  # as the other one
             config["local_pad_b"] = config["local_pad"]
     return [Config.of(config) for config in levelled]
 

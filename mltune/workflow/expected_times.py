@@ -1,4 +1,4 @@
-"""What a model expects of the leaders where it chose not to time them, for the rule to learn from."""
+"""What a model expects of leaders where they were not timed, for the rule to learn from."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from mltune.measurement import Measurement, Phase
 from mltune.problem import Problem
 from mltune.runner.roofline import roofline_seconds
 from mltune.space import Config
+from mltune.space.union import without_family
 from mltune.tuning.trial import group_trials
 from mltune.workflow.comparing import Comparing
 
@@ -127,9 +128,11 @@ def default_seconds(
         worth: the seconds of a measurement, without the drift of the device.
         is_undisturbed: whether nothing slowed it down.
     """
-    wanted = {_plain(config) for config in defaults}
+    wanted = {without_family(config) for config in defaults}
     trials = group_trials(row for row in rows if row.phase == Phase.SEARCH)
-    first = next((t for t in trials if _plain(t.config) in wanted and t.failure is None), None)
+    first = next(
+        (t for t in trials if without_family(t.config) in wanted and t.failure is None), None
+    )
     if first is None:
         return {}
     return {
@@ -137,11 +140,6 @@ def default_seconds(
         for row in first.measurements
         if is_undisturbed(row) and (seconds := worth(row)) is not None
     }
-
-
-def _plain(config: Config) -> frozenset[tuple[str, object]]:
-    """A config without the name of its family, which a union of spaces adds."""
-    return frozenset((name, value) for name, value in config.items() if name != "family")
 
 
 def _mean(values: Mapping[Problem, float]) -> float | None:

@@ -53,4 +53,6 @@ def read_any(path: Path) -> Recording:
         device=info.device.name,
         points=tuple(points.values()),
         notes=tuple(damaged),
+        family=info.family,
+        space=Path(info.space).stem,
     )

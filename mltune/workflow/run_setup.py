@@ -13,19 +13,19 @@ from mltune.kernel.handwritten.family import KERNEL
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.kernel.handwritten.read import read_kept
 from mltune.kernel.handwritten.space import space_text
+from mltune.kernel.space_file import parse_space
 from mltune.measurement.recording import Recording
 from mltune.problem import problem_type_name
 from mltune.run.run_info import ENERGY, RunInfo
 from mltune.runner.live import WorkerRunner
 from mltune.space.config import Config
-from mltune.space.config_space import ConfigSpace
-from mltune.space.load import parse_space
 from mltune.space.names import outside_names
-from mltune.space.union import FAMILY
+from mltune.space.union import FAMILY, UnionSpace
 from mltune.tuning.families import family_of_run
 from mltune.tuning.search_options import COLD
 from mltune.workflow.chosen_spaces import SearchSpace
 from mltune.workflow.recordings import read_any
+from mltune.workflow.shipped_priors import SHIPPED, read_shipped
 
 if TYPE_CHECKING:
     import optuna
@@ -106,14 +106,13 @@ def new_study(info: RunInfo, space: SearchSpace, seed: int, note: Note) -> Tunin
     return tuning_study(study, info, space)
 
 
-def default_configs(space: ConfigSpace) -> tuple[Config, ...]:
-    """The configs that the authors of a space, or of each space of a union, try first."""
-    members = getattr(space, "members", (space,))
-    found = (getattr(member, "default", None) for member in members)
-    return tuple(config for config in found if config is not None)
+def default_configs(space: SearchSpace) -> tuple[Config, ...]:
+    """The config that a space names as its default, or those of the spaces of a union."""
+    members = space.members if isinstance(space, UnionSpace) else (space,)
+    return tuple(default for each in members if (default := each.default) is not None)
 
 
-def tuning_study(study: optuna.Study, info: RunInfo, space: ConfigSpace) -> TuningStudy:
+def tuning_study(study: optuna.Study, info: RunInfo, space: SearchSpace) -> TuningStudy:
     """Wrap the study that drives a run, with the run's hand-written kernels if it has any.
 
     It begins with the default config of a space; the sampler of a union chooses among several.
@@ -125,7 +124,7 @@ def tuning_study(study: optuna.Study, info: RunInfo, space: ConfigSpace) -> Tuni
             return config.word(FAMILY)
         return HANDWRITTEN if KERNEL in config else info.family
 
-    first = () if hasattr(space, "members") else default_configs(space)
+    first = () if isinstance(space, UnionSpace) else default_configs(space)
     if not info.kernels or info.family == HANDWRITTEN:
         return TuningStudy(study, len(info.sizes), info.families, family_of, first=first)
     names = outside_names(info.device, info.contraction.precision)
@@ -188,7 +187,13 @@ def read_priors(info: RunInfo, note: Note) -> list[Recording]:
     Raises:
         UsageError: when one cannot be read.
     """
-    priors = [read_any(Path(path)) for path in info.priors]
+    priors = []
+    for path in info.priors:
+        prior = read_shipped(path) if path.startswith(SHIPPED) else read_any(Path(path))
+        if prior is None:
+            note(f"--prior: this mltune ships no {path}: the search goes on without it")
+        else:
+            priors.append(prior)
     for prior in priors:
         for line in prior.notes:
             note(line)

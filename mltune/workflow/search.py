@@ -234,7 +234,7 @@ def _forecast(info: RunInfo, configs: int, options: SearchOptions) -> str:
         return f"ends after about {limit:.0f} s, or {trials:,} trials and the leaders' rounds"
     begin, each = (0.5, 0.08) if info.device.kind == "cpu" else (0.1, 0.006)
     seconds = trials * (begin + each * len(info.sizes)) / (1 - info.cross_share)
-    seconds += _seconds_of_comparison(options)
+    seconds += _seconds_of_comparison(options, seconds)
     text = f"{seconds / 60:.0f} min" if seconds >= 100 else f"{seconds:.0f} s"
     return f"{trials:,} trials and the leaders' rounds: about {text}, by other devices"
 
@@ -269,7 +269,7 @@ def _gained(
     best = [chosen[problem].best for problem in info.problems if problem in chosen]
     if info.objective != TIME:
         return Gain()
-    seconds = _seconds_of_comparison(options)
+    seconds = _seconds_of_comparison(options, time.monotonic() - started)
     comparing = Comparing()
     if seconds:
         order = spread_order([row.problem.sizes for row in best], [best[0].problem.sizes])
@@ -281,12 +281,14 @@ def _gained(
     return Gain.of(best, default, info.device, comparing)
 
 
-def _seconds_of_comparison(options: SearchOptions) -> float:
-    """How long sizes may begin to be timed beside libraries; 0 for not at all."""
-    if not options.compare:
-        return 0.0
+def _seconds_of_comparison(options: SearchOptions, elapsed: float) -> float:
+    """How long sizes may begin to be timed beside libraries: a small part of the search.
+
+    It is 0 for not at all, as after a search of some seconds.
+    """
     limit = options.time_limit_seconds
-    return _COMPARE_SECONDS if limit is None else min(_COMPARE_SECONDS, limit / 15)
+    seconds = min(_COMPARE_SECONDS, elapsed / 10, math.inf if limit is None else limit / 15)
+    return seconds if options.compare and seconds >= 1 else 0.0
 
 
 def _seconds_of_trials(info: RunInfo, limit: float | None, started: float) -> float | None:
@@ -313,7 +315,9 @@ def _search_alone(
         limit = _seconds_of_trials(objective.info, options.time_limit_seconds, started)
         reason = tuning.search(budget, limit, patience=options.patience, show=show)
     limit = options.time_limit_seconds
-    end = math.inf if limit is None else started + limit - 2 * _seconds_of_comparison(options)
+    end = math.inf
+    if limit is not None:
+        end = started + limit - 2 * _seconds_of_comparison(options, limit)
     tuning.measure_leaders(show, end)
     return reason, study.expected_gain(AHEAD)
 

@@ -13,6 +13,7 @@ from mltune.files import write_atomically
 from mltune.kernel.handwritten import Description
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.kernel.handwritten.read import read_files, to_text
+from mltune.kernel.space_file import parse_space
 from mltune.measurement import Measurement, Phase
 from mltune.problem import problem_type_name
 from mltune.report.bars import standalone
@@ -22,7 +23,6 @@ from mltune.run.run_info import TIME, RunInfo
 from mltune.runner.live import WorkerRunner
 from mltune.runner.observe import ENERGY
 from mltune.space.config import Config
-from mltune.space.load import parse_space
 from mltune.space.names import outside_names
 from mltune.tuning.families import family_named
 from mltune.tuning.progress import Show

@@ -26,9 +26,9 @@ from mltune.device.opencl.listing import driver_device
 from mltune.export import WRITERS
 from mltune.export.library import Library
 from mltune.kernel.families import FAMILIES
+from mltune.kernel.space_file import load_space
 from mltune.problem import parse_problem_type
 from mltune.selector import Leaf, PortfolioKernel, Selector
-from mltune.space.load import load_space
 from mltune.space.names import outside_names
 from tests.blas_calls import check_calls
 

@@ -33,6 +33,7 @@ from mltune.device import open_device
 from mltune.errors import MltuneError
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
+from mltune.kernel.space_file import load_space
 from mltune.measurement import Status
 from mltune.problem import gemm, gemm_problem
 from mltune.problem.precision import Precision
@@ -43,7 +44,6 @@ from mltune.runner.bench import Bench
 from mltune.runner.messages import Outcome, Request
 from mltune.runner.timing import SamplingPlan
 from mltune.runner.workspace import Workspace
-from mltune.space.load import load_space
 from mltune.space.names import outside_names
 
 _move = Arena.move

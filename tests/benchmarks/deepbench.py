@@ -31,11 +31,11 @@ from typing import Any
 from best_against import exact_selector  # type: ignore[import-not-found]  # lies beside this file
 
 from mltune.kernel.name import global_split_of
+from mltune.kernel.space_file import load_space
 from mltune.problem import parse_problem_type
 from mltune.problem.sizes import parse_sizes
 from mltune.selector.json import write_selector
 from mltune.space.config import Config
-from mltune.space.load import load_space
 
 TYPES = ("nn", "tn", "nt")
 TRIALS = 3000  # of all searches of a problem type

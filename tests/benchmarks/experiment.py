@@ -44,13 +44,13 @@ from mltune.device import BuildError, Device, LaunchError, LimitError, Program, 
 from mltune.errors import UsageError
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
+from mltune.kernel.space_file import parse_space
 from mltune.problem import Problem, Size, problem_of_size
 from mltune.problem.gemm import problem_type_name
 from mltune.runner.probe import probe_problem
 from mltune.runner.scratch import Scratch
 from mltune.runner.workspace import Workspace
 from mltune.space.config import Config
-from mltune.space.load import parse_space
 from mltune.space.names import outside_names
 
 SAMPLES, GIVE_UP = 5, 1.25

@@ -44,6 +44,7 @@ from mltune.errors import MltuneError, UsageError
 from mltune.kernel.build_options import check_build_options
 from mltune.kernel.handwritten.read import read_files
 from mltune.kernel.name import parse_kernel_name
+from mltune.kernel.space_file import load_space
 from mltune.problem import Contraction, parse_problem_type
 from mltune.problem.size_file import read_size_file
 from mltune.problem.sizes import parse_sizes
@@ -57,7 +58,6 @@ from mltune.run.row import from_row, to_row
 from mltune.run.run import INFO_NAME, TABLE_NAME, Run, read_info, write_info
 from mltune.run.store import Store
 from mltune.selector.json import read_selector
-from mltune.space.load import load_space
 from mltune.space.parser import parse
 
 _ROOT = Path(__file__).parents[2]

@@ -27,6 +27,7 @@ import optuna
 from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
+from mltune.kernel.space_file import load_space
 from mltune.measurement import Measurement, Status
 from mltune.problem import Contraction, Size, gemm
 from mltune.problem.precision import Precision
@@ -37,7 +38,6 @@ from mltune.runner import WorkerRunner
 from mltune.search.sampler import ConfigSampler
 from mltune.space import Config
 from mltune.space.config import Value
-from mltune.space.load import load_space
 from mltune.space.names import outside_names
 from mltune.space.parameter import Parameter
 from mltune.space.recorded import RecordedSpace

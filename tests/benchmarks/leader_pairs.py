@@ -1,10 +1,10 @@
-"""How much of the leaders' cross-benchmark has to be measured, by replay of runs that have it whole.
+"""How much of the leaders' cross-benchmark has to be measured: replay of runs that have it whole.
 
     python tests/benchmarks/leader_pairs.py RUN... --seeds 2
 
-A part of the sizes is held out. The leaders meet on the others in a random order: on all, on as
-many as make up the same share of the pairs, in random pairs, and where `LeaderChoice` has them
-meet. Prints the share of the pairs that were timed, then the speed over the best known one, as
+A quarter of the sizes is held out. The leaders meet on the others: on all, on random ones that
+make up the same share of the pairs, in random pairs, and where `LeaderChoice` has them meet.
+Prints the share of the pairs that were timed, then the speed over the best known one, as
 geometric means: of the fastest kernel that was timed on a size, and on sizes held out of the
 formulas that `distil` makes of these times, and of what the model expects to be the fastest.
 """
@@ -27,7 +27,7 @@ from mltune.distil.table import Size
 from mltune.distil.vectors import whole_vectors
 from mltune.measurement import Measurement, Phase
 from mltune.problem import Problem
-from mltune.tuning.leader_choice import LeaderChoice
+from mltune.tuning.leader_choice import LeaderChoice, spread_out
 from mltune.tuning.leader_model import LeaderModel
 from mltune.tuning.trial import Trial, group_trials
 from mltune.workflow.expected_times import with_expected
@@ -41,6 +41,11 @@ def size_of(problem: Problem) -> Size:
     return Size(problem.m, problem.n, problem.k, problem.batch)
 
 
+def median_of(rows: list[Measurement]) -> Measurement:
+    """The row in the middle."""
+    return sorted(rows, key=lambda row: row.median or 0.0)[len(rows) // 2]
+
+
 class Whole:
     """A cross-benchmark in which all kernels met on all sizes."""
 
@@ -52,10 +57,11 @@ class Whole:
         whole = np.isfinite(table.seconds).all(axis=0)
         self.table = table.only(np.flatnonzero(whole).tolist())
         names = {kernel.name for kernel in self.table.kernels}
-        self.rows: Rows = {}
+        found: dict[tuple[Problem, str], list[Measurement]] = {}
         for row in rows:
             if row.kernel in names:
-                self.rows.setdefault((row.problem, row.kernel), row)
+                found.setdefault((row.problem, row.kernel), []).append(row)
+        self.rows: Rows = {pair: median_of(some) for pair, some in found.items()}
         by_size = {size_of(problem): problem for problem, _ in self.rows}
         self.problems = [by_size[size] for size in self.table.sizes]
         trials = group_trials(r for r in recorded.measurements if r.phase == Phase.SEARCH)
@@ -74,8 +80,7 @@ class Whole:
         choice = LeaderChoice(self.leaders, self.problems, self.device)
         found = []
         began = time.process_time()
-        for place in order:
-            problem = self.problems[place]
+        for problem in spread_out([self.problems[place] for place in order]):
             while (trial := choice.next(problem)) is not None:
                 row = self.rows[problem, trial.measurements[0].kernel]
                 choice.note(row)
@@ -86,7 +91,7 @@ class Whole:
         """What the times of some pairs are worth."""
         rows = list(rows)
         table = with_expected(TimeTable.from_measurements(rows, chosen=True), rows, self.device)
-        best = {size: time for size, time in zip(self.table.sizes, self.table.best, strict=True)}
+        best = dict(zip(self.table.sizes, self.table.best, strict=True))
         timed = [np.log(best[s] / t) for s, t in zip(table.sizes, table.best, strict=True)]
         test = self.table.take(held_out)
         rule = fit_formulas(table, self.settings).losses(test)
@@ -125,12 +130,13 @@ def compare(whole: Whole, seed: int) -> dict[str, tuple[float, ...]]:
     ways = {
         "all": of(pairs),
         "some sizes": of((place, name) for place in fewer for name in names),
-        "random pairs": of([*{p: (p, n) for p, n in pairs}.values(), *(pairs[d] for d in drawn)]),
+        # Each size has one at least.
+        "random pairs": of({*dict(pairs).items(), *(pairs[number] for number in drawn)}),
         "chosen": chosen,
     }
     judged = {
         way: (
-            len(set((r.problem, r.kernel) for r in rows)) / len(pairs),
+            len({(r.problem, r.kernel) for r in rows}) / len(pairs),
             *whole.judge(rows, held_out),
         )
         for way, rows in ways.items()
@@ -153,8 +159,8 @@ def main() -> None:
             for way, found in compare(whole, seed).items():
                 means.setdefault(way, []).append(found[:4])
                 print(f"{folder.name:40} {seed:3} {way:12} {line(found)}", flush=True)
-    for way, found in means.items():
-        print(f"{'mean':40}     {way:12} {line(np.mean(found, axis=0).tolist())}")
+    for way, some in means.items():
+        print(f"{'mean':40}     {way:12} {line(np.mean(some, axis=0).tolist())}")
 
 
 def line(found: Sequence[float]) -> str:

@@ -138,8 +138,7 @@ class Checker:
 
     def run(self, case: Case) -> str:
         """Run a kernel on buffers without a byte to spare; say what was wrong with it."""
-        from mltune.runner.data import Layout, operands
-        from mltune.runner.scratch import NAN_BYTE
+        from mltune.runner.data import NAN_BYTE, Layout, operands
         from mltune.runner.validation import check, reference
 
         kernel, problem = case.kernel, case.problem

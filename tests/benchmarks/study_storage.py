@@ -39,6 +39,7 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy import make_url
 
+from mltune.kernel.space_file import parse_space
 from mltune.measurement import Status
 from mltune.run.registry import begin_study
 from mltune.run.run_info import RunInfo
@@ -47,10 +48,9 @@ from mltune.run.store import Store
 from mltune.runner.replay import ReplayRunner
 from mltune.search.distributions import FAMILY, distributions_of, family_distribution
 from mltune.search.random import RandomSampler
-from mltune.space.union import without_family
 from mltune.space.config import Config
-from mltune.space.load import parse_space
 from mltune.space.space import Space
+from mltune.space.union import without_family
 from mltune.tuning.mean import geometric_mean
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.shared_queue import SharedQueue

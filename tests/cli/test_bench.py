@@ -45,6 +45,15 @@ def test_the_tuned_kernels_beside_numpy(
     assert figure.read_text(encoding="utf-8").startswith("<svg ")
 
 
+def test_no_size_begins_after_the_time_limit(mltune: Command, device_spec: str) -> None:
+    done = mltune(
+        "bench", "--against", "numpy", "--sizes", SIZES, "--device", device_spec,
+        "--time-limit", "1e-9", "--json", "--quiet",
+    )  # fmt: skip
+
+    assert [size["size"] for size in done.json["sizes"]] == [[16, 16, 16]]
+
+
 def test_the_table_names_who_was_left_out_and_why(mltune: Command, device_spec: str) -> None:
     shown = mltune(
         "bench", "--against", "numpy,cublas", "--sizes", SIZES, "--device", device_spec,

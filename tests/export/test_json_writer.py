@@ -28,6 +28,8 @@ def test_the_document_has_the_selector_and_all_that_a_launch_needs(
         assert entry["name"] == kernel.name
         assert entry["source"] == kernel.source
         assert tuple(entry["build_options"]) == kernel.build_options
+        assert [each["name"] for each in entry["arguments"]] == [a.name for a in kernel.arguments]
+        assert entry["arguments"][5] == {"name": "size_i", "kind": "uint", "value": "rows"}
         assert tuple(entry["work_group"]) == kernel.work_group
         assert tuple(entry["macro_tile"]) == kernel.macro_tile
         assert [each["entry"] for each in entry["passes"]] == [p.entry for p in kernel.passes]

@@ -67,7 +67,7 @@ def test_the_compiler_sees_the_same_arguments_in_every_pass(
         assert built.num_args == len(kernel.arguments)
         for number, argument in enumerate(kernel.arguments):
             name = built.get_arg_info(number, cl.kernel_arg_info.NAME)
-            assert name.removesuffix("_argument") == argument.name
+            assert str(name).removesuffix("_argument") == argument.name
             found = built.get_arg_info(number, cl.kernel_arg_info.TYPE_NAME)
             assert found == TYPES[argument.kind], argument.name
 

@@ -116,7 +116,10 @@ def test_a_name_reads_back() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"depth_u": 12, "local_split_u": 2}, "vector_width_u must be a divisor of 6, got 4"),
+        (
+            {"depth_u": 12, "local_split_u": 2},
+            "vector_width_u must be a divisor of depth_u / local_split_u",
+        ),
         ({"loop_unroll": 2}, r"loop_unroll must be a multiple of vector_width_u \(4\), got 2"),
         ({"prefetch_local_read": 1}, "prefetch_local_read must be 0 with vector_width_u, got 1"),
         ({**ASYNC, "local_pad": 2}, "local_pad must be a multiple of 4 with async copies"),

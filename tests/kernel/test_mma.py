@@ -75,11 +75,15 @@ def test_each_precision_has_its_instruction(precision: Precision, instruction: s
     ("precision", "changes", "message"),
     [
         (Precision.COMPLEX_SINGLE, {}, "writes half, single, double, not complex_single"),
-        (Precision.SINGLE, {"depth_u": 8}, "depth_u must be a multiple of 16 in this precision"),
+        (
+            Precision.SINGLE,
+            {"depth_u": 8},
+            "depth_u must be a multiple of 16 times local_split_u (1) in single",
+        ),
         (
             Precision.SINGLE,
             {"local_split_u": 4},
-            "depth_u must be a multiple of 64 in this precision with local_split_u 4, got 32",
+            "depth_u must be a multiple of 16 times local_split_u (4) in single, got 32",
         ),
     ],
 )
@@ -100,7 +104,7 @@ def test_what_a_precision_has_not_is_unsupported(
         ({"local_buffers": 1}, "local_buffers must be at least 2, got 1"),
         (
             {"partial_sum_terms": 96},
-            "partial_sum_terms must be a multiple of 8 that divides 32 or is a multiple of 64",
+            "partial_sum_terms must be a divisor of depth_u / local_split_u, or a multiple of",
         ),
     ],
 )

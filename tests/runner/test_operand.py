@@ -22,7 +22,7 @@ def test_a_kernel_gets_the_matrix_and_every_write_is_seen(
 ) -> None:
     problem = gemm_problem(gemm(precision), 7, 5, 3, lda=9, offset_a=5)
     layout, data = Layout.of(problem, "a"), operands(problem, 0).a
-    operand = Operand.make(device, data, layout.tensor_bytes)
+    operand = Operand.upload(device, layout, data)
     inside = np.empty(layout.tensor_bytes // data.itemsize, data.dtype)
     device.read(operand.inside, inside)
     within = data[layout.guard : layout.guard + len(inside)]
@@ -43,7 +43,7 @@ def test_a_kernel_gets_the_matrix_and_every_write_is_seen(
 def test_words_that_change_places_are_seen(device: Device) -> None:
     problem = gemm_problem(gemm(Precision.SINGLE), 8, 8, 8)
     layout, data = Layout.of(problem, "a"), operands(problem, 0).a
-    operand = Operand.make(device, data, layout.tensor_bytes)
+    operand = Operand.upload(device, layout, data)
     elements = layout.elements(data).copy()
 
     device.write(operand.inside, np.ascontiguousarray(elements.T).ravel()[::-1].copy())

@@ -12,8 +12,11 @@ from mltune.device import Device, open_device
 from mltune.problem import Precision, Problem, gemm, gemm_problem
 from mltune.problem.gemm import parse_problem_type
 from mltune.problem.problem import problem_of_size
+from mltune.runner import preparation
 from mltune.runner import workspace as workspace_module
 from mltune.runner.data import PATTERN_BYTE, Array, Layout
+from mltune.runner.device_reference import DeviceReference
+from mltune.runner.preparation import Prepare, prepare_on_device, prepare_on_host
 from mltune.runner.validation import Verdict, check
 from mltune.runner.workspace import Workspace
 
@@ -27,7 +30,13 @@ def device(device_spec: str) -> Device:
 
 @pytest.fixture(autouse=True)
 def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workspace_module, "LARGE", 1)
+    monkeypatch.setattr(preparation, "LARGE", 1)
+
+
+@pytest.fixture(params=[prepare_on_host, prepare_on_device])
+def prepare(request: pytest.FixtureRequest) -> Prepare:
+    made: Prepare = request.param
+    return made
 
 
 def made(precision: Precision, beta: float = 0.5) -> Problem:
@@ -60,9 +69,9 @@ PROBLEMS = {
 
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 def test_a_right_result_is_found_right_without_the_host(
-    device: Device, problem: Problem, monkeypatch: pytest.MonkeyPatch
+    device: Device, prepare: Prepare, problem: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workspace = Workspace.make(device, problem.canonical(), 0)
+    workspace = Workspace.make(device, problem.canonical(), 0, prepare=prepare)
     found, expected = verdicts(workspace, result(workspace)[0])
     monkeypatch.setattr(workspace_module, "check", None)
 
@@ -103,8 +112,10 @@ def gap_between_columns(buffer: Array, layout: Layout) -> None:
     "spoil",
     [last_element, not_a_number, first_guard, last_guard, just_before, gap_between_columns],
 )
-def test_a_single_fault_is_seen(device: Device, precision: Precision, spoil: Spoil) -> None:
-    workspace = Workspace.make(device, made(precision), 0)
+def test_a_single_fault_is_seen(
+    device: Device, prepare: Prepare, precision: Precision, spoil: Spoil
+) -> None:
+    workspace = Workspace.make(device, made(precision), 0, prepare=prepare)
     computed, layout = result(workspace)
     spoil(computed, layout)
 
@@ -114,8 +125,8 @@ def test_a_single_fault_is_seen(device: Device, precision: Precision, spoil: Spo
     assert found == expected
 
 
-def test_the_largest_error_is_the_one_that_is_told(device: Device) -> None:
-    workspace = Workspace.make(device, made(Precision.SINGLE), 0)
+def test_the_largest_error_is_the_one_that_is_told(device: Device, prepare: Prepare) -> None:
+    workspace = Workspace.make(device, made(Precision.SINGLE), 0, prepare=prepare)
     computed, layout = result(workspace)
     layout.elements(computed)[3, 2, 1] *= 1 + 1e-6
 
@@ -126,9 +137,9 @@ def test_the_largest_error_is_the_one_that_is_told(device: Device) -> None:
     assert found.error_bound == pytest.approx(expected.error_bound)
 
 
-def test_every_single_element_counts(device: Device) -> None:
+def test_every_single_element_counts(device: Device, prepare: Prepare) -> None:
     problem = replace(made(Precision.SINGLE), beta=0.0)
-    workspace = Workspace.make(device, problem, 0)
+    workspace = Workspace.make(device, problem, 0, prepare=prepare)
     computed, layout = result(workspace)
     elements = layout.elements(computed)
     for place in np.ndindex(elements.shape):
@@ -139,3 +150,32 @@ def test_every_single_element_counts(device: Device) -> None:
         assert workspace.on_device is not None
         assert workspace.on_device.run(workspace.c).wrong == 1
         elements[place] = right
+
+
+def test_a_kernel_that_writes_its_own_result_over_the_reference_is_found(
+    device: Device,
+) -> None:
+    workspace = Workspace.make(device, made(Precision.SINGLE), 0, prepare=prepare_on_device)
+    right = workspace.right
+    assert isinstance(right, DeviceReference)
+    computed, layout = result(workspace)
+    layout.elements(computed)[1, 2, 0] += 1
+    wrong = right.values.copy()
+    wrong[1, 2, 0] += 1
+    device.write(right.whole, wrong.ravel(order="F"))
+
+    device.write(workspace.c, computed)
+
+    assert workspace.check().fault == "the reference in the device's memory was written"
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_every_part_of_the_reference_is_watched(device: Device, part: int) -> None:
+    workspace = Workspace.make(device, made(Precision.SINGLE), 0, prepare=prepare_on_device)
+    right = workspace.right
+    assert isinstance(right, DeviceReference)
+    assert right.untouched()
+
+    device.write(right.parts[part], np.full(1, 1e3))
+
+    assert not right.untouched()

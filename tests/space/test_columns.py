@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mltune.kernel.space_file import load_space
 from mltune.problem import Precision
 from mltune.resources import data_folder
 from mltune.space.constraint import Constraint, Derived
-from mltune.space.load import load_space
 from mltune.space.names import precision_names
 from mltune.space.parameter import Parameter
 from mltune.space.ranks import Ranks, configs_of, ranks_of

@@ -3,13 +3,13 @@ from __future__ import annotations
 import pytest
 
 from mltune.errors import UsageError
-from mltune.space.domain import Condition, Domain, Numbers, Words, fits_in_64_bits, infer
+from mltune.space.domain import Condition, Domain, EnumDomain, IntDomain, fits_in_64_bits, infer
 from mltune.space.parser import parse
 
 SCOPE: dict[str, Domain] = {
-    "tile_k": Numbers(4, 8),
-    "zero": Numbers(0, 1),
-    "access": Words(("cast", "vload")),
+    "tile_k": IntDomain(4, 8),
+    "zero": IntDomain(0, 1),
+    "access": EnumDomain(("cast", "vload")),
 }
 
 
@@ -42,8 +42,8 @@ def test_refuses_what_cannot_be_evaluated(text: str, message: str) -> None:
 
 
 def test_infers_kinds() -> None:
-    assert infer(parse("tile_k + 1"), SCOPE) == Numbers(5, 9)
-    assert infer(parse("access"), SCOPE) == Words(("cast", "vload"))
+    assert infer(parse("tile_k + 1"), SCOPE) == IntDomain(5, 9)
+    assert infer(parse("access"), SCOPE) == EnumDomain(("cast", "vload"))
     assert infer(parse('access == "cast" or tile_k < 5'), SCOPE) == Condition()
 
 

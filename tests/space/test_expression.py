@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mltune.errors import UsageError
 from mltune.space.columns import COLUMN_OPERATORS, LARGE_COLUMN_OPERATORS, ColumnOperators
-from mltune.space.domain import Numbers, infer
+from mltune.space.domain import IntDomain, infer
 from mltune.space.expression import (
     Name,
     Number,
@@ -116,7 +116,7 @@ def test_means_what_python_means(text: str, values: tuple[int, ...]) -> None:
         expected = python_value(ast.parse(text, mode="eval").body, scope)
     except ZeroDivisionError:
         with pytest.raises(UsageError, match="can be 0"):
-            infer(tree, {name: Numbers(value, value) for name, value in scope.items()})
+            infer(tree, {name: IntDomain(value, value) for name, value in scope.items()})
         return
 
     assert evaluator(tree, slots_of(NAMES))(values) == expected
@@ -141,14 +141,14 @@ def test_means_the_same_of_columns(
 def test_range_holds_every_value(text: str, low: tuple[int, ...], span: tuple[int, ...]) -> None:
     tree = parse(text)
     ranges = {
-        name: Numbers(start, start + abs(length))
+        name: IntDomain(start, start + abs(length))
         for name, start, length in zip(NAMES, low, span, strict=True)
     }
     try:
         domain = infer(tree, ranges)
     except UsageError:
         return
-    assert isinstance(domain, Numbers)
+    assert isinstance(domain, IntDomain)
     compute = evaluator(tree, slots_of(NAMES))
     for place in (0.0, 0.3, 0.5, 1.0):
         row = [r.low + round(place * (r.high - r.low)) for r in ranges.values()]
@@ -160,7 +160,7 @@ def test_known_parts_are_all_that_the_rest_needs(text: str, values: tuple[int, .
     tree = parse(text)
     parts = list(dict.fromkeys(known_parts(tree, frozenset("ab"))))
     try:
-        infer(tree, {name: Numbers(v, v) for name, v in zip(NAMES, values, strict=True)})
+        infer(tree, {name: IntDomain(v, v) for name, v in zip(NAMES, values, strict=True)})
     except UsageError:
         return
     whole = slots_of(NAMES)

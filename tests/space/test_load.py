@@ -3,16 +3,10 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from mltune.errors import UsageError
-from mltune.kernel.families import FAMILIES
-from mltune.kernel.name import parse_kernel_name
-from mltune.problem import Precision, gemm
-from mltune.resources import data_folder
 from mltune.space.load import load_space, parse_space
-from mltune.space.names import precision_names
 
 GOOD = """\
 name: small
@@ -49,6 +43,13 @@ def test_reads_a_space(tmp_path: Path, gpu_names: dict[str, int]) -> None:
         for m, k, word in itertools.product((16, 32, 64), (8, 16), ("on", "cast"))
         if m * k * 4 <= 2048
     ]
+
+
+def test_the_values_alone_are_a_parameter() -> None:
+    short = GOOD.replace("{values: [8, 16]}", "[8, 16]")
+
+    assert short != GOOD
+    assert parse_space(short, "kept") == parse_space(GOOD, "kept")
 
 
 def test_reads_a_space_from_text(tmp_path: Path) -> None:
@@ -108,7 +109,8 @@ def test_names_the_file_that_empties_a_device(tmp_path: Path, gpu_names: dict[st
         ("[8, 16]", "[8, x]", ":6: parameter 'tile_k': values must be all numbers or all words"),
         ("meaning: rows", "means: rows", ":5: parameter 'tile_m': unknown key 'means' (did you"),
         ("{values: [8, 16]}", "{meaning: x}", ":6: parameter 'tile_k': lacks the key 'values'"),
-        ("{values: [8, 16]}", "[8, 16]", ":6: parameter 'tile_k' must be a mapping, got a list"),
+        ("{values: [8, 16]}", "8", ":6: parameter 'tile_k' must be a mapping, got 8"),
+        ("{values: [8, 16]}", "[8, 8]", ":6: parameter 'tile_k': value 8 stands twice"),
         ("tile_k: {", "tile_m: {", ":6: key 'tile_m' stands twice"),
         ("tile_k: {", "tile-k: {", ":6: parameter 'tile-k': a name is made of letters, digits"),
         ("tile_k: {", "bytes: {", ":6: parameter 'bytes': the name is taken by a limit"),
@@ -171,87 +173,3 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         load_space(tmp_path / "none.yaml")
     with pytest.raises(UsageError, match=r"cannot read \(Is a directory"):
         load_space(tmp_path)
-
-
-def shipped() -> list[str]:
-    spaces = data_folder("spaces")
-    kinds = ("direct", "packed-*", "small*", "tiled-*")
-    return sorted(path.stem for kind in kinds for path in spaces.glob(f"{kind}.yaml"))
-
-
-@pytest.mark.parametrize("name", shipped())
-@pytest.mark.parametrize("precision", list(Precision))
-def test_shipped_spaces_bind(name: str, precision: Precision, gpu_names: dict[str, int]) -> None:
-    loaded = load_space(data_folder("spaces") / f"{name}.yaml")
-    cpu_names = {"local_mem_bytes": 1 << 20} if name.endswith("cpu") else {}
-    space = loaded.bind({**gpu_names, **precision_names(precision), **cpu_names})
-
-    assert loaded.name == name
-    assert space.size > 2_000
-    assert all(parameter.meaning for parameter in space.parameters)
-
-
-@pytest.mark.parametrize("precision", list(Precision))
-def test_every_config_of_the_space_of_large_tiles_gives_a_kernel(
-    precision: Precision, gpu_names: dict[str, int]
-) -> None:
-    loaded = load_space(data_folder("spaces") / "tiled-large-nvidia.yaml")
-    space = loaded.bind({**gpu_names, **precision_names(precision)})
-
-    for config in space.sample(np.random.default_rng(0), 100):
-        assert FAMILIES[loaded.family].generate(gemm(precision), config).config == config
-
-
-def test_the_kernel_of_clblas_is_one_of_the_direct_space(gpu_names: dict[str, int]) -> None:
-    loaded = load_space(data_folder("spaces") / "direct.yaml")
-    space = loaded.bind({**gpu_names, **precision_names(Precision.SINGLE)})
-    _, config = parse_kernel_name(
-        "Cij_Aik_Bkj_SB_MT64x32x4_ETbranch_MAexpr_TT8x4_VAcast_VW8_VWB4_WG8x8x1_WGM1"
-    )
-
-    assert config in space
-
-
-@pytest.mark.parametrize("name", ["mma-nvidia", "mma-skinny-nvidia"])
-@pytest.mark.parametrize("precision", [Precision.HALF, Precision.SINGLE, Precision.DOUBLE])
-def test_the_tensor_cores_spaces_bind_to_kernels(
-    precision: Precision, name: str, gpu_names: dict[str, int]
-) -> None:
-    loaded = load_space(data_folder("spaces") / f"{name}.yaml")
-    space = loaded.bind({**gpu_names, **precision_names(precision)})
-
-    assert space.size > 10_000
-    for config in space.sample(np.random.default_rng(0), 100):
-        assert FAMILIES[loaded.family].generate(gemm(precision), config).config == config
-
-
-def test_the_tensor_cores_space_is_empty_elsewhere(gpu_names: dict[str, int]) -> None:
-    loaded = load_space(data_folder("spaces") / "mma-nvidia.yaml")
-
-    with pytest.raises(UsageError, match="'tensor_cores'"):
-        loaded.bind({**gpu_names, "compute_capability": 75, **precision_names(Precision.SINGLE)})
-
-
-@pytest.mark.parametrize(
-    ("name", "precision"),
-    [("wgmma-nvidia", Precision.HALF), ("wgmma-single-nvidia", Precision.SINGLE)],
-)
-def test_every_config_of_the_warpgroups_spaces_gives_a_kernel(
-    name: str, precision: Precision, gpu_names: dict[str, int]
-) -> None:
-    loaded = load_space(data_folder("spaces") / f"{name}.yaml")
-    space = loaded.bind({**gpu_names, **precision_names(precision)})
-
-    for config in space.sample(np.random.default_rng(0), 100):
-        assert FAMILIES[loaded.family].generate(gemm(precision), config).config == config
-
-
-@pytest.mark.parametrize("precision", list(Precision))
-def test_every_config_of_the_packed_space_gives_a_kernel(
-    precision: Precision, gpu_names: dict[str, int]
-) -> None:
-    loaded = load_space(data_folder("spaces") / "packed-cpu.yaml")
-    space = loaded.bind({**gpu_names, **precision_names(precision)})
-
-    for config in space.sample(np.random.default_rng(0), 100):
-        assert FAMILIES[loaded.family].generate(gemm(precision), config).config == config

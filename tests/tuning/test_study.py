@@ -42,6 +42,30 @@ def test_given_configs_and_the_samplers_are_proposed_in_turns_and_each_once() ->
     assert len(set(found[:5])) == 5
 
 
+def test_the_default_comes_before_all_others_once_and_on_all_sizes() -> None:
+    default = SPACE.at(1)
+
+    def begin() -> TuningStudy:
+        made = optuna.create_study(sampler=ExhaustiveSampler(SPACE, 0))
+        return TuningStudy(
+            made, 2, ("none",), lambda config: "none", GIVEN, KERNELS, first=[default]
+        )
+
+    study = begin()
+    proposals = [study.ask() for _ in range(6)]
+    found = [proposal.config for proposal in proposals if proposal is not None]
+    assert proposals[0] is not None
+    assert proposals[0].sizes is None
+    assert found[0] == default
+    assert sorted(map(str, found)) == sorted(map(str, [*SPACE, *GIVEN]))
+
+    resumed = begin()
+    resumed.learn(resumed.frozen(default, {0: 1.0, 1: 1.0}, Status.OK))
+    again = resumed.ask()
+    assert again is not None
+    assert again.config != default
+
+
 def test_a_config_that_a_user_enqueued_is_not_taken_for_a_given_one() -> None:
     asked = alternating()
     asked.study.study.enqueue_trial({"x": 2})

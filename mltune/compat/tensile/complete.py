@@ -6,11 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from mltune.compat.tensile.protocol import Choice, Group
-from mltune.kernel.tiled.parameters import RULES
+from mltune.kernel.parameters.shared import AUTOMATIC
+from mltune.kernel.parameters.tiled import TILED
 from mltune.space.config import Config, Value
-
-AUTOMATIC = -1
-"""As in Tensile: the value that follows from the others."""
 
 WIDEST_VECTOR = 4
 LONGEST_UNROLL = 4
@@ -77,8 +75,9 @@ def level(groups: Iterable[Group]) -> tuple[Group, ...]:
         named.add("local_buffers")  # as copies past the registers need two
     if "stream_k" in named:
         named.add("persistent_kernel")  # as there must be work-groups that walk
-    values = {name: RULES[name].default for name in sorted(named - set(_DEFAULTS))}
-    given = Config.of({name: value for name, value in values.items() if value is not None})
+    given = Config.of(
+        {name: TILED.defaults[name] for name in named - set(_DEFAULTS) if name in TILED.defaults}
+    )
     if not given:
         return read
     first = Choice("the family's defaults", (given,))
@@ -109,7 +108,7 @@ def possible_values(choices: Iterable[Choice]) -> dict[str, tuple[Value, ...]]:
     for name, more in derived.items():
         if name in found:
             found[name] = (found[name] | more) - {AUTOMATIC}
-    return {name: tuple(sorted(found[name], key=str)) for name in RULES if name in found}
+    return {name: tuple(sorted(found[name], key=str)) for name in TILED.by_name if name in found}
 
 
 def _number(values: Mapping[str, Value], name: str, default: int = 1) -> int:

@@ -6,37 +6,31 @@ understood by their own names, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import Any
 
-from mltune.compat.tensile.complete import AUTOMATIC
 from mltune.compat.tensile.fixed import ABSENT, FIXED, check_fixed
 from mltune.errors import UsageError
-from mltune.kernel.tiled.parameters import RULES
+from mltune.kernel.parameters.param import IntParam, Param
+from mltune.kernel.parameters.shared import AUTOMATIC
+from mltune.kernel.parameters.tiled import TILED
 from mltune.space.config import Config, Value
 from mltune.space.domain import unknown
 from mltune.space.yaml_document import Item
 
 MACRO_TILE = "MacroTile"
-SPLIT_ALGORITHMS: Mapping[str, Value] = {
-    "MultipleBuffer": "multiple",
-    "MultipleBufferSingleKernel": "multiple_single_kernel",
-    "SingleBuffer": "single",
-}
-
-Read = Callable[[Item, str], dict[str, Value]]
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
-    """How the values of one parameter are read.
+def _keys() -> dict[str, tuple[Param, ...]]:
+    """Tensile's parameters that vary here, each with ours in the order of its list."""
+    found: dict[str, list[Param]] = {}
+    for param in TILED.params:
+        if param.tensile is not None:
+            found.setdefault(param.tensile.key, []).append(param)
+    return {key: tuple(params) for key, params in found.items()}
 
-    Attributes:
-        sets: our parameters that it is about.
-    """
 
-    sets: tuple[str, ...]
-    read: Read
+KEYS = _keys()
 
 
 def read_value(name: str, item: Item) -> Config:
@@ -49,8 +43,8 @@ def read_value(name: str, item: Item) -> Config:
         check_fixed(name, item)
         return Config(())
     if name in KEYS:
-        return Config.of(KEYS[name].read(item, name))
-    if name in RULES:
+        return Config.of(_read(name, KEYS[name], item))
+    if name in TILED.by_name:
         return Config.of({name: item.scalar(name)})
     if name in ABSENT:
         raise UsageError(f"{item.where}: {name} is not supported: it has no counterpart here")
@@ -59,7 +53,7 @@ def read_value(name: str, item: Item) -> Config:
 
 def parameter_names() -> tuple[str, ...]:
     """All names that `read_value` accepts."""
-    return (*KEYS, *FIXED, *RULES)
+    return (*KEYS, *FIXED, *TILED.by_name)
 
 
 def joined_value(name: str, config: Config) -> tuple[Value, ...]:
@@ -72,10 +66,11 @@ def joined_value(name: str, config: Config) -> tuple[Value, ...]:
         return tuple(
             config.int(f"work_group_{axis}") * config.int(f"thread_tile_{axis}") for axis in (0, 1)
         )
-    sets = KEYS[name].sets if name in KEYS else (name,)
-    if not all(one in RULES for one in sets):
-        raise UsageError(unknown("parameter", name, (MACRO_TILE, *KEYS, *RULES)))
-    return tuple(config.get(one, "") for one in sets)
+    if name in KEYS:
+        return tuple(config.get(param.name, "") for param in KEYS[name])
+    if name not in TILED.by_name:
+        raise UsageError(unknown("parameter", name, (MACRO_TILE, *KEYS, *TILED.by_name)))
+    return (config.get(name, ""),)
 
 
 def flag(item: Item, what: str) -> bool:
@@ -90,84 +85,75 @@ def flag(item: Item, what: str) -> bool:
     return word in ("true", "1")
 
 
-def _whole(parameter: str, *, least: int = 1, automatic: int | None = None) -> Key:
-    """A whole number; -1, where it may be that, stands for `automatic`."""
+def spelt(values: Mapping[str, Value]) -> dict[str, Any]:
+    """Write the values of parameters as Tensile does; its own names first.
 
-    def read(item: Item, name: str) -> dict[str, Value]:
-        value = item.scalar(name)
-        if value == AUTOMATIC and automatic is not None:
-            return {parameter: automatic}
-        if not isinstance(value, int) or value < least:
-            raise UsageError(
-                f"{item.where}: {name}: {value} is not supported: whole numbers of at least "
-                f"{least}{'' if automatic is None else ', or -1'}"
-            )
-        return {parameter: value}
-
-    return Key((parameter,), read)
-
-
-def _extents(parameter: str, count: int) -> Key:
-    """A shape: numbers along d0 and d1, and of slices of the sum where there are three."""
-    names = (f"{parameter}_0", f"{parameter}_1", "local_split_u")[:count]
-
-    def read(item: Item, name: str) -> dict[str, Value]:
-        numbers = [entry.scalar(name) for entry in item.sequence(name)]
-        if len(numbers) != count or not all(isinstance(one, int) and one > 0 for one in numbers):
-            raise UsageError(f"{item.where}: {name}: {count} numbers of at least 1, got {numbers}")
-        return dict(zip(names, numbers, strict=True))
-
-    return Key(names, read)
+    What Tensile has no word for stands under our name, which `read_value` understands.
+    """
+    left = dict(values)
+    written: dict[str, Any] = {}
+    for key, params in KEYS.items():
+        words = [_spelt(param, left[param.name]) for param in params if param.name in left]
+        if len(words) == len(params) and None not in words:
+            written[key] = words if len(params) > 1 else words[0]
+            for param in params:
+                del left[param.name]
+    return written | left
 
 
-def _switch(parameter: str, off: Value, on: Value) -> Key:
-    return Key((parameter,), lambda item, name: {parameter: on if flag(item, name) else off})
+def _spelt(param: Param, value: Value) -> Value | None:
+    """One value as Tensile writes it; None where it has no word for it."""
+    tensile = param.tensile
+    assert tensile is not None  # as it is in `KEYS`
+    if tensile.words:
+        word = next((word for word, ours in tensile.words if ours == value), None)
+        if word in ("True", "False"):
+            return int(word == "True") if tensile.writes_numbers else word == "True"
+        return word
+    return AUTOMATIC if value == tensile.automatic else value
 
 
-def _word(parameter: str, words: Mapping[str, Value]) -> Key:
-    def read(item: Item, name: str) -> dict[str, Value]:
-        word = str(item.scalar(name))
-        if word not in words:
-            raise UsageError(
-                f"{item.where}: {name}: '{word}' is not supported (known: {', '.join(words)})"
-            )
-        return {parameter: words[word]}
-
-    return Key((parameter,), read)
+def _read(name: str, params: tuple[Param, ...], item: Item) -> dict[str, Value]:
+    first = params[0]
+    assert first.tensile is not None  # as it is in `KEYS`
+    if first.tensile.place is not None:
+        return _read_list(name, params, item)
+    if first.tensile.words:
+        return {first.name: _read_word(name, first.tensile.words, item)}
+    return {first.name: _read_number(name, first, item)}
 
 
-KEYS: dict[str, Key] = {
-    "WorkGroup": _extents("work_group", 3),
-    "ThreadTile": _extents("thread_tile", 2),
-    "DepthU": _whole("depth_u", automatic=AUTOMATIC),
-    "LoopUnroll": _whole("loop_unroll"),
-    "VectorWidth": _whole("vector_width", automatic=AUTOMATIC),
-    "GlobalReadVectorWidth": _whole("global_read_vector_width", automatic=0),
-    "PrefetchGlobalRead": _switch("prefetch_global_read", 0, 1),
-    "PrefetchLocalRead": _switch("prefetch_local_read", 0, 1),
-    "WorkGroupMapping": _whole("work_group_mapping"),
-    "LdsPadA": _whole("local_pad", least=0),
-    "LdsPadB": _whole("local_pad_b", least=0),
-    "1LDSBuffer": _switch("local_buffers", 2, 1),
-    "GlobalSplitU": _whole("global_split_u"),
-    "GlobalSplitUAlgorithm": _word("global_split_u_algorithm", SPLIT_ALGORITHMS),
-    "GlobalSplitUSummationAssignmentRoundRobin": _switch(
-        "global_split_u_summation_assignment_round_robin", 0, 1
-    ),
-    "GlobalSplitUWorkGroupMappingRoundRobin": _switch(
-        "global_split_u_work_group_mapping_round_robin", 0, 1
-    ),
-    "NonTemporalA": _switch("non_temporal_a", 0, 1),
-    "NonTemporalB": _switch("non_temporal_b", 0, 1),
-    "NonTemporalC": _switch("non_temporal_c", 0, 1),
-    "StaggerU": _whole("stagger_u", least=0),
-    "StaggerUMapping": _whole("stagger_u_mapping", least=0),
-    "StaggerUStride": _whole("stagger_u_stride"),
-    "PersistentKernel": _whole("persistent_kernel", least=0),
-    "StreamK": _switch("stream_k", 0, 1),
-    "DirectToVgprA": _switch("direct_to_registers_a", 0, 1),
-    "DirectToVgprB": _switch("direct_to_registers_b", 0, 1),
-    "MACInstruction": _word("multiply_add", {"FMA": "fma", "MAD": "mad"}),
-    "DirectToLds": _switch("global_to_local", "registers", "async"),
-}
-"""Tensile's parameters that vary here."""
+def _read_list(name: str, params: tuple[Param, ...], item: Item) -> dict[str, Value]:
+    numbers = [entry.scalar(name) for entry in item.sequence(name)]
+    if len(numbers) != len(params) or not all(isinstance(n, int) and n > 0 for n in numbers):
+        raise UsageError(
+            f"{item.where}: {name}: {len(params)} numbers of at least 1, got {numbers}"
+        )
+    return {param.name: number for param, number in zip(params, numbers, strict=True)}
+
+
+def _read_word(name: str, words: tuple[tuple[str, Value], ...], item: Item) -> Value:
+    values = dict(words)
+    if "True" in values:
+        return values[str(flag(item, name))]
+    word = str(item.scalar(name))
+    if word not in values:
+        raise UsageError(
+            f"{item.where}: {name}: '{word}' is not supported (known: {', '.join(values)})"
+        )
+    return values[word]
+
+
+def _read_number(name: str, param: Param, item: Item) -> Value:
+    assert isinstance(param, IntParam)  # only words have words
+    assert param.tensile is not None  # as it is in `KEYS`
+    value, automatic = item.scalar(name), param.tensile.automatic
+    if value == AUTOMATIC and automatic is not None:
+        return automatic
+    least = max(param.least, 1) if automatic is not None else param.least
+    if not isinstance(value, int) or value < least:
+        raise UsageError(
+            f"{item.where}: {name}: {value} is not supported: whole numbers of at least "
+            f"{least}{'' if automatic is None else ', or -1'}"
+        )
+    return value

@@ -9,10 +9,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from mltune.compat.tensile.keys import SPLIT_ALGORITHMS
+from mltune.compat.tensile.keys import spelt
 from mltune.errors import UsageError
 from mltune.kernel.name import kernel_name
-from mltune.kernel.tiled.parameters import RULES
+from mltune.kernel.parameters.tiled import TILED
 from mltune.problem import Contraction, Precision, gemm_name, problem_type_name
 from mltune.space.config import Config, Value
 
@@ -79,50 +79,11 @@ def _problem_type(contraction: Contraction) -> dict[str, Any]:
 
 def _solution(contraction: Contraction, config: Config, number: int) -> dict[str, Any]:
     """A config by Tensile's names where there are any; nothing is left to a default."""
-    values: dict[str, Value] = {
-        name: rule.default for name, rule in RULES.items() if rule.default is not None
-    }
-    values |= config
-    if values["local_pad_b"] == RULES["local_pad_b"].default:
+    values: dict[str, Value] = {**TILED.defaults, **config}
+    if values["local_pad_b"] == TILED.defaults["local_pad_b"]:
         values["local_pad_b"] = values["local_pad"]
-    solution: dict[str, Any] = {
+    return {
         "SolutionIndex": number,
         "SolutionNameMin": kernel_name(contraction, config),
-        "WorkGroup": [
-            values.pop(name) for name in ("work_group_0", "work_group_1", "local_split_u")
-        ],
-        "ThreadTile": [values.pop(f"thread_tile_{axis}") for axis in (0, 1)],
-        "DepthU": values.pop("depth_u"),
-        "LoopUnroll": values.pop("loop_unroll"),
-        "VectorWidth": values.pop("vector_width"),
-        "GlobalReadVectorWidth": values.pop("global_read_vector_width") or -1,
-        "PrefetchGlobalRead": bool(values.pop("prefetch_global_read")),
-        "WorkGroupMapping": values.pop("work_group_mapping"),
-        "LdsPadA": values.pop("local_pad"),
-        "LdsPadB": values.pop("local_pad_b"),
-        "PersistentKernel": values.pop("persistent_kernel"),
-        "StreamK": values.pop("stream_k"),
-        "StaggerU": values.pop("stagger_u"),
-        "StaggerUMapping": values.pop("stagger_u_mapping"),
-        "StaggerUStride": values.pop("stagger_u_stride"),
-        "DirectToLds": values.pop("global_to_local") == "async",
-        **{f"NonTemporal{x}": values.pop(f"non_temporal_{x.lower()}") for x in "ABC"},
-        "GlobalSplitU": values.pop("global_split_u"),
-        "GlobalSplitUSummationAssignmentRoundRobin": bool(
-            values.pop("global_split_u_summation_assignment_round_robin")
-        ),
-        "GlobalSplitUWorkGroupMappingRoundRobin": bool(
-            values.pop("global_split_u_work_group_mapping_round_robin")
-        ),
+        **spelt(values),
     }
-    for spelt, word in SPLIT_ALGORITHMS.items():
-        if values.get("global_split_u_algorithm") == word:
-            solution["GlobalSplitUAlgorithm"] = spelt
-            del values["global_split_u_algorithm"]
-    if values["prefetch_local_read"] in (0, 1):
-        solution["PrefetchLocalRead"] = values.pop("prefetch_local_read") == 1
-    if values["local_buffers"] in (1, 2):
-        solution["1LDSBuffer"] = values.pop("local_buffers") == 1
-    if values["multiply_add"] != "expr":
-        solution["MACInstruction"] = str(values.pop("multiply_add")).upper()
-    return solution | values

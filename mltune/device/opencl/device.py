@@ -14,6 +14,7 @@ from mltune.device.comparison import Expected
 from mltune.device.entry import POCL, DeviceEntry
 from mltune.device.errors import DeviceLostError, LaunchError
 from mltune.device.limits import check_launch, check_size
+from mltune.device.opencl.calculator import OpenCLCalculator
 from mltune.device.opencl.comparison import OpenCLComparison
 from mltune.device.opencl.execution import OpenCLExecution
 from mltune.device.opencl.fill import Filler
@@ -49,6 +50,7 @@ class OpenCLDevice:
         self._info = entry.info
         self._bound: list[_Bound] = []
         self._inspection: OpenCLInspection | None = None
+        self._calculators: dict[str, OpenCLCalculator] = {}
         self._filler: Filler | None = None
         self._device = driver_device(entry)
         self._context = cl.Context([self._device])
@@ -98,9 +100,21 @@ class OpenCLDevice:
         Raises:
             LaunchError: when the driver has no memory left.
         """
-        if not self._info.fp64 or expected.values.nbytes > self._info.max_alloc_bytes:
+        if not self._info.fp64 or expected.value_bytes > self._info.max_alloc_bytes:
             return None
         return OpenCLComparison(self._context, self._queue, expected)
+
+    def calculator(self, dtype: str) -> OpenCLCalculator | None:
+        """Calculates with tensors of a type; None without doubles. Built when first needed.
+
+        Raises:
+            BuildError: when the driver cannot build it.
+        """
+        if not self._info.fp64:
+            return None
+        if dtype not in self._calculators:
+            self._calculators[dtype] = OpenCLCalculator(self._context, self._queue, dtype)
+        return self._calculators[dtype]
 
     @property
     def inspection(self) -> OpenCLInspection:
@@ -209,10 +223,11 @@ class OpenCLDevice:
         others = [bound for bound in self._bound if bound.program is not program]
         self._bound = others[-(_BOUND - 1) :]
         scalar = np.dtype(problem.contraction.precision.dtype).type
-        given = dict(zip(("c", "a", "b", "scratch", "counters"), buffers, strict=True))
+        names = ("c", "a", "b", "scratch", "counters")
+        given: dict[str, Any] = dict(zip(names, buffers, strict=True))
         given |= {"alpha": scalar(problem.alpha), "beta": scalar(problem.beta)}
         integers = iter(launch.integers)
-        passed = [
+        passed: list[Any] = [
             _INTEGERS[each.kind](next(integers)) if each.kind.is_integer else given[each.name]
             for each in program.kernel.arguments
         ]

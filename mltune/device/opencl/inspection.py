@@ -33,6 +33,7 @@ class OpenCLInspection:
             LaunchError: when the driver cannot.
         """
         self._context, self._queue = context, queue
+        self._exchanges: dict[int, cl.Kernel] = {}
         is_cpu = context.devices[0].type & cl.device_type.CPU
         items, group = _CPU_GRID if is_cpu else _GPU_GRID
         self._grid = (items,), (group,)
@@ -90,11 +91,19 @@ class OpenCLInspection:
             LaunchError: when there is no memory left.
         """
         try:
-            return OpenCLSpots(
-                self._context, self._queue, self._program, places, values, most_seen
-            )
+            kernel = self._exchange(values.itemsize)
+            return OpenCLSpots(self._context, self._queue, kernel, places, values, most_seen)
         except cl.Error as error:
             raise LaunchError(f"no memory for spot checks: {error}") from error
+
+    def _exchange(self, itemsize: int) -> cl.Kernel:
+        """Return the kernel that writes and keeps elements; making one takes PyOpenCL 1 ms."""
+        if itemsize not in self._exchanges:
+            kernel = cl.Kernel(self._program, f"mltune_spots_{itemsize}")
+            # Without their types, PyOpenCL takes 10 us for each number.
+            kernel.set_scalar_arg_dtypes([None] * 4 + [np.uint32] * 9)
+            self._exchanges[itemsize] = kernel
+        return self._exchanges[itemsize]
 
 
 class OpenCLPatternCheck:
@@ -147,7 +156,7 @@ class OpenCLSpots:
         self,
         context: cl.Context,
         queue: cl.CommandQueue,
-        program: Any,
+        kernel: cl.Kernel,
         places: Array,
         values: Array,
         most_seen: int,
@@ -157,9 +166,7 @@ class OpenCLSpots:
         self._dtype = values.dtype
         self._rows = len(values)
         self._seen = cl.Buffer(context, cl.mem_flags.READ_WRITE, most_seen * values.itemsize)
-        self._kernel = cl.Kernel(program, f"mltune_spots_{values.itemsize}")
-        # Without their types, PyOpenCL takes 10 us for each number.
-        self._kernel.set_scalar_arg_dtypes([None] * 4 + [np.uint32] * 9)
+        self._kernel = kernel
         self._fixed = (
             cl.Buffer(context, flags, hostbuf=places.astype(np.uint64)),
             cl.Buffer(context, flags, hostbuf=np.ascontiguousarray(values)),

@@ -173,6 +173,9 @@ class ReplayDevice(HostMemory):
     def comparison(self, expected: Expected) -> None:
         """Leave comparing to the host."""
 
+    def calculator(self, dtype: str) -> None:
+        """Leave calculating to the host."""
+
     def _execution(self, key: str) -> ReplayedExecution:
         if key not in self._times:
             # Whoever asks for more than was recorded hears the same again.

@@ -11,7 +11,7 @@ from mltune.export.c.arguments import arguments as blas_arguments
 from mltune.export.c.arguments import call, prototype
 from mltune.export.c.element import ELEMENTS, Element
 from mltune.export.c.text import GEOMETRY_DIALECT, comment, literal, literals
-from mltune.export.expression import EXTENT_NAMES
+from mltune.export.expression import EXTENT_NAMES, layout_names
 from mltune.export.files import write_files
 from mltune.export.library import Library
 from mltune.export.plain import plain_paragraphs
@@ -185,9 +185,7 @@ def _braced(values: Iterable[object]) -> str:
 def _arguments(library: Library) -> dict[str, str]:
     """How the values of a kernel's arguments are computed, and what is passed, in order."""
     names = {"i": "of->rows", "j": "of->columns", "l": "terms"}
-    for tensor in "cab":
-        for word, field in (("offset", "offset"), ("ld", "ld"), ("batch_stride", "stride")):
-            names[f"{word}_{tensor}"] = f"(uint64_t){tensor}->{field}"
+    names |= layout_names("(uint64_t){0}->{1}")
     passed = {
         Kind.MATRIX: "{{sizeof {0}->buffer, &{0}->buffer}}",
         Kind.SCRATCH: "{{sizeof(cl_mem), memories[plain]}}",

@@ -125,9 +125,9 @@ def _got(library: Library) -> str:
 
 def _integers(library: Library) -> str:
     """A function's body and arguments: the integers that all kernels take, from the layout."""
-    listed = [each for each in _common(library) if each.value is not None]
-    given = list(dict.fromkeys(name for each in listed for name in sorted(names(each.value))))
-    values = ",\n        ".join(_text(each.value) for each in listed)
+    computed = [each.value for each in _common(library) if each.value is not None]
+    given = list(dict.fromkeys(name for value in computed for name in sorted(names(value))))
+    values = ",\n        ".join(map(_text, computed))
     parameters = "".join(f"    {EXTENT_NAMES.get(name, name)}: int,\n" for name in given)
     return (
         f"def _integers(\n    *,\n{parameters}) -> tuple[int, ...]:\n"

@@ -8,30 +8,24 @@ from collections.abc import Sequence
 from mltune.export.expression import Dialect
 from mltune.export.plain import plain
 
-FEATURES_DIALECT = Dialect(
-    templates={"*": "i64::saturating_mul({0}, {1})", "max": "i64::max({0}, {1})"},
-    symbols={"//": "/"},
-)
-"""Products that are too large are i64::MAX."""
 
-FORMULAS_DIALECT = Dialect(
-    templates={
-        "ceil_div": "u64::div_ceil({0}, {1})",
-        "flag": "u64::from({0})",
-        "given": "({0}) * {1}",
-    }
-)
-"""Where it is known that nothing overflows."""
+def _functions(kind: str, **names: str) -> dict[str, str]:
+    return {names[word]: f"{kind}::{word}({{0}}, {{1}})" for word in names}
 
-GEOMETRY_DIALECT = Dialect(
-    templates={
-        "*": "u64::saturating_mul({0}, {1})",
-        "+": "u64::saturating_add({0}, {1})",
-        "max": "u64::max({0}, {1})",
-        "ceil_div": "u64::div_ceil({0}, {1})",
-    },
-    symbols={"//": "/"},
+
+_SATURATING = {"saturating_mul": "*", "saturating_add": "+", "max": "max", "div_ceil": "ceil_div"}
+_DIVIDES = {"//": "/"}
+
+CHOICE = Dialect(templates=_functions("i64", saturating_mul="*", max="max"), symbols=_DIVIDES)
+"""Of features; products that are too large are i64::MAX."""
+
+TIMES = Dialect(
+    templates=_functions("u64", div_ceil="ceil_div")
+    | {"flag": "u64::from({0})", "given": "({0}) * {1}"}
 )
+"""Of time formulas, where nothing overflows."""
+
+GEOMETRY = Dialect(templates=_functions("u64", **_SATURATING), symbols=_DIVIDES)
 """Sums and products that are too large are u64::MAX."""
 
 
@@ -43,11 +37,8 @@ def comment(paragraphs: Sequence[str]) -> str:
 
 def literal(text: str) -> str:
     """One string literal, whatever the text is."""
-    return (
-        '"'
-        + "".join(letter if letter in _KEPT else f"\\u{{{ord(letter):x}}}" for letter in text)
-        + '"'
-    )
+    kept = [letter if letter in _KEPT else f"\\u{{{ord(letter):x}}}" for letter in text]
+    return f'"{"".join(kept)}"'
 
 
 _KEPT = frozenset(map(chr, range(0x20, 0x7F))) - {'"', "\\"}

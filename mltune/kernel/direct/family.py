@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mltune.kernel.direct.register_tile import Work, read_settings, write
+from mltune.kernel.direct.register_tile import Work, write
 from mltune.kernel.kernel import Kernel
-from mltune.kernel.rules import Numbers
+from mltune.kernel.parameters.register_tile import DIRECT
 from mltune.kernel.template import fill
 from mltune.problem import Contraction
 from mltune.space.config import Config
@@ -27,7 +27,7 @@ class DirectFamily:
 
     def generate(self, contraction: Contraction, config: Config) -> Kernel:
         """Write the kernel of one config; see `KernelFamily.generate`."""
-        settings = read_settings(self.name, {"work_group_mapping": Numbers()}, config)
+        settings = DIRECT.read(config, contraction.precision)
         work = Work(
             definitions=(
                 ("WGM", settings.number("work_group_mapping")),

@@ -5,20 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from mltune.kernel.arithmetic import (
-    MULTIPLY_ADD,
-    VECTOR_WIDTHS,
-    Arithmetic,
-    edge_unroll,
-    largest_width,
-)
+from mltune.kernel.arithmetic import Arithmetic, edge_unroll, largest_width
 from mltune.kernel.build_options import build_options
 from mltune.kernel.direct.along_sum import definitions as along_sum_definitions
 from mltune.kernel.direct.along_sum import sums_run_along, width_along
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.limits import NO_LIMITS, exact_limits
 from mltune.kernel.name import kernel_name
-from mltune.kernel.rules import Numbers, Rules, Settings, Words
+from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.template import Definition, fill, kernel_source
 from mltune.problem import Contraction
@@ -33,49 +27,6 @@ _EXACT = "none"
 _LEAVE = """
     if (!is_mine)
         return; /* there is no barrier, so that every work-item goes its own way */"""
-RULES: Rules = {
-    "work_group_0": Numbers(),
-    "work_group_1": Numbers(),
-    "thread_tile_0": Numbers(),
-    "thread_tile_1": Numbers(),
-    "depth_u": Numbers(),
-    "vector_width": Numbers(choices=VECTOR_WIDTHS),
-    "multiply_add": Words(tuple(MULTIPLY_ADD)),
-    "vector_access": Words(("cast", "vload")),
-    "edge_type": Words(("branch", "shiftptr", _EXACT), default="branch"),
-    # 0, or leaving it out, stands for what follows from the others.
-    "vector_width_b": Numbers(choices=(0, *VECTOR_WIDTHS), default=0),
-    "vector_width_u": Numbers(choices=(0, *VECTOR_WIDTHS), default=0),
-    "max_registers": Numbers(lowest=0, default=0),
-}
-"""The parameters that both families have."""
-
-
-def read_settings(family: str, own: Rules, config: Config) -> Settings:
-    """Check a config, also one parameter against another.
-
-    Args:
-        family: its name.
-        own: the parameters that only this family has.
-        config: what is checked.
-
-    Raises:
-        UsageError: when a value is refused.
-    """
-    settings = Settings.read(family, {**RULES, **own}, config)
-    tile = settings.pair("thread_tile")
-    width, width_b = settings.number("vector_width"), settings.number("vector_width_b")
-    settings.require(
-        tile[0] % width == 0, "thread_tile_0", f"a multiple of vector_width ({width})"
-    )
-    settings.require(
-        width_b == 0 or tile[1] % width_b == 0, "vector_width_b", f"a divisor of {tile[1]}"
-    )
-    width_u, depth = settings.number("vector_width_u"), settings.number("depth_u")
-    settings.require(
-        width_u == 0 or depth % width_u == 0, "vector_width_u", f"a divisor of depth_u ({depth})"
-    )
-    return settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,8 @@ from mltune.kernel.build_options import build_options
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.mma.instruction import CHUNK_BYTES, INSTRUCTIONS, Instruction
 from mltune.kernel.mma.macro_tile import tile_chunks, tile_pieces, tile_place, tile_store
-from mltune.kernel.mma.parameters import read_settings
 from mltune.kernel.name import kernel_name
+from mltune.kernel.parameters.mma import MMA
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.split_sum import SplitSum
@@ -53,7 +53,7 @@ class MmaFamily:
             raise UnsupportedError(
                 f"kernel family mma: writes {known}, not {canonical.precision.name.lower()}"
             )
-        settings = read_settings(config, instruction)
+        settings = MMA.read(config, canonical.precision)
         signature = Signature(canonical)
         name = kernel_name(canonical, config)
         waves, tile = settings.pair("waves"), settings.pair("wave_tile")
@@ -62,7 +62,7 @@ class MmaFamily:
         operand_b = _operand("B", settings, instruction, signature)
         width = min(2 * int(dict(operand_a)["A_SHARE"]), CHUNK_BYTES // instruction.bytes)
         macro_tile = (waves[0] * tile[0], waves[1] * tile[1])
-        split = SplitSum.of(settings, arithmetic)
+        split = SplitSum.of(settings)
         before, after = split.passes(name)
         definitions = (
             *_definitions(name, settings, instruction),

@@ -9,7 +9,7 @@ from mltune.kernel.arithmetic import VECTOR_WIDTHS, Arithmetic
 from mltune.kernel.build_options import build_options
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.name import kernel_name
-from mltune.kernel.packed.parameters import read_settings
+from mltune.kernel.parameters.packed import PACKED
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.template import Definition, fill, kernel_source
@@ -33,7 +33,7 @@ class PackedFamily:
     def generate(self, contraction: Contraction, config: Config) -> Kernel:
         """Write the kernel of one config; see `KernelFamily.generate`."""
         canonical = contraction.canonical()
-        settings = read_settings(config)
+        settings = PACKED.read(config, canonical.precision)
         arithmetic = Arithmetic(canonical.precision)
         signature = Signature(canonical)
         name = kernel_name(canonical, config)

@@ -5,18 +5,14 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from mltune.kernel.direct.register_tile import Work, read_settings, write
+from mltune.kernel.direct.register_tile import Work, write
 from mltune.kernel.kernel import Kernel
-from mltune.kernel.rules import Numbers, Rules
+from mltune.kernel.parameters.register_tile import SMALL
 from mltune.kernel.template import fill
 from mltune.problem import Contraction
 from mltune.space.config import Config
 
 _FOLDER = Path(__file__).parent
-_RULES: Rules = {
-    "local_split_u": Numbers(choices=tuple(2**power for power in range(11))),
-    "problems": Numbers(),
-}
 
 
 class SmallFamily:
@@ -32,7 +28,7 @@ class SmallFamily:
 
     def generate(self, contraction: Contraction, config: Config) -> Kernel:
         """Write the kernel of one config; see `KernelFamily.generate`."""
-        settings = read_settings(self.name, _RULES, config)
+        settings = SMALL.read(config, contraction.precision)
         split, problems = settings.number("local_split_u"), settings.number("problems")
         plane = math.prod(settings.pair("work_group"))
         work = Work(

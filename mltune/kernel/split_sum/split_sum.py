@@ -12,21 +12,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from mltune.errors import UnsupportedError
 from mltune.kernel.arithmetic import Arithmetic
 from mltune.kernel.passes import Area, Pass
-from mltune.kernel.rules import Numbers, Rules, Settings, Words
+from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.template import Definition, fill
-
-RULES: Rules = {
-    "global_split_u": Numbers(default=1),
-    "global_split_u_algorithm": Words(
-        ("multiple", "multiple_single_kernel", "single", "red"), default="multiple"
-    ),
-    "global_split_u_summation_assignment_round_robin": Numbers(choices=(0, 1), default=0),
-    "global_split_u_work_group_mapping_round_robin": Numbers(choices=(0, 1), default=0),
-}
 
 _FOLDER = Path(__file__).parent
 _READ_AHEAD = 128  # numbers that a work-item has on the way from memory: half of its registers
@@ -59,7 +49,6 @@ class SplitSum:
     """How many work-groups share a sum, and how.
 
     Attributes:
-        family: for messages.
         slices: work-groups that share a sum; 1 where it is not split.
         algorithm: `multiple` buffers, added up by a pass after or in the `single_kernel`; a
             `single` one by compare-exchange, or by PTX's `red`.
@@ -68,7 +57,6 @@ class SplitSum:
         has_other_scratch: whether the kernel has scratch memory for something else, too.
     """
 
-    family: str
     slices: int
     algorithm: str
     deals_steps: bool
@@ -76,29 +64,15 @@ class SplitSum:
     has_other_scratch: bool = False
 
     @classmethod
-    def of(
-        cls, settings: Settings, arithmetic: Arithmetic, has_other_scratch: bool = False
-    ) -> SplitSum:
-        """Read a config.
-
-        Raises:
-            UnsupportedError: when the precision has no atomic additions.
-        """
-        split = cls(
-            settings.family,
+    def of(cls, settings: Settings, has_other_scratch: bool = False) -> SplitSum:
+        """Read a config."""
+        return cls(
             settings.number("global_split_u"),
             settings.word("global_split_u_algorithm"),
             bool(settings.number("global_split_u_summation_assignment_round_robin")),
             bool(settings.number("global_split_u_work_group_mapping_round_robin")),
             has_other_scratch,
         )
-        if split.is_atomic and (arithmetic.parts > 1 or arithmetic.stored == "half"):
-            raise UnsupportedError(
-                f"kernel family {split.family}: global_split_u_algorithm must not add to C in "
-                f"{arithmetic.precision.name.lower()}, which has no atomic addition, "
-                f"got '{split.algorithm}'"
-            )
-        return split
 
     @property
     def is_atomic(self) -> bool:

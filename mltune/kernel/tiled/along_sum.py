@@ -7,30 +7,11 @@ or columns at once, and multiplies one after another.
 
 from __future__ import annotations
 
-from mltune.kernel.arithmetic import VECTOR_WIDTHS, Arithmetic, largest_width
-from mltune.kernel.rules import Numbers, Rules, Settings
+from mltune.kernel.arithmetic import Arithmetic, largest_width
+from mltune.kernel.rules import Settings
 from mltune.kernel.template import Definition
 
-RULES: Rules = {"vector_width_u": Numbers(choices=(0, *VECTOR_WIDTHS), default=0)}
-
 _LINE_BYTES = 128  # what local memory's banks hold side by side
-
-
-def check(settings: Settings) -> None:
-    """Check the parameter against the others.
-
-    Raises:
-        UsageError: when a value is refused.
-    """
-    width = settings.number("vector_width_u")
-    if width == 0:
-        return
-    rows = settings.number("depth_u") // settings.number("local_split_u")
-    settings.require(rows % width == 0, "vector_width_u", f"a divisor of {rows}")
-    fits = settings.number("loop_unroll") % width == 0
-    settings.require(fits, "loop_unroll", f"a multiple of vector_width_u ({width})")
-    ahead = settings.number("prefetch_local_read")
-    settings.require(ahead == 0, "prefetch_local_read", "0 with vector_width_u")
 
 
 def width_along(settings: Settings, arithmetic: Arithmetic) -> int:

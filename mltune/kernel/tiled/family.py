@@ -12,13 +12,13 @@ from mltune.kernel.build_options import build_options
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.limits import NO_LIMITS, exact_limits
 from mltune.kernel.name import kernel_name
+from mltune.kernel.parameters.tiled import READ_NEXT_TILE, TILED
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.split_sum import SplitSum, Sums
 from mltune.kernel.template import Definition, deeper, fill, kernel_source
 from mltune.kernel.tiled import along_sum
 from mltune.kernel.tiled.local_memory import LocalMemory, own_definitions, swizzle_definition
-from mltune.kernel.tiled.parameters import READ_NEXT_TILE, read_settings
 from mltune.kernel.tiled.pieces import EXACT, LOOPS, PIECES, more
 from mltune.kernel.tiled.stagger import Stagger
 from mltune.kernel.tiled.transpose_first import TransposeFirst
@@ -44,15 +44,8 @@ class TiledFamily:
     def generate(self, contraction: Contraction, config: Config) -> Kernel:
         """Write the kernel of one config; see `KernelFamily.generate`."""
         canonical = contraction.canonical()
-        settings = read_settings(config)
+        settings = TILED.read(config, canonical.precision)
         arithmetic = Arithmetic(canonical.precision)
-        if arithmetic.stored == "half" and any(
-            settings.number(f"non_temporal_{tensor}") for tensor in "abc"
-        ):
-            raise UnsupportedError(
-                "kernel family tiled: non_temporal_a, _b and _c are not for half, which is "
-                "converted when it is read and written"
-            )
         transposed = TransposeFirst.of(settings, canonical)
         signature = transposed.signature
         name = kernel_name(canonical, config)
@@ -62,7 +55,7 @@ class TiledFamily:
         )
         group, tile = settings.pair("work_group"), settings.pair("thread_tile")
         macro_tile = (group[0] * tile[0], group[1] * tile[1])
-        split = SplitSum.of(settings, arithmetic)
+        split = SplitSum.of(settings)
         stagger = Stagger.of(settings, signature)
         along = LocalMemory.of(settings, signature).along
         walk = Walk.of(settings)
@@ -139,11 +132,6 @@ def _templates(
             target = local_memory.target(x.upper())
             names = {"X": x.upper(), "x": x, "cache": cache, "target": target}
             parts.append(_text("async.cl", **names, bytes=nbytes))
-        if arithmetic.precision.is_complex or arithmetic.stored == "half":
-            raise UnsupportedError(
-                "kernel family tiled: global_to_local async copies single and double, "
-                f"got {arithmetic.precision.name}"
-            )
     shared = walk if walk.groups else split
     parts += shared.before(arithmetic)
     parts.append(

@@ -10,15 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mltune.kernel.arithmetic import Arithmetic, edge_unroll, largest_width
-from mltune.kernel.rules import Numbers, Rules, Settings
+from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.template import Definition, fill
 from mltune.kernel.tiled.pieces import whole
-
-RULES: Rules = {
-    "direct_to_registers_a": Numbers(choices=(0, 1), default=0),
-    "direct_to_registers_b": Numbers(choices=(0, 1), default=0),
-}
 
 _SWIZZLE_PLACES = 8  # vectors of 16 bytes that are in different banks
 
@@ -35,26 +30,6 @@ In local memory the free index is always the contiguous one; in global memory it
 _KEPT = """\
 In local memory the summed index is the contiguous one, as it is in global memory.
  *"""
-
-
-def check(settings: Settings) -> None:
-    """Check these parameters against the others.
-
-    Raises:
-        UsageError: when a value is refused.
-    """
-    own = [tensor for tensor in "ab" if settings.number(f"direct_to_registers_{tensor}")]
-    settings.require(
-        len(own) < 2,
-        "direct_to_registers_b",
-        "0 where direct_to_registers_a is 1 (the family direct reads both so)",
-    )
-    for tensor in own:
-        settings.require(
-            settings.word("global_to_local") == "registers",
-            f"direct_to_registers_{tensor}",
-            "0 with global_to_local async",
-        )
 
 
 @dataclass(frozen=True, slots=True)

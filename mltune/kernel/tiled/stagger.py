@@ -9,15 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from mltune.kernel.rules import Numbers, Rules, Settings
+from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.template import Definition, fill
-
-RULES: Rules = {
-    "stagger_u": Numbers(lowest=0, default=0),
-    "stagger_u_mapping": Numbers(choices=(0, 1, 2, 3), default=0),
-    "stagger_u_stride": Numbers(default=256),
-}
 
 _FOLDER = Path(__file__).parent
 

@@ -13,32 +13,16 @@ from pathlib import Path
 from mltune.errors import UnsupportedError
 from mltune.kernel.arithmetic import Arithmetic
 from mltune.kernel.passes import Area, Pass
-from mltune.kernel.rules import Numbers, Rules, Settings
+from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.template import Definition, fill
 from mltune.problem import Contraction
-
-RULES: Rules = {"transpose_first": Numbers(choices=(0, 1), default=0)}
 
 _FOLDER = Path(__file__).parent
 _SIDE, _ROWS = 32, 8  # of the tile that a work-group transposes; it reads so many rows at once
 _FREE = {"a": "i", "b": "j"}
 _BITS = {2: "ushort", 4: "uint", 8: "uint2", 16: "uint4"}
 _LAYOUT = ("offset", "ld", "batch_stride")
-
-
-def check(settings: Settings) -> None:
-    """Check the parameter against the others.
-
-    Raises:
-        UsageError: when a value is refused.
-    """
-    fits = settings.number("global_split_u") == 1 and settings.number("persistent_kernel") == 0
-    settings.require(
-        fits or not settings.number("transpose_first"),
-        "transpose_first",
-        "0 with global_split_u or persistent_kernel",
-    )
 
 
 @dataclass(frozen=True, slots=True)

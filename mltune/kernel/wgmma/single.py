@@ -13,12 +13,12 @@ from mltune.kernel.build_options import build_options
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.mma.macro_tile import tile_place, tile_store
 from mltune.kernel.name import kernel_name
+from mltune.kernel.parameters.wgmma import WGMMA
 from mltune.kernel.passes import Area, Pass
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.split_sum import SplitSum
 from mltune.kernel.template import Definition, fill, kernel_source
-from mltune.kernel.wgmma.parameters import read_settings
 from mltune.kernel.wgmma.registers import as_operands, in_text
 from mltune.problem import Contraction
 from mltune.space.config import Config
@@ -40,19 +40,19 @@ def generate(contraction: Contraction, config: Config, copies: Path, instruction
 
     Args:
         contraction: canonical, of single precision.
-        config: see `parameters`.
+        config: see `WGMMA`.
         copies: the template of the instructions that copy.
         instructions: the folder with the templates of those that multiply.
 
     Raises:
         UsageError: when a parameter's value is refused.
     """
-    settings = read_settings(config, contraction.precision)
+    settings = WGMMA.read(config, contraction.precision)
     signature, arithmetic = Signature(contraction), Arithmetic(contraction.precision)
     name = kernel_name(contraction, config)
     groups, tile = settings.pair("warp_groups"), settings.pair("warp_group_tile")
     macro_tile = (groups[0] * tile[0], groups[1] * tile[1])
-    split = SplitSum.of(settings, arithmetic, has_other_scratch=True)
+    split = SplitSum.of(settings, has_other_scratch=True)
     before, after = split.passes(name)
     definitions = (
         *_definitions(name, settings, split),

@@ -29,10 +29,7 @@ pub enum Error {
 
 impl std::fmt::Display for Error {
     fn fmt(&self, to: &mut std::fmt::Formatter) -> std::fmt::Result {
-        match self {
-            Error::Argument(name) => write!(to, "argument {name} is wrong"),
-            Error::OpenCl(code) => write!(to, "OpenCL refuses with {code}"),
-        }
+        write!(to, "{self:?}")
     }
 }
 
@@ -83,12 +80,12 @@ impl Passed {
     }
 }
 
-/// What was built for a context, a device and a kernel's number, and the scratch memory and the
-/// counters of a queue with their bytes. All of it is kept alive, so that no pointer comes to mean
-/// another object.
+/// What was built for a context, a device and a kernel's number, and the scratch memory (0) and
+/// counters (1) of a queue with their bytes. It keeps its objects alive, so that no pointer comes
+/// to mean another one.
 struct State {
     built: Vec<((Handle, Handle, usize), Vec<Handle>)>,
-    memories: Vec<(Handle, [(Handle, u64); 2])>,
+    memories: Vec<((Handle, usize), Handle, u64)>,
 }
 
 unsafe impl Send for State {} // OpenCL's handles may be used from any thread
@@ -178,9 +175,9 @@ pub unsafe fn gemm(
         set_arguments(built, &of, terms, &c, first, second, alpha, beta, memories)?;
     }
     let properties: u64 = info(queue, QUEUE_PROPERTIES, clGetCommandQueueInfo)?;
-    let busy = (0..kernels.len()).filter(|&i| !launch.global[i].contains(&0));
-    let busy: Vec<usize> = busy.collect();
-    for (turn, &i) in busy.iter().enumerate() {
+    let has_work = |&i: &usize| !launch.global[i].contains(&0);
+    let busy: Vec<usize> = (0..kernels.len()).filter(has_work).collect();
+    for &i in &busy {
         if launch.global[i].iter().any(|&size| usize::try_from(size).is_err()) {
             return Err(Error::OpenCl(INVALID_GLOBAL_WORK_SIZE));
         }
@@ -188,8 +185,8 @@ pub unsafe fn gemm(
         if properties & OUT_OF_ORDER != 0 {
             done(clEnqueueBarrierWithWaitList(queue, 0, null(), null_mut()))?;
         }
-        let (count, list) = if turn == 0 { (waits, list) } else { (0, null()) };
-        let ended = if turn + 1 == busy.len() { &mut event } else { null_mut() };
+        let (count, list) = if i == busy[0] { (waits, list) } else { (0, null()) };
+        let ended = if Some(&i) == busy.last() { &mut event } else { null_mut() };
         let (global, local) = (global.as_ptr(), local.as_ptr());
         done(clEnqueueNDRangeKernel(
             queue, kernels[i], 3, null(), global, local, count, list, ended,
@@ -204,11 +201,8 @@ pub fn release() {
     for kernel in state.built.drain(..).flat_map(|(_, kernels)| kernels) {
         unsafe { clReleaseKernel(kernel) };
     }
-    for (queue, memories) in state.memories.drain(..) {
-        for (memory, _) in memories.iter().filter(|(_, bytes)| *bytes > 0) {
-            unsafe { clReleaseMemObject(*memory) };
-        }
-        unsafe { clReleaseCommandQueue(queue) };
+    for ((queue, _), memory, _) in state.memories.drain(..) {
+        unsafe { _ = (clReleaseMemObject(memory), clReleaseCommandQueue(queue)) };
     }
 }
 
@@ -245,29 +239,30 @@ impl State {
 
     /// Find a queue's scratch memory (0) or its counters, full of zeros (1), or make more.
     unsafe fn memory(&mut self, queue: Handle, kind: usize, bytes: u64) -> Result<Handle, Error> {
-        if !self.memories.iter().any(|(known, _)| *known == queue) {
+        let place = self.memories.iter().position(|kept| kept.0 == (queue, kind));
+        if let Some((_, memory, _)) = place.map(|i| self.memories[i]).filter(|x| x.2 >= bytes) {
+            return Ok(memory);
+        }
+        let size = usize::try_from(bytes);
+        let size = size.map_err(|_| Error::OpenCl(MEM_OBJECT_ALLOCATION_FAILURE))?;
+        let (context, mut status) = (owner(queue, QUEUE_CONTEXT)?, 0);
+        let made = clCreateBuffer(context, MEM_READ_WRITE, size, null_mut(), &mut status);
+        done(status)?;
+        let zero = (&raw const status).cast();
+        if kind == 1 {
+            status = clEnqueueFillBuffer(queue, made, zero, 4, 0, size, 0, null(), null_mut());
+        }
+        if status != 0 {
+            clReleaseMemObject(made);
+            return Err(Error::OpenCl(status));
+        }
+        if let Some(smaller) = place {
+            // OpenCL keeps it until those who use it have ended.
+            clReleaseMemObject(self.memories.swap_remove(smaller).1);
+        } else {
             clRetainCommandQueue(queue);
-            self.memories.push((queue, [(null_mut(), 0); 2]));
         }
-        let kept = self.memories.iter_mut().find(|(known, _)| *known == queue);
-        let Some((_, kept)) = kept else { unreachable!() };
-        if kept[kind].1 < bytes {
-            let size = usize::try_from(bytes);
-            let size = size.map_err(|_| Error::OpenCl(MEM_OBJECT_ALLOCATION_FAILURE))?;
-            let (context, mut status) = (owner(queue, QUEUE_CONTEXT)?, 0);
-            let made = clCreateBuffer(context, MEM_READ_WRITE, size, null_mut(), &mut status);
-            done(status)?;
-            let (zero, none) = ((&raw const status).cast(), null_mut());
-            if kind == 1 {
-                status = clEnqueueFillBuffer(queue, made, zero, 4, 0, size, 0, null(), none);
-            }
-            if kept[kind].1 > 0 || status != 0 {
-                // OpenCL keeps it until those who use it have ended.
-                clReleaseMemObject(if status == 0 { kept[kind].0 } else { made });
-            }
-            done(status)?;
-            kept[kind] = (made, bytes);
-        }
-        Ok(kept[kind].0)
+        self.memories.push(((queue, kind), made, bytes));
+        Ok(made)
     }
 }

@@ -13,20 +13,14 @@ from pathlib import Path
 
 from mltune.kernel.arithmetic import Arithmetic
 from mltune.kernel.passes import Area, Pass
-from mltune.kernel.rules import Numbers, Rules, Settings
+from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.template import Definition, deeper, fill
 from mltune.kernel.tiled.pieces import PIECES
 
-RULES: Rules = {
-    "persistent_kernel": Numbers(lowest=0, default=0),
-    "stream_k": Numbers(choices=(0, 1), default=0),
-}
-
 _FOLDER = Path(__file__).parent
 _PLACE = _FOLDER.parent / "place.cl"
-_EDGE_TYPE = "branch"
-(_ALL,) = PIECES[_EDGE_TYPE]
+(_ALL,) = PIECES["branch"]
 _MEET_ITEMS, _MEET_GROUPS = 128, 16  # for a macro tile
 _PARTS = 2  # that a work-group has at most: of its first and of its last macro tile
 
@@ -45,24 +39,8 @@ class Walk:
 
     @classmethod
     def of(cls, settings: Settings) -> Walk:
-        """Read a config.
-
-        Raises:
-            UsageError: when work-groups share sums in another way, too, or C is in pieces.
-        """
-        groups, shares_steps = settings.number("persistent_kernel"), settings.number("stream_k")
-        settings.require(
-            groups == 0 or settings.number("global_split_u") == 1,
-            "global_split_u",
-            "1 with persistent_kernel",
-        )
-        settings.require(
-            groups == 0 or settings.word("edge_type") == _EDGE_TYPE,
-            "edge_type",
-            f"{_EDGE_TYPE} with persistent_kernel",
-        )
-        settings.require(groups > 0 or not shares_steps, "stream_k", "0 without persistent_kernel")
-        return cls(groups, bool(shares_steps))
+        """Read a config."""
+        return cls(settings.number("persistent_kernel"), bool(settings.number("stream_k")))
 
     def definitions(self, name: str, _: tuple[int, int]) -> tuple[Definition, ...]:
         """The macros that the texts of a kernel of this name use."""

@@ -1,0 +1,109 @@
+"""The parameters of the family `mma`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mltune.kernel.parameters.family_parameters import FamilyParameters
+from mltune.kernel.parameters.param import IntParam, Limit, pair
+from mltune.kernel.parameters.shared import (
+    DEPTH_U,
+    GLOBAL_SPLIT_U,
+    LOCAL_SPLIT_U,
+    MAX_REGISTERS,
+    SWIZZLE,
+    WORK_GROUP_MAPPING,
+)
+
+_OWN_DEPTH = "(depth_u // local_split_u)"
+
+MMA = FamilyParameters(
+    family="mma",
+    macro_tile=("waves", "wave_tile"),
+    params=(
+        *pair(
+            IntParam(
+                name="waves",
+                abbreviation="WV",
+                meaning="waves of 32 lanes of a work-group (MIWaveGroup)",
+                values=(1, 2, 4, 8),
+            )
+        ),
+        *pair(
+            IntParam(
+                name="wave_tile",
+                abbreviation="WT",
+                meaning="elements of C per wave (MIWaveTile times the instruction's shape)",
+                # Powers of two, as swizzled chunks stay in their row then.
+                values=(16, 32, 64, 128),
+            )
+        ),
+        replace(
+            LOCAL_SPLIT_U,
+            meaning="slices of waves that compute the same elements, each from its share of a "
+            "tile's terms; they add their sums up in local memory",
+            values=(1, 2, 4, 8),
+            limits=(
+                Limit(
+                    "waves_0 * waves_1 * local_split_u * 32 <= max_work_group_size",
+                    "so small that the device has work-groups of this size",
+                ),
+            ),
+        ),
+        replace(
+            DEPTH_U,
+            values=(8, 16, 32, 64, 128),
+            tensile=None,
+            limits=(
+                Limit(
+                    "depth_u % (8 * local_split_u) == 0",
+                    "a multiple of 8 times local_split_u ({local_split_u})",
+                ),
+                Limit(
+                    "stored_bytes == 8 or depth_u % (16 * local_split_u) == 0",
+                    "a multiple of 16 times local_split_u ({local_split_u}) in {precision}",
+                ),
+            ),
+        ),
+        IntParam(
+            name="local_buffers",
+            abbreviation="LB",
+            meaning="tiles of each operand in local memory or on their way",
+            lowest=2,
+        ),
+        IntParam(
+            name="prefetch_local_read",
+            abbreviation="PLR",
+            meaning="1: the next unit of a tile is read while the present one is multiplied",
+            values=(0, 1),
+            default=0,
+        ),
+        IntParam(
+            name="partial_sum_terms",
+            abbreviation="PST",
+            meaning="terms whose sum is added, rounded, to the whole sum; 0: all in one",
+            lowest=0,
+            default=0,
+            limits=(
+                Limit("partial_sum_terms % 8 == 0", "a multiple of 8"),
+                Limit(
+                    "stored_bytes != 2 or partial_sum_terms % 16 == 0",
+                    "a multiple of 16 in {precision}",
+                ),
+                Limit(
+                    f"{_OWN_DEPTH} % max(partial_sum_terms, 1) == 0"
+                    f" or partial_sum_terms % (2 * max({_OWN_DEPTH}, 1)) == 0",
+                    "a divisor of depth_u / local_split_u, or a multiple of twice that",
+                ),
+            ),
+        ),
+        replace(
+            SWIZZLE,
+            meaning="1: chunks of 16 bytes change places from row to row, against bank conflicts",
+            default=1,
+        ),
+        WORK_GROUP_MAPPING,
+        MAX_REGISTERS,
+        *GLOBAL_SPLIT_U,
+    ),
+)

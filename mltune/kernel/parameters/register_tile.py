@@ -1,0 +1,115 @@
+"""The parameters of the families `direct` and `small`: register tiles without local memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mltune.kernel.parameters.family_parameters import FamilyParameters
+from mltune.kernel.parameters.param import EnumParam, IntParam, Limit
+from mltune.kernel.parameters.shared import (
+    DEPTH_U,
+    LOCAL_SPLIT_U,
+    MAX_REGISTERS,
+    MULTIPLY_ADD,
+    THREAD_TILE_0,
+    THREAD_TILE_1,
+    VECTOR_ACCESS,
+    VECTOR_WIDTH,
+    VECTOR_WIDTH_B,
+    WHOLE_VECTORS,
+    WIDTHS,
+    WORK_GROUP,
+    WORK_GROUP_MAPPING,
+)
+
+_TILE = (
+    replace(THREAD_TILE_0, limits=(WHOLE_VECTORS,)),
+    THREAD_TILE_1,
+    replace(
+        DEPTH_U,
+        meaning="terms that are read before they are multiplied; the rest of a sum goes term by "
+        "term",
+    ),
+    replace(
+        VECTOR_WIDTH,
+        meaning="elements of d0 per access to C, and to A if it runs along d0; along the sum if "
+        "it runs there, the widest that divides `depth_u`",
+    ),
+    replace(
+        VECTOR_WIDTH_B,
+        meaning="neighbouring columns of a work-item; elements per access to B, as above",
+    ),
+    IntParam(
+        name="vector_width_u",
+        abbreviation="VWU",
+        meaning="terms per read of an operand that runs along the sum. If A or B does, and "
+        "numbers are real, the sums are such vectors, too, and are added up at the end",
+        values=(0, *WIDTHS),
+        default=0,
+        default_means="by the two widths above",
+        limits=(
+            Limit("depth_u % max(vector_width_u, 1) == 0", "a divisor of depth_u ({depth_u})"),
+        ),
+    ),
+    EnumParam(
+        name="edge_type",
+        abbreviation="ET",
+        meaning="`branch`: a vector that reaches over the rim of C is taken apart. `shiftptr`: it "
+        "is read further back, and what it computes a second time is not written. `none`: GEMMs "
+        "whose sizes are multiples of the macro tile and of `depth_u` only",
+        values=("branch", "shiftptr", "none"),
+        default="branch",
+    ),
+    MULTIPLY_ADD,
+    replace(VECTOR_ACCESS, applies_when="max(vector_width, vector_width_b, vector_width_u) > 1"),
+    MAX_REGISTERS,
+)
+
+DIRECT = FamilyParameters(
+    family="direct",
+    macro_tile=("work_group", "thread_tile"),
+    params=(
+        WORK_GROUP[0],
+        replace(
+            WORK_GROUP[1],
+            limits=(
+                *WORK_GROUP[1].limits,
+                Limit(
+                    "work_group_0 * work_group_1 <= max_work_group_size",
+                    "so small that the device has work-groups of this size",
+                ),
+            ),
+        ),
+        *_TILE,
+        WORK_GROUP_MAPPING,
+    ),
+)
+
+SMALL = FamilyParameters(
+    family="small",
+    macro_tile=("work_group", "thread_tile"),
+    params=(
+        *(replace(side, limits=()) for side in WORK_GROUP),
+        *_TILE,
+        replace(
+            LOCAL_SPLIT_U,
+            meaning="slices of work-items that share the terms of a sum, and add their partial "
+            "sums by halves",
+            values=tuple(2**power for power in range(11)),
+            default=None,
+        ),
+        IntParam(
+            name="problems",
+            abbreviation="NP",
+            meaning="products of a batch per work-group",
+            limits=(
+                # In one dimension: devices allow few work-items along the third.
+                Limit(
+                    "work_group_0 * work_group_1 * local_split_u * problems"
+                    " <= min(max_work_group_size, max_work_item_size_0)",
+                    "so small that the device has work-groups of this size",
+                ),
+            ),
+        ),
+    ),
+)

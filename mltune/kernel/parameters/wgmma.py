@@ -1,0 +1,94 @@
+"""The parameters of the family `wgmma`.
+
+Half takes both operands from local memory, single one of them; so they have different values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mltune.kernel.parameters.family_parameters import FamilyParameters
+from mltune.kernel.parameters.param import IntParam, Limit, pair
+from mltune.kernel.parameters.shared import (
+    DEPTH_U,
+    GLOBAL_SPLIT_U,
+    MAX_REGISTERS,
+    WORK_GROUP_MAPPING,
+)
+
+WGMMA = FamilyParameters(
+    family="wgmma",
+    macro_tile=("warp_groups", "warp_group_tile"),
+    params=(
+        *pair(
+            IntParam(
+                name="warp_groups",
+                abbreviation="WPG",
+                meaning="warpgroups of a work-group",
+                values=(1, 2, 3, 4),
+            ),
+            lambda axis: (
+                Limit(
+                    "warp_groups_0 * warp_groups_1 * 128 <= max_work_group_size",
+                    "so small that the device has work-groups of this size",
+                ),
+            ),
+        ),
+        IntParam(
+            name="warp_group_tile_0",
+            abbreviation="WPT",
+            meaning="elements of C per warpgroup along d0, the instruction's columns",
+            values=(64, 96, 128, 192, 256),
+            limits=(
+                Limit(
+                    "warp_group_tile_0 != 96 or stored_bytes == 4",
+                    "64, 128, 192 or 256 in {precision}",
+                ),
+                Limit(
+                    "warp_group_tile_0 != 256 or stored_bytes == 2",
+                    "64, 96, 128 or 192 in {precision}",
+                ),
+            ),
+        ),
+        IntParam(
+            name="warp_group_tile_1",
+            abbreviation="WPT",
+            meaning="elements of C per warpgroup along d1; 64 are the instruction's rows",
+            values=(64, 128, 192),
+            limits=(Limit("warp_group_tile_1 == 64 or stored_bytes == 2", "64 in {precision}"),),
+        ),
+        replace(
+            DEPTH_U,
+            values=(32, 64, 128),
+            tensile=None,
+            limits=(
+                Limit("depth_u != 32 or stored_bytes == 4", "64 or 128 in {precision}"),
+                Limit("depth_u == 32 or stored_bytes == 2", "32 in {precision}"),
+            ),
+        ),
+        IntParam(
+            name="local_buffers",
+            abbreviation="LB",
+            meaning="tiles of each operand in local memory or on their way; in single of A, "
+            "beside three of its small parts",
+            lowest=3,
+        ),
+        IntParam(
+            name="partial_sum_terms",
+            abbreviation="PST",
+            meaning="in single only: terms whose sum is rounded into the whole one",
+            values=(0, 32, 64, 128, 256),
+            default=0,
+            limits=(
+                Limit("partial_sum_terms == 0 or stored_bytes == 4", "0 in {precision}"),
+                Limit(
+                    "partial_sum_terms > 0 or stored_bytes == 2",
+                    "32, 64, 128 or 256 in {precision}",
+                ),
+            ),
+        ),
+        WORK_GROUP_MAPPING,
+        MAX_REGISTERS,
+        *GLOBAL_SPLIT_U,
+    ),
+)

@@ -1,0 +1,69 @@
+//! Which kernel for which size.
+
+/// The product is m x n and its sums have k terms; batch is the number of products.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub m: i64,
+    pub n: i64,
+    pub k: i64,
+    pub batch: i64,
+}
+
+/// The number of the kernel for a problem. Every size is answered, 0 and below too.
+pub fn select(problem: &Problem) -> usize {
+    choose(problem).0
+}
+
+/// Why that one: "exact size", "time formulas" or "tree".
+pub fn reason(problem: &Problem) -> &'static str {
+    choose(problem).1
+}
+
+static EXACT: &[([i64; 4], usize)] = &[
+    ([64, 64, 64, 1], 0),
+    ([1024, 1024, 1024, 1], 1),
+];
+
+fn choose(problem: &Problem) -> (usize, &'static str) {
+    let sizes = [problem.m, problem.n, problem.k, problem.batch];
+    if let Ok(place) = EXACT.binary_search_by_key(&sizes, |(size, _)| *size) {
+        return (EXACT[place].1, "exact size");
+    }
+    let [m, n, k, batch] = sizes.map(|size| size.max(0));
+    let of = Problem { m, n, k, batch };
+    if has_time(&of) {
+        return (fastest(&of), "time formulas");
+    }
+    (tree(&of), "tree")
+}
+
+/// Whether the work of a size, with a rim of 1 to each side, is at most 0.
+fn has_time(of: &Problem) -> bool {
+    let [m, n, k, batch] = [of.m, of.n, of.k, of.batch].map(|size| size as u64);
+    m.max(n).max(k).max(batch) <= 2147483648
+        && (m + 1) * (n + 1) <= 0 / ((k + 1) * batch.max(1))
+}
+
+/// The kernel with the least time, in femtoseconds; of equal ones the first.
+#[allow(unused_variables)]
+fn fastest(of: &Problem) -> usize {
+    let times: &[u64] = &[
+    ];
+    (0..times.len()).min_by_key(|&kernel| times[kernel]).unwrap_or(0)
+}
+
+#[allow(unused_variables)]
+fn tree(of: &Problem) -> usize {
+    let mn = i64::saturating_mul(of.m, of.n);
+    let k_per_m = of.k / i64::max(of.m, 1);
+    if mn <= 4096 {
+        if k_per_m <= 15 {
+            return 0;
+        }
+        return 1;
+    }
+    if of.m <= 31 {
+        return 0;
+    }
+    1
+}

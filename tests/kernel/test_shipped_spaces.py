@@ -1,0 +1,142 @@
+"""The spaces that ship: they bind on devices, and their configs give kernels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mltune.errors import UsageError
+from mltune.kernel.families import FAMILIES
+from mltune.kernel.name import parse_kernel_name
+from mltune.kernel.space_file import load_space, parse_space
+from mltune.problem import Precision, gemm
+from mltune.resources import data_folder
+from mltune.space.names import precision_names
+
+LIMITS = {
+    "compute_units": 132,
+    "wave_size": 32,
+    "compute_capability": 90,
+    "max_work_group_size": 1024,
+    "max_work_item_size_0": 1024,
+    "max_work_item_size_1": 1024,
+    "max_work_item_size_2": 64,
+    "local_mem_bytes": 49152,
+    "local_mem_opt_in_bytes": 232448,
+    "int64_atomics": 1,
+}
+
+
+def shipped() -> list[str]:
+    spaces = data_folder("spaces")
+    kinds = ("direct", "packed-*", "small*", "tiled-*")
+    return sorted(path.stem for kind in kinds for path in spaces.glob(f"{kind}.yaml"))
+
+
+@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("precision", list(Precision))
+def test_shipped_spaces_bind(name: str, precision: Precision) -> None:
+    loaded = load_space(data_folder("spaces") / f"{name}.yaml")
+    cpu_names = {"local_mem_bytes": 1 << 20} if name.endswith("cpu") else {}
+    space = loaded.bind({**LIMITS, **precision_names(precision), **cpu_names})
+
+    assert loaded.name == name
+    assert space.size > 2_000
+    assert all(parameter.meaning for parameter in space.parameters)
+
+
+@pytest.mark.parametrize("precision", list(Precision))
+def test_every_config_of_the_space_of_large_tiles_gives_a_kernel(
+    precision: Precision,
+) -> None:
+    loaded = load_space(data_folder("spaces") / "tiled-large-nvidia.yaml")
+    space = loaded.bind({**LIMITS, **precision_names(precision)})
+
+    for config in space.sample(np.random.default_rng(0), 100):
+        assert FAMILIES[loaded.family].generate(gemm(precision), config).config == config
+
+
+def test_the_kernel_of_clblas_is_one_of_the_direct_space() -> None:
+    loaded = load_space(data_folder("spaces") / "direct.yaml")
+    space = loaded.bind({**LIMITS, **precision_names(Precision.SINGLE)})
+    _, config = parse_kernel_name(
+        "Cij_Aik_Bkj_SB_MT64x32x4_ETbranch_MAexpr_TT8x4_VAcast_VW8_VWB4_WG8x8x1_WGM1"
+    )
+
+    assert config in space
+
+
+@pytest.mark.parametrize("name", ["mma-nvidia", "mma-skinny-nvidia"])
+@pytest.mark.parametrize("precision", [Precision.HALF, Precision.SINGLE, Precision.DOUBLE])
+def test_the_tensor_cores_spaces_bind_to_kernels(precision: Precision, name: str) -> None:
+    loaded = load_space(data_folder("spaces") / f"{name}.yaml")
+    space = loaded.bind({**LIMITS, **precision_names(precision)})
+
+    assert space.size > 10_000
+    for config in space.sample(np.random.default_rng(0), 100):
+        assert FAMILIES[loaded.family].generate(gemm(precision), config).config == config
+
+
+def test_the_tensor_cores_space_is_empty_elsewhere() -> None:
+    loaded = load_space(data_folder("spaces") / "mma-nvidia.yaml")
+
+    with pytest.raises(UsageError, match="'tensor_cores'"):
+        loaded.bind({**LIMITS, "compute_capability": 75, **precision_names(Precision.SINGLE)})
+
+
+@pytest.mark.parametrize(
+    ("name", "precision"),
+    [("wgmma-nvidia", Precision.HALF), ("wgmma-single-nvidia", Precision.SINGLE)],
+)
+def test_every_config_of_the_warpgroups_spaces_gives_a_kernel(
+    name: str, precision: Precision
+) -> None:
+    loaded = load_space(data_folder("spaces") / f"{name}.yaml")
+    space = loaded.bind({**LIMITS, **precision_names(precision)})
+
+    for config in space.sample(np.random.default_rng(0), 100):
+        assert FAMILIES[loaded.family].generate(gemm(precision), config).config == config
+
+
+@pytest.mark.parametrize("precision", list(Precision))
+def test_every_config_of_the_packed_space_gives_a_kernel(
+    precision: Precision,
+) -> None:
+    loaded = load_space(data_folder("spaces") / "packed-cpu.yaml")
+    space = loaded.bind({**LIMITS, **precision_names(precision)})
+
+    for config in space.sample(np.random.default_rng(0), 100):
+        assert FAMILIES[loaded.family].generate(gemm(precision), config).config == config
+
+
+def recorded() -> list[str]:
+    """The texts of spaces that runs and models keep, which name values and conditions of old."""
+    root = Path(__file__).parents[2]
+    runs = [json.loads(path.read_text("utf-8")) for path in root.glob("runs/*/run.json")]
+    models = [
+        json.loads(path.read_text("utf-8")) for path in root.glob("models/**/candidates.json")
+    ]
+    families = [one for model in models for one in model["families"]]
+    return sorted({str(one["space_text"]) for one in (*runs, *families) if one.get("space_text")})
+
+
+def test_recorded_texts_are_read_as_ever() -> None:
+    texts = recorded()
+
+    assert len(texts) > 5
+    assert any("meaning:" in text for text in texts)
+    for text in texts:
+        assert parse_space(text, "a run").parameters
+
+
+def test_a_recorded_text_has_the_configs_of_the_file_of_today() -> None:
+    text = next(text for text in recorded() if text.startswith("name: tiled-gpu\n"))
+    names = {**LIMITS, **precision_names(Precision.SINGLE)}
+    old = parse_space(text, "a run").bind(names)
+    today = load_space(data_folder("spaces") / "tiled-gpu.yaml").bind(names)
+
+    assert old.size == today.size
+    assert old.sample(np.random.default_rng(0), 50) == today.sample(np.random.default_rng(0), 50)

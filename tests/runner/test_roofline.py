@@ -1,0 +1,55 @@
+"""The least time that a problem can take, from published peaks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from mltune.device_info import DeviceInfo
+from mltune.problem import parse_problem_type, problem_of_size
+from mltune.runner.roofline import roofline_seconds
+from tests.devices import CPU, GPU
+
+H200 = replace(GPU, name="NVIDIA H200", compute_capability=90)
+
+
+@pytest.mark.parametrize(
+    ("problem", "size", "seconds"),
+    [
+        ("sgemm_nn", (4096, 4096, 4096), 2 * 4096**3 / 178.4e12),  # three products in TF32
+        ("hgemm_nn", (4096, 4096, 4096), 2 * 4096**3 / 1070e12),
+        ("dgemm_nn", (4096, 4096, 4096), 2 * 4096**3 / 66.9e12),
+        ("sgemm_nn", (8192, 1, 8192), 4 * (8192**2 + 2 * 8192) / 4.8e12),
+    ],
+)
+def test_work_or_bytes_whatever_takes_longer(
+    problem: str, size: tuple[int, ...], seconds: float
+) -> None:
+    bound = roofline_seconds(problem_of_size(parse_problem_type(problem), size), H200)
+
+    assert bound == pytest.approx(seconds, rel=0.002)
+
+
+@pytest.mark.parametrize(
+    "device", [CPU, GPU, replace(H200, clock_mhz=0), replace(H200, name="NVIDIA H300")]
+)
+def test_unknown_peaks_give_no_bound(device: DeviceInfo) -> None:
+    problem = problem_of_size(parse_problem_type("sgemm_nn"), (64, 64, 64))
+
+    assert roofline_seconds(problem, device) is None
+
+
+@pytest.mark.parametrize(
+    ("longer", "shorter"), [("NVIDIA A100-PCIE-40GB", "NVIDIA A10"), ("NVIDIA L40S", "NVIDIA L4")]
+)
+def test_a_name_within_a_name_is_not_taken_for_it(longer: str, shorter: str) -> None:
+    problem = problem_of_size(parse_problem_type("sgemm_nn"), (8192, 1, 8192))
+    bounds = [
+        roofline_seconds(problem, replace(H200, name=name, compute_capability=80))
+        for name in (longer, shorter)
+    ]
+
+    assert bounds[0] is not None
+    assert bounds[1] is not None
+    assert bounds[0] < bounds[1]
