@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -106,8 +108,6 @@ class _Prior:
     """One record's forest."""
 
     def __init__(self, parameters: Sequence[Parameter], recording: Recording, seed: int) -> None:
-        from sklearn.ensemble import ExtraTreesRegressor  # as slow to load as a device to open
-
         points = recording.points
         self._shared = _shared(parameters, recording)
         if len(points) > _MOST_POINTS:
@@ -123,12 +123,20 @@ class _Prior:
             )
         self.scale = Scale.of(answers)
         self.reach = self.scale.cap - self.scale.best
+        self._points, self._answers, self._seed = points, answers, seed
+
+    @cached_property
+    def _forest(self) -> Any:
+        """Grown when it is first asked: until then a search may have begun to measure."""
+        from sklearn.ensemble import ExtraTreesRegressor  # as slow to load as a device to open
+
         # Leaves of two and a part of the parameters a split: a forest that repeats each single
         # time repeats its noise too, and led worse on from one GPU to another.
-        self._forest = ExtraTreesRegressor(
-            _TREES, min_samples_leaf=2, max_features=0.7, random_state=seed
+        forest = ExtraTreesRegressor(
+            _TREES, min_samples_leaf=2, max_features=0.7, random_state=self._seed
         )
-        self._forest.fit(self._features([one.config for one in points]), self.scale.units(answers))
+        configs = [one.config for one in self._points]
+        return forest.fit(self._features(configs), self.scale.units(self._answers))
 
     def predict(self, configs: Sequence[Config]) -> Matrix:
         """Return the expected values of some configs, at least one."""

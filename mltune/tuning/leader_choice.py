@@ -17,6 +17,7 @@ from mltune.device_info import DeviceInfo
 from mltune.measurement import Measurement, Phase
 from mltune.problem import Problem
 from mltune.space import Config
+from mltune.tuning.cross_sizes import spread_order
 from mltune.tuning.leader_model import Expected, LeaderModel
 from mltune.tuning.trial import Trial
 
@@ -39,21 +40,15 @@ _GROWTH = 1.5
 def spread_out(problems: Sequence[Problem]) -> list[Problem]:
     """Return the problems in an order in which the first few are spread over all of them.
 
-    Each next one is that which brings all of them nearest to one that stands before it, by the
-    logs of their sizes: from those the model learns most.
+    The first one is in the middle; the model learns most from those that are far apart.
     """
     if not problems:
         return []
-    sides = np.log2([(one.m, one.n, one.k, one.batch) for one in problems])
-    apart = np.linalg.norm(sides[:, None] - sides, axis=2)
-    nearest = np.full(len(problems), 2 * apart.max() + 1)
-    order: list[int] = []
-    for _ in problems:
-        brings = np.maximum(nearest - apart, 0).sum(axis=1)
-        brings[order] = -1
-        order.append(int(np.argmax(brings)))
-        nearest = np.minimum(nearest, apart[order[-1]])
-    return [problems[number] for number in order]
+    sides = np.log2([problem.size for problem in problems])
+    middle = int(np.linalg.norm(sides[:, None] - sides, axis=2).sum(axis=1).argmin())
+    others = [*problems[:middle], *problems[middle + 1 :]]
+    order = spread_order([one.size for one in others], [problems[middle].size]) if others else ()
+    return [problems[middle], *(others[number] for number in order)]
 
 
 def most_promising(expected: Array, doubt: Array, known: Mapping[int, float]) -> tuple[int, float]:

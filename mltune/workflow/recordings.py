@@ -51,4 +51,6 @@ def read_any(path: Path) -> Recording:
         device=info.device.name,
         points=tuple(points.values()),
         notes=tuple(damaged),
+        family=info.family,
+        space=Path(info.space).stem,
     )

@@ -37,6 +37,9 @@ MOST_BYTES = 1 << 30
 """Of what the data of one line is when it is unpacked."""
 
 
+_NO_LINE = (UsageError, ValueError, KeyError, TypeError, AttributeError, zlib.error)
+
+
 @dataclass(frozen=True, slots=True)
 class Built:
     """How a build went.
@@ -132,7 +135,7 @@ def read_session(path: Path) -> Session:
                 data_of[document["data"]] = _unpacked(document["zlib"])
             elif session is not None:
                 _add(session, document, data_of)
-        except (ValueError, KeyError, TypeError, zlib.error) as error:
+        except _NO_LINE as error:
             if number == len(lines):
                 break  # the process was ended while it wrote
             raise UsageError(f"{path}: line {number} is no line of a session ({error})") from error
