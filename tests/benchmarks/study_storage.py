@@ -48,9 +48,9 @@ from mltune.run.store import Store
 from mltune.runner.replay import ReplayRunner
 from mltune.search.distributions import FAMILY, distributions_of, family_distribution
 from mltune.search.random import RandomSampler
-from mltune.space.union import without_family
 from mltune.space.config import Config
 from mltune.space.space import Space
+from mltune.space.union import without_family
 from mltune.tuning.mean import geometric_mean
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.shared_queue import SharedQueue
