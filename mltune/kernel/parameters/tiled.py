@@ -182,6 +182,16 @@ TILED = FamilyParameters(
             tensile=switch("DirectToLds", "registers", "async"),
         ),
         IntParam(
+            name="prefetch_l2",
+            abbreviation="PLT",
+            meaning="bytes that the second-level cache fetches from memory with every `async` "
+            "copy, beyond what is copied: PTX's `.L2::128B`, as CUTLASS has it. In no space "
+            "that ships",
+            values=(0, 64, 128, 256),
+            default=0,
+            applies_when='global_to_local == "async"',
+        ),
+        IntParam(
             name="local_pad",
             abbreviation="LP",
             meaning="unused elements after each row of a tile",
