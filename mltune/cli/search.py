@@ -23,6 +23,7 @@ from mltune.cli.output import (
 )
 from mltune.cli.parser import number, positive, seconds, whole
 from mltune.errors import UsageError
+from mltune.search.names import SAMPLERS
 
 if TYPE_CHECKING:
     from mltune.measurement import Measurement
@@ -117,8 +118,8 @@ def _declare_choice(parser: argparse.ArgumentParser) -> None:
     add(
         "--sampler",
         metavar="NAME",
-        help="guided, tpe, evolution, random or exhaustive, or module:Class of an Optuna sampler, "
-        "such as optuna.samplers:NSGAIISampler (default: guided)",
+        help=f"{', '.join(SAMPLERS)}, or module:Class of an Optuna sampler, such as "
+        "optuna.samplers:NSGAIISampler (default: guided)",
     )
     add(
         "--sampler-args",
@@ -143,7 +144,7 @@ def _declare_choice(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="FILE",
         help="other records to learn from first, of any device or size: files as of --replay, or "
-        "run folders",
+        "run folders; or none (default: runs that ship of this device or one like it)",
     )
     add(
         "--patience",
@@ -263,7 +264,7 @@ def _run_replay(args: argparse.Namespace) -> int:
             budget=args.budget,
             sampler=args.sampler,
             seed=args.seed,
-            priors=args.prior,
+            priors=[] if args.prior == [Path("none")] else args.prior,
             patience=args.patience,
             note=bar.note,
             arguments=args.sampler_args,

@@ -43,6 +43,8 @@ class Recording:
         points: in the order they were recorded.
         notes: one line for everything that was not right and left out.
         form: of the file, for people.
+        family: of the kernels, where it is known; else empty.
+        space: the name of the space's file without its ending, likewise.
     """
 
     where: str
@@ -51,6 +53,8 @@ class Recording:
     points: tuple[Point, ...]
     notes: tuple[str, ...] = ()
     form: str = "mltune run"
+    family: str = ""
+    space: str = ""
 
     @property
     def optimum_seconds(self) -> float | None:

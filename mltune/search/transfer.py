@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from mltune.errors import UsageError
-from mltune.measurement.recording import Recording
+from mltune.measurement.recording import Point, Recording
 from mltune.search.encoding import Matrix
 from mltune.search.expectation import Scale
 from mltune.space.config import Config
 from mltune.space.config_space import FlatSpace
 from mltune.space.parameter import Parameter
+from mltune.space.union import FAMILY
 
 _SHARE_DEVIATION = 0.5
 """Of a record's share; its mean is 1 / the number of records."""
@@ -66,12 +69,13 @@ class Transfer:
 
     @staticmethod
     def check(space: FlatSpace, recording: Recording) -> None:
-        """Refuse a record that shares no parameter with a space.
+        """Refuse a record that says too little of a space.
 
         Raises:
-            UsageError: for that reason.
+            UsageError: when it shares no parameter that varies, or has too few times.
         """
         _shared(space.parameters, recording)
+        _check_count(points_for(space.parameters, recording), recording.where)
 
     @staticmethod
     def expected(views: Matrix) -> Matrix:
@@ -86,13 +90,30 @@ class Transfer:
         return np.concatenate((level, _SHARE_DEVIATION * views), axis=1)
 
 
+def _check_count(points: Sequence[Point], where: str) -> None:
+    count = sum(point.seconds is not None for point in points)
+    if count < _FEWEST_VALUES:
+        raise UsageError(f"{where}: has {count} times, a prior needs {_FEWEST_VALUES}")
+
+
+def points_for(parameters: Sequence[Parameter], recording: Recording) -> tuple[Point, ...]:
+    """The points of a record that say something of a space: where families are named, its own."""
+    own = {value for one in parameters if one.name == FAMILY for value in one.values}
+    return tuple(
+        point
+        for point in recording.points
+        if not own or FAMILY not in point.config or point.config[FAMILY] in own
+    )
+
+
 def _shared(parameters: Sequence[Parameter], recording: Recording) -> list[Parameter]:
     """The parameters that vary and that a record has.
 
     Raises:
         UsageError: when there is none.
     """
-    known = set(recording.points[0].config) if recording.points else set()
+    points = points_for(parameters, recording)
+    known = set(points[0].config) if points else set()
     shared = [one for one in parameters if one.name in known and len(one.values) > 1]
     if not shared:
         raise UsageError(
@@ -106,9 +127,7 @@ class _Prior:
     """One record's forest."""
 
     def __init__(self, parameters: Sequence[Parameter], recording: Recording, seed: int) -> None:
-        from sklearn.ensemble import ExtraTreesRegressor  # as slow to load as a device to open
-
-        points = recording.points
+        points = points_for(parameters, recording)
         self._shared = _shared(parameters, recording)
         if len(points) > _MOST_POINTS:
             chosen = np.random.default_rng(seed).choice(len(points), _MOST_POINTS, replace=False)
@@ -116,19 +135,23 @@ class _Prior:
         answers = np.array(
             [math.inf if one.seconds is None else math.log(one.seconds) for one in points]
         )
-        count = int(np.isfinite(answers).sum())
-        if count < _FEWEST_VALUES:
-            raise UsageError(
-                f"{recording.where}: has {count} times, a prior needs {_FEWEST_VALUES}"
-            )
+        _check_count(points, recording.where)
         self.scale = Scale.of(answers)
         self.reach = self.scale.cap - self.scale.best
+        self._points, self._answers, self._seed = points, answers, seed
+
+    @cached_property
+    def _forest(self) -> Any:
+        """Grown when it is first asked: until then a search may have begun to measure."""
+        from sklearn.ensemble import ExtraTreesRegressor  # as slow to load as a device to open
+
         # Leaves of two and a part of the parameters a split: a forest that repeats each single
         # time repeats its noise too, and led worse on from one GPU to another.
-        self._forest = ExtraTreesRegressor(
-            _TREES, min_samples_leaf=2, max_features=0.7, random_state=seed
+        forest = ExtraTreesRegressor(
+            _TREES, min_samples_leaf=2, max_features=0.7, random_state=self._seed
         )
-        self._forest.fit(self._features([one.config for one in points]), self.scale.units(answers))
+        configs = [one.config for one in self._points]
+        return forest.fit(self._features(configs), self.scale.units(self._answers))
 
     def predict(self, configs: Sequence[Config]) -> Matrix:
         """Return the expected values of some configs, at least one."""

@@ -41,6 +41,8 @@ DEFAULT_PROBLEM = "sgemm_nn"
 DEFAULT_SAMPLER = "guided"
 RUNS = Path("runs")
 WARM, COLD = "warm", "cold"
+NO_PRIORS = (Path("none"),)
+"""What `--prior none` gives."""
 ALL_DEVICES = "all"
 NO_PATIENCE = "--patience: a search with --storage ends by its budget or --time-limit"
 
@@ -100,12 +102,12 @@ def check_options(options: SearchOptions) -> None:
             own_class(options.sampler)
     if options.sampler_arguments is not None:
         check_sampler_arguments(options.sampler, options.sampler_arguments)
-    if options.priors and options.sampler not in (None, "guided"):
+    if options.priors not in ((), NO_PRIORS) and options.sampler not in (None, "guided"):
         raise UsageError(
             f"--prior: only the sampler 'guided' learns from records, got '{options.sampler}'"
         )
     for path in options.priors:
-        if not path.exists():
+        if not path.exists() and options.priors != NO_PRIORS:
             raise UsageError(f"--prior: {path}: there is no such file or folder")
     if options.problem is not None:
         parse_problem_type(options.problem)
@@ -219,7 +221,7 @@ def new_run_info(
         ),
         observers=options.observers or (),
         objective=options.objective or TIME,
-        priors=tuple(str(path.absolute()) for path in options.priors),
+        priors=_paths(options.priors),
         kernels=to_text(kernels) if kernels else "",
         leaders_chosen=not kernels,
     )
@@ -263,7 +265,7 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
         )
     if options.sampler is None:
         check_sampler_given(folder, info.sampler, None)
-    priors = tuple(str(path.absolute()) for path in options.priors) or None
+    priors = _paths(options.priors) if options.priors else None
     asked: list[tuple[str, Any, Any]] = [
         ("--prior", priors, info.priors),
         ("--sampler", options.sampler, info.sampler),
@@ -365,6 +367,10 @@ def _same_spaces(options: SearchOptions, info: RunInfo) -> bool:
     if AUTO_SPACE in names:
         return AUTO_SPACE in info.space.split(",") and all(text in known for text in texts)
     return texts == known
+
+
+def _paths(priors: tuple[Path, ...]) -> tuple[str, ...]:
+    return () if priors == NO_PRIORS else tuple(str(path.absolute()) for path in priors)
 
 
 def _labels(sizes: tuple[Size, ...]) -> str:

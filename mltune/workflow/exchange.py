@@ -34,6 +34,7 @@ from mltune.space.config import Config
 from mltune.space.yaml_document import parse_document
 from mltune.tuning.final_selection import choose
 from mltune.workflow.recordings import read_any
+from mltune.workflow.shipped_priors import SHIPPED
 
 NO_LICENCE = "not stated"
 IMPORTED = Path("imported")
@@ -196,8 +197,8 @@ def _run_to_bundle(job: _Job) -> Result:
         write_bundle(run, job.licence, job.out)
         info = run.info
     notes = [] if job.licence != NO_LICENCE else ["no licence: say one with --licence"]
-    if info.priors:
-        notes.append(f"the records of --prior are not in it: {', '.join(info.priors)}")
+    if own := [prior for prior in info.priors if not prior.startswith(SHIPPED)]:
+        notes.append(f"the records of --prior are not in it: {', '.join(own)}")
     return [job.out], notes, command("mltune", "import", job.out)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from mltune.errors import UsageError
 from mltune.kernel.handwritten.read import read_files, to_text
 from mltune.problem import Problem
 from mltune.run.run import INFO_NAME, Run
-from mltune.run.run_info import RunInfo, SearchedSpace
+from mltune.run.run_info import TIME, RunInfo, SearchedSpace
 from mltune.runner.live import WorkerRunner
 from mltune.search.names import is_own
 from mltune.space.config import Config
@@ -19,6 +20,7 @@ from mltune.tuning.families import NamedFamilies, family_of_run
 from mltune.tuning.recorder import AtOnce, from_records
 from mltune.tuning.search_options import (
     COLD,
+    DEFAULT_SAMPLER,
     NO_PATIENCE,
     SearchOptions,
     asked_contraction,
@@ -45,6 +47,7 @@ from mltune.workflow.run_setup import (
     open_runner,
     sampler_of,
 )
+from mltune.workflow.shipped_priors import default_priors, describe
 
 if TYPE_CHECKING:
     import optuna
@@ -108,6 +111,8 @@ class Objective:
         self._closed = False
         begin = _resume if options.resume else _begin
         self.run, self.runner, self.space = begin(options)
+        if shipped := describe(self.info.priors):
+            note(shipped)
         before = from_records(self.info, self.run.store.measurements())
         self.session = MeasurementSession(self.runner, self.info.objective, before)
         self._used: set[int | None] = {row.trial for row in before}
@@ -220,6 +225,8 @@ def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, SearchSpace]:
         else:
             space = bound_space(info)
             check_families(info, space)
+        if options.priors == () and info.sampler == DEFAULT_SAMPLER and info.objective == TIME:
+            info = replace(info, priors=default_priors(info, space))
         if is_own(info.sampler):
             # It may refuse its arguments: that is said before there is a folder.
             sampler_of(info, space, info.seed, ignore_note)

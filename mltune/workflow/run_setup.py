@@ -25,6 +25,7 @@ from mltune.tuning.families import family_of_run
 from mltune.tuning.search_options import COLD
 from mltune.workflow.chosen_spaces import SearchSpace
 from mltune.workflow.recordings import read_any
+from mltune.workflow.shipped_priors import SHIPPED, read_shipped
 
 if TYPE_CHECKING:
     import optuna
@@ -186,7 +187,13 @@ def read_priors(info: RunInfo, note: Note) -> list[Recording]:
     Raises:
         UsageError: when one cannot be read.
     """
-    priors = [read_any(Path(path)) for path in info.priors]
+    priors = []
+    for path in info.priors:
+        prior = read_shipped(path) if path.startswith(SHIPPED) else read_any(Path(path))
+        if prior is None:
+            note(f"--prior: this mltune ships no {path}: the search goes on without it")
+        else:
+            priors.append(prior)
     for prior in priors:
         for line in prior.notes:
             note(line)

@@ -1,0 +1,234 @@
+"""What shipped runs found on devices like this one: priors of a search unless the user says none.
+
+`models/priors.json` lists them with the device, problem and space of each; a file each has the
+configs of a run with their times, the geometric mean over its sizes. A run names them as
+`shipped:NAME`, so that it can be resumed wherever mltune is installed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mltune.device_info import DeviceInfo
+from mltune.errors import UsageError
+from mltune.measurement import Status
+from mltune.measurement.recording import Point, Recording
+from mltune.problem import Contraction, problem_type_name
+from mltune.reading import parse_json, read_bytes
+from mltune.resources import data_folder
+from mltune.run.run_info import RunInfo, SearchedSpace
+from mltune.search.transfer import Transfer
+from mltune.space.config import Config
+from mltune.space.union import members_of
+from mltune.workflow.chosen_spaces import SearchSpace
+
+SHIPPED = "shipped:"
+"""Before the name of a prior that ships."""
+
+NONE = "none"
+"""What `--prior` takes for none."""
+
+INDEX_NAME = "priors.json"
+_MOST_A_SPACE = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShippedPrior:
+    """A line of the index.
+
+    Attributes:
+        name: of the run.
+        file: in the folder `models`.
+        space: the name of its file, without the ending.
+        device: what devices are compared by: kind, vendor, name, platform, wave size, compute
+            capability and units.
+    """
+
+    name: str
+    file: str
+    problem: str
+    family: str
+    space: str
+    device: Mapping[str, Any]
+
+
+def default_priors(info: RunInfo, space: SearchSpace) -> tuple[str, ...]:
+    """The shipped priors that a search begins with; none where none is of a similar device.
+
+    Args:
+        info: what is asked for.
+        space: that is searched, which has to share parameters with them.
+    """
+    if not info.contraction.is_gemm:
+        return ()
+    found: dict[str, None] = {}
+    for each in info.searched_spaces:
+        found |= dict.fromkeys(_for_space(each, info.contraction, info.device))
+    names = (SHIPPED + name for name in found)
+    return tuple(name for name in names if _teaches(name, space))
+
+
+def _teaches(name: str, space: SearchSpace) -> bool:
+    recording = read_shipped(name)
+    if recording is None:
+        return False
+    for member in members_of(space):
+        if member.family == recording.family:
+            with suppress(UsageError):
+                Transfer.check(member, recording)
+                return True
+    return False
+
+
+def _for_space(
+    space: SearchedSpace, contraction: Contraction, device: DeviceInfo
+) -> Iterable[str]:
+    """The most similar shipped runs of a space: all that are equally similar, at most two."""
+    problem = problem_type_name(contraction)
+    suitable = [
+        (_rank(prior, Path(space.name).stem, problem, device), prior.name)
+        for prior in index()
+        if prior.family == space.family
+        and prior.problem[0] == problem[0]
+        and is_similar(prior.device, device)
+    ]
+    best = min((rank for rank, _ in suitable), default=None)
+    return sorted(name for rank, name in suitable if rank == best)[-_MOST_A_SPACE:]
+
+
+def _rank(prior: ShippedPrior, space: str, problem: str, device: DeviceInfo) -> tuple[float, ...]:
+    """Small for what is alike: the space, the device, its size, the problem's transposes."""
+    units = prior.device["compute_units"] / max(device.compute_units, 1)
+    return (
+        prior.space != space,
+        prior.device["name"] != device.name,
+        round(abs(math.log2(units)), 3) if units > 0 else math.inf,
+        prior.problem != problem,
+    )
+
+
+def is_similar(known: Mapping[str, Any], device: DeviceInfo) -> bool:
+    """Whether what is fast on one device says something about another.
+
+    Of GPUs: one vendor, one wave size, one major compute capability. Of processors: one platform,
+    and names whose first two words are the same, such as `pthread-AMD EPYC`.
+    """
+    here = identity(device)
+    alike = ["kind", "wave_size", "platform" if device.kind == "cpu" else "vendor"]
+    if any(known[name] != here[name] for name in alike):
+        return False
+    if device.kind == "cpu":
+        return _words(known["name"]) == _words(device.name)
+    # A run that was measured before mltune asked for the compute capability says 0.
+    majors = (known["compute_capability"] // 10, device.compute_capability // 10)
+    return majors[0] == majors[1] or str(known["name"]) == device.name
+
+
+def _words(name: str) -> list[str]:
+    return re.sub(r"\([^)]*\)", " ", name).lower().split()[:2]
+
+
+def identity(device: DeviceInfo) -> dict[str, Any]:
+    """What devices are compared by."""
+    return {
+        "name": device.name,
+        "vendor": device.vendor,
+        "kind": device.kind,
+        "platform": device.platform,
+        "wave_size": device.wave_size,
+        "compute_capability": device.compute_capability,
+        "compute_units": device.compute_units,
+    }
+
+
+def describe(names: Sequence[str]) -> str:
+    """One line for people about the shipped priors among some names; empty if there are none."""
+    known = {SHIPPED + prior.name: prior for prior in index()}
+    used = [known[name] for name in names if name in known]
+    if not used:
+        return ""
+    devices = ", ".join(dict.fromkeys(str(prior.device["name"]) for prior in used))
+    runs = "a shipped run" if len(used) == 1 else f"{len(used)} shipped runs"
+    return f"begins with what {runs} on {devices} found (--prior none begins without)"
+
+
+def read_shipped(name: str) -> Recording | None:
+    """Read a prior by its name with `SHIPPED`; None where this mltune ships none of that name.
+
+    Raises:
+        UsageError: when its file is damaged.
+    """
+    prior = next((each for each in index() if SHIPPED + each.name == name), None)
+    if prior is None:
+        return None
+    path = data_folder("models") / prior.file
+    try:
+        data = json.loads(gzip.decompress(read_bytes(path)))
+        names = data["parameters"]
+        points = tuple(
+            Point(Config.of(dict(zip(names, values, strict=True))), seconds, Status(status))
+            for *values, seconds, status in data["rows"]
+        )
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{path}: is no record that ships ({error})") from error
+    return Recording(
+        where=name,
+        problem=prior.problem,
+        device=str(prior.device["name"]),
+        points=points,
+        family=prior.family,
+        space=prior.space,
+    )
+
+
+@cache
+def index() -> tuple[ShippedPrior, ...]:
+    """All priors that ship; none where there is no index."""
+    path = data_folder("models") / INDEX_NAME
+    if not path.exists():
+        return ()
+    data: Any = parse_json(read_bytes(path))
+    return tuple(ShippedPrior(**each) for each in data["priors"])
+
+
+def ship(recording: Recording, info: RunInfo, name: str, models: Path) -> ShippedPrior:
+    """Write the file of a prior, and return its line of the index.
+
+    Args:
+        recording: of the run.
+        info: what the run asked for.
+        name: of the run.
+        models: the folder of packs.
+    """
+    parameters = sorted(recording.points[0].config)
+    rows = [
+        [
+            *(point.config[parameter] for parameter in parameters),
+            None if point.seconds is None else float(f"{point.seconds:.4g}"),
+            point.status.value,
+        ]
+        for point in recording.points
+        if sorted(point.config) == parameters
+    ]
+    file = f"{info.device.slug}/priors/{name}.json.gz"
+    path = models / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({"parameters": parameters, "rows": rows}, separators=(",", ":"))
+    path.write_bytes(gzip.compress(text.encode(), mtime=0))
+    return ShippedPrior(
+        name=name,
+        file=file,
+        problem=problem_type_name(info.contraction),
+        family=info.family,
+        space=Path(info.space).stem,
+        device=identity(info.device),
+    )

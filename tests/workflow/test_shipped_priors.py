@@ -1,0 +1,157 @@
+"""Which shipped runs a search begins with, and how they are named."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from mltune.device_info import DeviceInfo
+from mltune.errors import UsageError
+from mltune.problem import parse_problem_type
+from mltune.run.run_info import RunInfo, SearchedSpace
+from mltune.search.transfer import Transfer
+from mltune.search.union_sampler import transfers_of
+from mltune.space.load import parse_space
+from mltune.space.union import UnionSpace
+from mltune.workflow.chosen_spaces import bound_space, choose_spaces
+from mltune.workflow.run_setup import read_priors
+from mltune.workflow.shipped_priors import (
+    default_priors,
+    describe,
+    identity,
+    index,
+    is_similar,
+    read_shipped,
+)
+from tests.devices import CPU, GPU
+from tests.quick import QUICK_SPACE
+
+H200 = replace(GPU, name="NVIDIA H200", compute_capability=90)
+H100 = replace(H200, name="NVIDIA H100 80GB HBM3")
+EPYC = replace(CPU, name="pthread-AMD EPYC 7763 64-Core")
+
+
+def searched(info: RunInfo, names: tuple[str, ...], device: DeviceInfo, problem: str) -> RunInfo:
+    contraction = parse_problem_type(problem)
+    spaces = tuple(choose_spaces(names, device, contraction))
+    first = replace(info, device=device, contraction=contraction, space=",".join(names))
+    if len(spaces) > 1:
+        return replace(first, spaces=spaces, space_text="", family="")
+    return replace(first, space_text=spaces[0].text, family=spaces[0].family)
+
+
+def test_every_prior_of_the_index_can_be_read() -> None:
+    assert len(index()) >= 15
+    for prior in index():
+        recording = read_shipped(f"shipped:{prior.name}")
+        assert recording is not None
+        assert recording.optimum_seconds
+        assert (recording.family, recording.problem) == (prior.family, prior.problem)
+
+
+@pytest.mark.parametrize(
+    ("space", "device", "problem", "expected"),
+    [
+        ("mma-nvidia", H200, "sgemm_nn", {"sgemm-nn-nvidia-h200-mma"}),
+        ("mma-nvidia", H100, "sgemm_nt", {"sgemm-nt-nvidia-h200-mma"}),
+        ("mma-nvidia", H100, "hgemm_tn", {"hgemm-nn-nvidia-h200-mma"}),
+        ("packed-cpu", EPYC, "sgemm_nn", {"sgemm-nn-pocl"}),
+        ("packed-cpu", replace(EPYC, name="cpu-Intel(R) Xeon(R)"), "sgemm_nn", set()),
+        ("packed-cpu", EPYC, "dgemm_nn", set()),
+    ],
+)
+def test_a_search_begins_with_the_runs_that_are_most_alike(
+    info: RunInfo, space: str, device: DeviceInfo, problem: str, expected: set[str]
+) -> None:
+    asked = searched(info, (space,), device, problem)
+
+    found = default_priors(asked, bound_space(asked))
+
+    assert {name.partition("-22-")[2] or name.partition("-21-")[2] for name in found} - {
+        "sgemm-nn-nvidia-h200-mma-2"
+    } == expected
+
+
+def test_each_space_of_a_union_learns_from_runs_of_its_own(info: RunInfo) -> None:
+    asked = searched(info, ("auto",), H200, "sgemm_nn")
+    space = bound_space(asked)
+    assert isinstance(space, UnionSpace)
+    names = default_priors(asked, space)
+
+    priors = read_priors(replace(asked, priors=names), lambda line: None)
+    transfers = transfers_of(space, priors, 0)
+
+    assert describe(names).startswith(f"begins with what {len(names)} shipped runs on NVIDIA H200")
+    assert sum(len(one._experts) for one in transfers if one is not None) == len(names)
+    known = {
+        member.name
+        for member, one in zip(space.members, transfers, strict=True)
+        if one is not None
+    }
+    assert {prior.space for prior in priors} <= known
+
+
+def test_what_shares_no_parameter_is_left_out(info: RunInfo) -> None:
+    text = "name: own\nfamily: mma\nparameters:\n  never_heard_of: {values: [1, 2]}\n"
+    own = replace(info, device=H200, space="own", space_text=text, family="mma")
+
+    assert default_priors(own, parse_space(text, "own").bind({})) == ()
+
+
+def test_a_space_of_the_users_learns_from_its_family(info: RunInfo) -> None:
+    own = replace(info, device=H200, space="mine.yaml", space_text=QUICK_SPACE)
+
+    assert default_priors(own, bound_space(own))
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({}, True),
+        ({"name": "NVIDIA GH200 480GB"}, True),
+        ({"compute_capability": 80}, True),  # the name is the same
+        ({"name": "NVIDIA A100", "compute_capability": 80}, False),
+        ({"vendor": "Advanced Micro Devices, Inc."}, False),
+        ({"wave_size": 64}, False),
+        ({"kind": "cpu"}, False),
+    ],
+)
+def test_devices_are_alike_by_vendor_wave_and_capability(
+    change: dict[str, object], expected: bool
+) -> None:
+    assert is_similar(identity(H200), replace(H200, **change)) is expected  # type: ignore[arg-type]
+
+
+def test_a_prior_that_is_gone_ends_no_resumed_run(info: RunInfo) -> None:
+    notes: list[str] = []
+
+    assert read_priors(replace(info, priors=("shipped:gone",)), notes.append) == []
+    assert notes == ["--prior: this mltune ships no shipped:gone: the search goes on without it"]
+
+
+def test_nothing_is_grown_before_it_is_asked() -> None:
+    code = (
+        "import sys\n"
+        "from mltune.workflow.shipped_priors import read_shipped, index\n"
+        "priors = [read_shipped('shipped:' + prior.name) for prior in index()]\n"
+        "assert all(priors) and 'sklearn' not in sys.modules\n"
+    )
+
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_record_with_few_times_is_refused_when_it_is_read() -> None:
+    prior = read_shipped(f"shipped:{index()[0].name}")
+    assert prior is not None
+    space = parse_space(QUICK_SPACE, "quick").bind({})
+
+    with pytest.raises(UsageError, match="a prior needs 10"):
+        Transfer(space, [replace(prior, points=prior.points[:3])], 0)
+
+
+def test_the_name_of_a_space_is_that_of_its_file() -> None:
+    assert SearchedSpace("spaces/mma-nvidia.yaml", "mma", "").name.endswith("yaml")
+    assert "mma-nvidia" in {prior.space for prior in index()}
