@@ -32,6 +32,7 @@ from mltune.search.tile_quantization import TileQuantization
 from mltune.search.transfer import Transfer
 from mltune.space.config import Config
 from mltune.space.config_space import FlatSpace
+from mltune.space.union import UnionSpace
 
 _STARTS = 10
 _KNOWN = 2
@@ -93,6 +94,8 @@ class GuidedSampler(ConfigSampler):
         starts: int = _STARTS,
         thoroughness: Thoroughness = THOROUGH,
     ) -> None:
+        if isinstance(space, UnionSpace):
+            raise UsageError("guided: searches one space; UnionSampler searches several as one")
         super().__init__(space, seed)
         self._starts = starts
         self._log = log

@@ -130,7 +130,7 @@ def is_similar(known: Mapping[str, Any], device: DeviceInfo) -> bool:
         return _words(known["name"]) == _words(device.name)
     # A run that was measured before mltune asked for the compute capability says 0.
     majors = (known["compute_capability"] // 10, device.compute_capability // 10)
-    return majors[0] == majors[1] or known["name"] == device.name
+    return majors[0] == majors[1] or str(known["name"]) == device.name
 
 
 def _words(name: str) -> list[str]:

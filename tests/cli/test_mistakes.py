@@ -247,9 +247,9 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("predict {wrong}/model-scribbled 8 8 8", 2, "forest.npz: damaged"),
     ("predict {wrong}/model-alone 8 8 8", 2, "candidates.json: cannot read"),
     (
-        "export {selector} --lang rust -o {new}",
+        "export {selector} --lang fortran -o {new}",
         2,
-        "unknown language 'rust' (known: c, python, json)",
+        "unknown language 'fortran' (known: c, python, rust, json)",
     ),
     ("export {selector} --lang c", 2, "required: -o/--output"),
     ("export {selector} --lang c --layout wide -o {new}", 2, "--layout: unknown 'wide'"),

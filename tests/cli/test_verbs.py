@@ -167,6 +167,31 @@ def test_an_earlier_run_is_a_prior_and_a_resumed_search_still_knows_it(
         assert opened.info.priors == (str(SHIPPED_RUN),)
 
 
+def test_shipped_runs_of_this_device_are_priors_unless_the_user_says_none(
+    mltune: Command, device_spec: str, tmp_path: Path
+) -> None:
+    few = (
+        *("search", "--device", device_spec, "--space", "packed-cpu", "--sizes", "32x32x32"),
+        *("--samples", "2", "--budget", "2"),
+    )
+
+    begun = mltune(*few, "--run", tmp_path / "run", "--json")
+    more = mltune("search", "--resume", "--run", tmp_path / "run", "--budget", "3", "--json")
+    without = mltune(*few, "--run", tmp_path / "none", "--prior", "none", "--json")
+    other = mltune("search", "--resume", "--run", tmp_path / "run", "--prior", "none")
+
+    with Run.open(tmp_path / "run") as run, Run.open(tmp_path / "none") as none:
+        names, device = run.info.priors, run.info.device.name
+        assert none.info.priors == ()
+    expected = ("shipped:2026-11-21-sgemm-nn-pocl",) if "pthread-AMD EPYC" in device else ()
+    assert names == expected
+    assert (begun.code, more.json["trials"], without.code) == (0, 3, 0)
+    assert [("a shipped run" in one.err) for one in (begun, more, without)] == [
+        bool(expected), bool(expected), False,
+    ]  # fmt: skip
+    assert not expected or other.code == 2
+
+
 def test_no_trial_begins_after_the_time_limit(
     mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
 ) -> None:
@@ -357,8 +382,8 @@ def test_help_documents_every_option(
 
 HEAVY = (
     "numpy", "scipy", "sklearn", "optuna", "pandas", "joblib", "pyopencl", "sqlalchemy", "rich",
-    "yaml", "mltune.problem", "mltune.measurement", "mltune.run", "mltune.runner", "mltune.search.sampler",
-    "mltune.tuning", "mltune.workflow",
+    "yaml", "mltune.problem", "mltune.measurement", "mltune.run", "mltune.runner",
+    "mltune.search.sampler", "mltune.tuning", "mltune.workflow",
 )  # fmt: skip
 
 

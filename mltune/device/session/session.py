@@ -57,11 +57,19 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Bytes that a launch wrote: where, from the beginning of which argument."""
+    """Bytes that a launch wrote: where, from the beginning of which argument.
+
+    Raises:
+        ValueError: when there is no such argument.
+    """
 
     role: str
     first_byte: int
     data: bytes
+
+    def __post_init__(self) -> None:
+        if self.role not in ROLES:
+            raise ValueError(f"unknown argument '{self.role}'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +172,9 @@ def _add(session: Session, document: Any, data_of: dict[str, bytes]) -> None:
             is_lost=bool(document.get("lost", False)),
         )
     for key, *times in document.get("times", ()):
-        session.times.setdefault(key, []).append(tuple(map(int, times)))
+        if len(times) < 2 or len(times) % 2 or not all(type(each) is int for each in times):
+            raise ValueError(f"times {times}")
+        session.times.setdefault(key, []).append(tuple(times))
 
 
 def _unpacked(text: str) -> bytes:

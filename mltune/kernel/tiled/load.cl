@@ -95,7 +95,7 @@ static inline void copy_{{ x }}(__local TYPE *tile, const __global STORED *{{ x 
 {% else %}
     __local TYPE *to = tile + along * {{ X }}_PITCH + {{ o.column("along", "across") }};
 {% endif %}
-    asm volatile("cp.async.{{ "cg" if o.vector_bytes == 16 else "ca" }}.shared.global [%0], [%1], {{ o.vector_bytes }};"
+    asm volatile("cp.async.{{ "cg" if o.vector_bytes == 16 else "ca" }}.shared.global{{ ".L2::%dB" % p.prefetch_l2 if p.prefetch_l2 }} [%0], [%1], {{ o.vector_bytes }};"
                  :: "r"((uint)to), "l"(from) : "memory");
 }
 {% endif %}
