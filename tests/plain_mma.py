@@ -10,7 +10,12 @@ from mltune.kernel.mma import MmaFamily
 from mltune.problem import Contraction, Precision
 from mltune.space import Config
 
-_INSTRUCTIONS = Path(__file__).parent / "kernel" / "mma_plain"
+INSTRUCTIONS = Path(__file__).parent / "kernel" / "plain"
+_BEGIN = "    const uint lane = "
+_STORAGE = """\
+    __local FRAGMENT handed[THREADS * 6];
+    const __local LOCAL *__local rows[THREADS];
+"""
 _MORE_WHOLE_TILES = "copied + TURN <= whole_tiles"
 
 
@@ -19,7 +24,7 @@ class PlainMmaFamily(MmaFamily):
 
     def __init__(self) -> None:
         """Take the instructions beside the family's tests."""
-        super().__init__(_INSTRUCTIONS)
+        super().__init__(INSTRUCTIONS)
 
     def generate(self, contraction: Contraction, config: Config) -> Kernel:
         """Write the kernel as pip's PoCL can build it.
@@ -35,4 +40,10 @@ class PlainMmaFamily(MmaFamily):
         if kernel.contraction.precision is not Precision.DOUBLE:
             source = source.replace("#pragma unroll\n", "#pragma unroll 1\n")
             source = source.replace('("unroll")', '("unroll 1")')
-        return replace(kernel, source=source)
+        return replace(kernel, source=with_storage(source))
+
+
+def with_storage(source: str) -> str:
+    """The source with local memory in which the lanes of a kernel hand each other numbers."""
+    before, begin, after = source.partition(_BEGIN)
+    return before + _STORAGE + begin + after

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from mltune.kernel import Kernel
 from mltune.kernel.wgmma import WgmmaFamily
-from mltune.problem import Contraction
+from mltune.problem import Contraction, Precision
 from mltune.space import Config
-
-_PLAIN = Path(__file__).parent / "kernel"
+from tests.plain_mma import INSTRUCTIONS, with_storage
 
 
 class PlainWgmmaFamily(WgmmaFamily):
@@ -18,10 +16,12 @@ class PlainWgmmaFamily(WgmmaFamily):
 
     def __init__(self) -> None:
         """Take the instructions beside the families' tests."""
-        super().__init__(_PLAIN / "mma_plain" / "copy.cl", _PLAIN / "wgmma_plain")
+        super().__init__(INSTRUCTIONS)
 
     def generate(self, contraction: Contraction, config: Config) -> Kernel:
         """Write the kernel as pip's PoCL can build it, which copies barriers that it unrolls."""
         kernel = super().generate(contraction, config)
         source = kernel.source.replace("#pragma unroll\n", "#pragma unroll 1\n")
-        return replace(kernel, source=source.replace('("unroll")', '("unroll 1")'))
+        source = source.replace('("unroll")', '("unroll 1")')
+        is_single = kernel.contraction.precision is Precision.SINGLE
+        return replace(kernel, source=with_storage(source) if is_single else source)

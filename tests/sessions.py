@@ -1,25 +1,46 @@
 """Recorded sessions of PoCL, which tests replay without a driver.
 
-`MLTUNE_RECORD_SESSIONS=1 pytest FILE` records the sessions of a file's tests anew: after a change
-of what they ask a device for.
+`MLTUNE_RECORD_SESSIONS=1 pytest -n 0 FILE...` records the sessions of these files' tests anew,
+which is due when the source of their kernels changes, as for golden files. Files that share a
+session are given together.
 """
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).with_name("recorded_sessions")
+_MOST_TIMES = 40  # of a launch
 IS_RECORDING = bool(os.environ.get("MLTUNE_RECORD_SESSIONS"))
 
 
 @cache
 def session_spec(name: str) -> str:
     """Return the text that chooses the device of a session."""
-    path = FOLDER / f"{name}.jsonl"
     if not IS_RECORDING:
-        return f"replay:{path}"
-    FOLDER.mkdir(exist_ok=True)
+        return f"replay:{FOLDER / name}.jsonl.gz"
+    path = FOLDER / f"{name}.jsonl"
     path.unlink(missing_ok=True)
     return f"record:{path}:Portable Computing Language"
+
+
+def pack_sessions() -> None:
+    """Leave out of recorded sessions what is there twice, and more times than tests ask for."""
+    for path in FOLDER.glob("*.jsonl"):
+        lines: dict[str, None] = {}
+        counts: Counter[str] = Counter()
+        for line in path.read_text(encoding="utf-8").splitlines():
+            document = json.loads(line)
+            if times := document.get("times"):
+                counts.update(key for key, *_ in times)
+                document["times"] = [each for each in times if counts[each[0]] <= _MOST_TIMES]
+                line = json.dumps(document) if document["times"] else ""
+            lines[line] = None
+        packed = "\n".join(filter(None, lines)) + "\n"
+        path.with_suffix(".jsonl.gz").write_bytes(gzip.compress(packed.encode(), mtime=0))
+        path.unlink()

@@ -37,12 +37,19 @@ VERBS: dict[str, str] = {
     "worker": "take part in a search that is kept in a shared database",
     "sweep": "measure hand-written kernels over orders and local sizes, as GEMMbench does",
     "protocol": "measure kernels by Tensile's seven steps, from its YAML file",
+    "completion": "print what lets a shell complete verbs and options",
 }
 """In the order in which they are listed, the way to a library first.
 
 Each verb is the module of its name in `mltune.cli`, with EXAMPLE, `declare` and `run`.
 """
 
+_FIRST_STEPS = """\
+first steps:
+  mltune devices               what there is to tune for
+  mltune search --budget 60    a first search, some minutes
+  mltune VERB --help           a verb's options, with an example
+Each verb says at its end what to type next."""
 _INTERRUPTED = 130
 _EXIT_CODES: tuple[tuple[type[MltuneError], int], ...] = (
     (UsageError, 2),
@@ -101,13 +108,19 @@ def _module(verb: str) -> ModuleType:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
+    match arguments:
+        case [] | ["help"]:
+            arguments = ["--help"]
+        case ["help", *asked]:
+            arguments = [*asked, "--help"]
     parser = Parser(
         prog="mltune",
         description="Tune OpenCL GEMM kernels for a device, and export the answer as code.",
-        epilog="First steps: mltune devices, mltune search --budget 60; each verb says which one "
-        "comes next. mltune VERB --help shows a verb's options.",
+        epilog=_FIRST_STEPS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"mltune {__version__}")
+    version = f"mltune {__version__}"
+    parser.add_argument("-V", "--version", action="version", version=version)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
     for verb, summary in VERBS.items():
         sub = verbs.add_parser(
@@ -119,6 +132,13 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         if verb in arguments:  # the list of verbs needs none of their modules
             _declare(sub, _module(verb))
     return parser.parse_args(arguments)
+
+
+def parser_of(verb: str) -> Parser:
+    """The parser of one verb's options."""
+    parser = Parser(prog=f"mltune {verb}")
+    _declare(parser, _module(verb))
+    return parser
 
 
 def _declare(parser: Parser, module: ModuleType) -> None:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from itertools import chain
 from pathlib import Path
 
 from mltune.cli.output import Cell, print_json, print_table, short_names
 from mltune.cli.parser import positive, whole
 
-EXAMPLE = "mltune predict models/nvidia-h200/sgemm_nn 1000 1000 1000 --top 4 --measure"
+EXAMPLE = "mltune predict models/nvidia-h200/sgemm_nn 1000x1000x1000 --top 4 --measure"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     add = parser.add_argument
     add("model", type=Path, metavar="MODEL", help="what mltune train wrote")
-    add("size", nargs="+", type=positive, metavar="M N K [B]", help="the problem's size")
+    add("size", nargs="+", type=_extents, metavar="MxNxK[xB]", help="the problem's size")
     add("--top", type=positive, default=5, metavar="N", help="how many kernels (default: 5)")
     add("--measure", action="store_true", help="measure them, and sort by that")
     add(
@@ -34,10 +35,11 @@ def run(args: argparse.Namespace) -> int:
     from mltune.shell import shell_path
     from mltune.workflow.predict import PredictOptions, predict
 
+    size = tuple(chain.from_iterable(args.size))
     result = predict(
         PredictOptions(
             model=args.model,
-            size=tuple(args.size),
+            size=size,
             top=args.top,
             explore=args.explore,
             measure=args.measure,
@@ -66,7 +68,11 @@ def run(args: argparse.Namespace) -> int:
     if shared:
         print(f"every kernel: {' '.join(shared)}")
     if not args.measure:
-        size = " ".join(map(str, args.size))
-        place, top = shell_path(args.model), args.top
-        print(f"\nnext: mltune predict {place} {size} --top {top} --measure")
+        place, label = shell_path(args.model), "x".join(map(str, size))
+        print(f"\nnext: mltune predict {place} {label} --top {args.top} --measure")
     return 0
+
+
+def _extents(text: str) -> tuple[int, ...]:
+    """Read `MxNxK`; the numbers may also be arguments of their own."""
+    return tuple(map(positive, text.split("x")))

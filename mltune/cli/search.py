@@ -23,6 +23,7 @@ from mltune.cli.output import (
 )
 from mltune.cli.parser import number, positive, seconds, whole
 from mltune.errors import UsageError
+from mltune.search.names import SAMPLERS
 
 if TYPE_CHECKING:
     from mltune.measurement import Measurement
@@ -117,8 +118,8 @@ def _declare_choice(parser: argparse.ArgumentParser) -> None:
     add(
         "--sampler",
         metavar="NAME",
-        help="guided, tpe, evolution, random or exhaustive, or module:Class of an Optuna sampler, "
-        "such as optuna.samplers:NSGAIISampler (default: guided)",
+        help=f"{', '.join(SAMPLERS)}, or module:Class of an Optuna sampler, such as "
+        "optuna.samplers:NSGAIISampler (default: guided)",
     )
     add(
         "--sampler-args",

@@ -111,6 +111,7 @@ class Calculator(Protocol):
             beta: the factor of `c`.
 
         Raises:
+            BuildError: when the device cannot after all.
             LaunchError: when there is no memory left.
         """
         ...

@@ -9,7 +9,7 @@ from mltune.device.device import Device
 from mltune.device_info import DeviceInfo
 
 POCL = "Portable Computing Language"
-_OCLGRIND = "Oclgrind"
+OCLGRIND = "Oclgrind"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class DeviceEntry:
     @property
     def is_checker(self) -> bool:
         """Whether it simulates a device in order to find mistakes: right, but very slow."""
-        return _OCLGRIND in self.info.platform
+        return OCLGRIND in self.info.platform
 
     @property
     def is_embedded(self) -> bool:

@@ -7,6 +7,7 @@ counts through all indices of C but d0 and d1, and a loop goes through all summa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mltune.kernel.abi import (
     declarations,
@@ -111,7 +112,15 @@ class Signature:
 
     def free_is_contiguous(self, tensor: str) -> bool:
         """Whether the free index of A's or B's tile has the shorter stride of its two."""
-        return self._fast(tensor) != self.contraction.du or self.contraction.du is None
+        return _free_is_contiguous(self.contraction, tensor)
+
+    def free_step(self, tensor: str) -> str:
+        """How far neighbours along the free index of A's or B's tile lie apart, in elements."""
+        return f"{'step' if self.free_is_contiguous(tensor) else 'ld'}_{tensor}"
+
+    def term_step(self, tensor: str) -> str:
+        """How far neighbours along the unrolled summation lie apart in A or B, in elements."""
+        return f"{'ld' if self.free_is_contiguous(tensor) else 'step'}_{tensor}"
 
     @property
     def _outer(self) -> tuple[int, ...]:
@@ -124,17 +133,7 @@ class Signature:
         return otherwise if index is None else stride_name(tensor, index)
 
     def _tiled(self, tensor: str) -> tuple[int, ...]:
-        """The two indices of a tensor's tile, in the order of the tensor's strides."""
-        contraction = self.contraction
-        pair = {
-            "a": (contraction.d0, contraction.du),
-            "b": (contraction.d1, contraction.du),
-            "c": (contraction.d0, contraction.d1),
-        }[tensor]
-        return tuple(index for index in self._indices(tensor) if index in pair)
-
-    def _fast(self, tensor: str) -> int | None:
-        return next(iter(self._tiled(tensor)), None)
+        return _tiled(self.contraction, tensor)
 
     def _general_position(self) -> list[str]:
         contraction = self.contraction
@@ -157,3 +156,19 @@ class Signature:
                     lines.append(f"start_{tensor} += in_grid % {extent_name(index)} * {stride};")
             lines.append(f"in_grid /= {extent_name(index)};")
         return lines
+
+
+def _tiled(contraction: Contraction, tensor: str) -> tuple[int, ...]:
+    """The two indices of a tensor's tile, in the order of the tensor's strides."""
+    pair = {
+        "a": (contraction.d0, contraction.du),
+        "b": (contraction.d1, contraction.du),
+        "c": (contraction.d0, contraction.d1),
+    }[tensor]
+    return tuple(index for index in tensor_indices(contraction, tensor) if index in pair)
+
+
+@lru_cache(maxsize=256)  # templates ask for it often
+def _free_is_contiguous(contraction: Contraction, tensor: str) -> bool:
+    fast = next(iter(_tiled(contraction, tensor)), None)
+    return fast != contraction.du or contraction.du is None

@@ -110,8 +110,10 @@ def _limits(file: SpaceFile, family: FamilyParameters) -> Iterator[Constraint]:
     }
     searched = {parameter.name: parameter for parameter in file.parameters}
     scope |= {name: parameter.domain for name, parameter in searched.items()}
-    where = f"kernel family {family.family}"
+    here = file.parameters[0].where.rpartition(":")[0] or f"space '{file.name}'"
     for param in family.params:
+        where = searched[param.name].where if param.name in searched else here
+        where += f": kernel family {family.family}"
         conditions = [limit.tree for limit in param.limits]
         if param.name in searched and param.applies_when:
             conditions.append(_one_value_where_it_changes_nothing(param, searched[param.name]))
@@ -120,9 +122,7 @@ def _limits(file: SpaceFile, family: FamilyParameters) -> Iterator[Constraint]:
                 continue  # the space lacks a parameter that kernels need
             rest = specialize(tree, scope)
             if rest is False:
-                raise UsageError(
-                    f"space '{file.name}': {where}: no config satisfies {to_text(tree)}"
-                )
+                raise UsageError(f"{where}: no config of the space satisfies {to_text(tree)}")
             if not isinstance(rest, bool):
                 yield Constraint(param.name, to_text(rest), where)
 

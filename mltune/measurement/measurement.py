@@ -49,7 +49,7 @@ class Measurement:
         trial: the number of the trial in its run; -1 outside a run.
         phase: for what it was made.
         observed: what was seen beside the times, by name, sorted: `anchor_seconds` is the time
-            of a known kernel just before or after, the larger; observers add theirs.
+            of the reference kernel just before or after, the larger; observers add theirs.
         id: the row's number in its run's database; 0 before it is stored.
 
     Raises:

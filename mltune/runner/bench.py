@@ -30,7 +30,7 @@ from mltune.measurement import Status
 from mltune.problem import Problem
 from mltune.runner.arena import Arena
 from mltune.runner.cache import Cache
-from mltune.runner.known_good import canary
+from mltune.runner.known_good import known_good_kernel
 from mltune.runner.messages import Outcome, Request, Stage
 from mltune.runner.observe import NoObserver, Observer
 from mltune.runner.peak import least_seconds
@@ -43,7 +43,7 @@ from mltune.runner.workspace import Workspace
 
 _KEPT_PROGRAMS = 128
 _KEPT_VERDICTS = 4096
-_ANCHOR_LAUNCHES = 3
+_REFERENCE_LAUNCHES = 3
 # A check leaves traces in the caches: spoilt elements come from other cores or from memory.
 _SHORT_SECONDS = {"cpu": 2e-4}
 _SHORT_GPU_SECONDS = 2e-5
@@ -105,7 +105,7 @@ class Bench:
             prepare: makes the numbers and the references of problems.
 
         Raises:
-            MltuneError: when the device cannot even build or hold the canary.
+            MltuneError: when the device cannot even build or hold the known-good kernel.
         """
         self._device = device
         self._enter = enter
@@ -113,22 +113,22 @@ class Bench:
         self._built: Cache[tuple[str, str], _Built] = Cache(_KEPT_PROGRAMS)
         self._workspaces: Cache[tuple[Problem, int], Workspace] = Cache(memory_bytes)
         self._verdicts: Cache[tuple[str, Problem, int], Verdict] = Cache(_KEPT_VERDICTS)
-        kernel, problem = canary()
+        kernel, problem = known_good_kernel()
         self._scratch, self._counters = Scratch(device), Scratch(device, byte=0)
         self._arena = Arena(device)
         self._arena.place(self, 1)  # made now: it would look like a compilation later
-        self._anchor = (Workspace.make(device, problem.canonical(), 0), device.build(kernel))
+        self._reference = (Workspace.make(device, problem.canonical(), 0), device.build(kernel))
         self._evicting: Any = None
         self._observer = NoObserver() if observer is None else observer
 
     def prove(self) -> None:
-        """Compute the canary's problem and check it.
+        """Compute the known-good kernel's problem and check it.
 
         Raises:
             DeviceSickError: when the result is wrong.
             MltuneError: when the device fails on the way.
         """
-        workspace, program = self._anchor
+        workspace, program = self._reference
         workspace.restore()
         workspace.launch(program).wait()
         if fault := workspace.check().fault:
@@ -257,7 +257,7 @@ class Bench:
         spent_seconds: float,
     ) -> Outcome:
         self._enter(Stage.RUNNING)
-        before = self._anchor_seconds()
+        before = self._reference_seconds()
         seconds = sample(
             lambda: workspace.launch(program),
             request.plan,
@@ -274,13 +274,13 @@ class Bench:
             seconds=seconds,
             max_error=verdict.max_error,
             error_bound=verdict.error_bound,
-            anchor_seconds=max(before, self._anchor_seconds()),
+            reference_seconds=max(before, self._reference_seconds()),
             observed=tuple(sorted(observed.items())),
         )
 
-    def _anchor_seconds(self) -> float:
-        workspace, program = self._anchor
-        launches = [workspace.launch(program) for _ in range(_ANCHOR_LAUNCHES)]
+    def _reference_seconds(self) -> float:
+        workspace, program = self._reference
+        launches = [workspace.launch(program) for _ in range(_REFERENCE_LAUNCHES)]
         for each in launches:
             each.wait()
         return statistics.median(each.seconds for each in launches)

@@ -10,6 +10,7 @@ import sys
 import time
 
 from mltune.device import BuildError, Device, DeviceLostError, LaunchError, LimitError, open_device
+from mltune.errors import UsageError
 from mltune.measurement import Status
 from mltune.runner.bench import CACHED_CPU_SECONDS
 from mltune.runner.channel import Channel
@@ -46,6 +47,8 @@ def _build(device: Device, request: Request, channel: Channel) -> Outcome:
         program = device.build(request.kernel)
     except BuildError as error:
         return Outcome(status=Status.BUILD_ERROR, message=str(error))
+    except UsageError as error:  # a replayed device that does not know the kernel
+        return Outcome(status=Status.INVALID, message=str(error))
     seconds = program.build_seconds
     if workspace is not None:
         try:
@@ -60,7 +63,7 @@ def _build(device: Device, request: Request, channel: Channel) -> Outcome:
                 each.wait()
                 cpu_before = time.process_time()
             seconds += execution.delay_seconds
-        except (LimitError, LaunchError, DeviceLostError) as error:
+        except (LimitError, LaunchError, DeviceLostError, UsageError) as error:
             # The worker will find the same, and is the one to judge what runs.
             return Outcome(status=Status.LAUNCH_ERROR, message=str(error), retire=True)
     cpu_seconds += time.process_time() - cpu_before

@@ -3,7 +3,7 @@
 So a device can draw them all at once, and a host any one of them again. The generator is
 SplitMix64 of Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (OOPSLA
 2014): its state only counts, so that number n is a mix of `key + (n + 1) * gamma`.
-`device/opencl/calculator.cl` has the same in OpenCL C, and gives the same bits.
+`device/opencl/numbers.cl` has the same in OpenCL C, and gives the same bits.
 
 Numbers are uniform in [-1, 1): multiples of 2^-52 for double precision and of 2^-23 for all
 others, as numpy draws them. Each part of a complex number is one of its own. Half is single,

@@ -2,7 +2,8 @@
 
 Every new worker has to compute and check it before it is trusted with anything else, so that no
 config is blamed for a device that is gone. Its time, taken before and after the samples of every
-measurement, is the anchor: when the clock drops or somebody else uses the device, it shows.
+measurement, is that of a reference kernel: it shows when the clock drops or somebody else uses the
+device.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from mltune.problem import Problem, gemm, gemm_problem
 from mltune.problem.precision import Precision
 from mltune.space.config import Config
 
-CANARY_SIZE = (128, 128, 64)
+_SIZE = (128, 128, 64)
 _GROUP = (16, 4, 1)
-_NAME = "mltune_canary"
+_NAME = "mltune_known_good"
 _CONTRACTION = gemm(Precision.SINGLE).canonical()
 _INTEGERS = declarations(integer_arguments(_CONTRACTION))
 _SOURCE = """
 __kernel __attribute__((reqd_work_group_size(16, 4, 1)))
-void mltune_canary(__global float *c, __global const float *a, __global const float *b,
+void mltune_known_good(__global float *c, __global const float *a, __global const float *b,
                    const float alpha, const float beta,
                    INTEGERS)
 {
@@ -32,14 +33,14 @@ void mltune_canary(__global float *c, __global const float *a, __global const fl
         sum += a[offset_a + l * ld_a + i] * b[offset_b + j * ld_b + l];
     c[offset_c + j * ld_c + i] = alpha * sum;
 }
-""".replace("INTEGERS", (",\n" + " " * 19).join(_INTEGERS))
+""".replace("INTEGERS", (",\n" + " " * 23).join(_INTEGERS))
 
 
-def canary() -> tuple[Kernel, Problem]:
+def known_good_kernel() -> tuple[Kernel, Problem]:
     """Return the kernel with the problem that it computes."""
     kernel = Kernel(
         name=_NAME,
-        family="canary",
+        family="known good",
         contraction=_CONTRACTION,
         config=Config.of({}),
         source=_SOURCE,
@@ -47,4 +48,4 @@ def canary() -> tuple[Kernel, Problem]:
         work_group=_GROUP,
         macro_tile=_GROUP[:2],
     )
-    return kernel, gemm_problem(_CONTRACTION, *CANARY_SIZE)
+    return kernel, gemm_problem(_CONTRACTION, *_SIZE)

@@ -26,8 +26,8 @@ from mltune.space.config import Config
 from mltune.space.union import FAMILY
 
 DEFAULT_SAMPLES = 7
-ANCHOR = "anchor_seconds"
-"""The name under which a measurement keeps the canary's time."""
+REFERENCE_SECONDS = "anchor_seconds"
+"""The name under which a measurement keeps the reference kernel's time."""
 
 _START_SECONDS = 120.0
 _HOST_SECONDS = 600.0  # the host computes a reference or compares: no kernel's fault
@@ -406,8 +406,8 @@ class WorkerRunner:
         self, problem: Problem, config: Config, kernel: Kernel | None, outcome: Outcome
     ) -> Measurement:
         observed = dict(outcome.observed)
-        if outcome.anchor_seconds is not None:
-            observed[ANCHOR] = outcome.anchor_seconds
+        if outcome.reference_seconds is not None:
+            observed[REFERENCE_SECONDS] = outcome.reference_seconds
         return Measurement(
             problem=problem,
             config=config,

@@ -2,9 +2,10 @@
 
 The worker says `{"device": ..., "number": "P:D"}` once it knows which device is meant, and
 `{"ready": true}` once it has proved it sound; or `{"error": kind, "message": text}` in the place
-of either, where kind is `no_device`, `usage` or `sick` (the canary failed). To each request it
-says one `{"stage": ...}` whenever the work enters another stage, then one `{"answer": ...}`.
-Told `{"expect": problem, "seed": number}`, it makes ready for that problem and answers nothing.
+of either, where kind is `no_device`, `usage` or `sick` (the known-good kernel failed). To each
+request it says one `{"stage": ...}` whenever the work enters another stage, then one
+`{"answer": ...}`. Told `{"expect": problem, "seed": number}`, it makes ready for that problem and
+answers nothing.
 """
 
 from __future__ import annotations
@@ -119,8 +120,8 @@ class Outcome:
     """How a request ended; the fields mean what `Measurement` says.
 
     Attributes:
-        anchor_seconds: the canary's time before and after the samples, the larger; None where
-            nothing was timed.
+        reference_seconds: of the reference kernel before and after the samples, the larger; None
+            where nothing was timed.
         outsider: whether somebody else may have ended the worker. SIGKILL comes from no kernel: it
             comes from a person, or from the system when memory is short.
         retire: whether the device may be damaged, so that a new process should take over.
@@ -133,7 +134,7 @@ class Outcome:
     compile_seconds: float | None = None
     compile_cached: bool = False
     message: str = ""
-    anchor_seconds: float | None = None
+    reference_seconds: float | None = None
     observed: tuple[tuple[str, float], ...] = ()
     outsider: bool = False
     retire: bool = False

@@ -10,7 +10,7 @@ import logging
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -22,16 +22,17 @@ from mltune.device import (
     Device,
     Expected,
 )
+from mltune.device.entry import OCLGRIND
 from mltune.device.limits import check_size
 from mltune.device_info import DeviceInfo
 from mltune.problem import Problem
-from mltune.runner.data import PATTERN_BYTE, Array, Layout, operands
+from mltune.runner.data import PATTERN_BYTE, Array, Layout, Operands, operands
 from mltune.runner.device_reference import DeviceReference, reference_bytes
 from mltune.runner.generator import key_of
 from mltune.runner.matrices import Views, elements
 from mltune.runner.operand import MARGIN_BYTES, Operand
 from mltune.runner.proof import ProofError, calculator_of, prove
-from mltune.runner.validation import Bounds, RightResult, reference, scalars
+from mltune.runner.validation import Bounds, Reference, RightResult, reference, scalars
 
 _log = logging.getLogger(__name__)
 
@@ -40,6 +41,8 @@ LARGE = 1 << 18
 
 _WORTH_A_DEVICE = 1 << 23
 """Terms of all sums from which on a GPU makes a reference sooner than its host."""
+
+_SMALL_BYTES = 2 << 20  # of the tensors of a problem whose numbers the host remembers
 
 _ROW_BYTES = 64  # what the proof takes for each row of a matrix
 _MEMORY_SHARE = 32  # of the device's memory, that the proof may take
@@ -85,6 +88,7 @@ def suits_device(info: DeviceInfo, problem: Problem) -> bool:
     terms = problem.batch * problem.m * problem.n * problem.k
     return (
         info.kind != "cpu"
+        and OCLGRIND not in info.platform  # it interprets each instruction
         and info.fp64
         and terms >= _WORTH_A_DEVICE
         and reference_bytes(problem) <= info.max_alloc_bytes
@@ -106,8 +110,8 @@ def prepare_on_host(device: Device, problem: Problem, seed: int) -> Prepared:
     layouts = {tensor: Layout.of(problem, tensor) for tensor in "abc"}
     check_size(device.info, max(layout.nbytes for layout in layouts.values()))
     fresh_c = device.allocate(layouts["c"].nbytes)
-    data = operands(problem, seed)
-    right = reference(problem, data)
+    is_small = sum(layout.nbytes for layout in layouts.values()) <= _SMALL_BYTES
+    data, right = (_numbers_again if is_small else _numbers)(problem, seed)
     device.write(fresh_c, data.c)
     bounds = right.bounds
     flat = [values.ravel(order="F") for values in (right.values, bounds.norms_a, bounds.norms_b)]
@@ -151,6 +155,17 @@ def prepare_on_device(device: Device, problem: Problem, seed: int) -> Prepared:
     )
     comparison = _comparison(device, problem, bounds, *right.parts)
     return Prepared(a, b, fresh_c, right, comparison)
+
+
+def _numbers(problem: Problem, seed: int) -> tuple[Operands, Reference]:
+    data = operands(problem, seed)
+    return data, reference(problem, data)
+
+
+@lru_cache(maxsize=16)
+def _numbers_again(problem: Problem, seed: int) -> tuple[Operands, Reference]:
+    """Return what was drawn before: every kernel is probed, many of them on the same problem."""
+    return _numbers(problem, seed)
 
 
 def _comparison(

@@ -15,7 +15,7 @@ from mltune.space.config import Config
 from mltune.space.config_space import FlatSpace
 from mltune.space.ranks import Ranks, configs_of, distinct, neighbours_of, ranks_of
 
-_MOST_LISTED = 30_000
+MOST_LISTED = 30_000
 _SAMPLED = 6_000
 _LEADERS = 20
 _INNER_LEADERS = 5
@@ -42,6 +42,12 @@ class Candidates:
         """Return a longer list: also with configs that are distinct and new, and their ranks."""
         numbers = self._numbers | dict(zip(configs, count(len(self))))
         return Candidates(numbers, np.concatenate((self.ranks, ranks)), self.anywhere)
+
+    def only(self, numbers: Sequence[int]) -> Candidates:
+        """Return a shorter list: of the candidates with some numbers, in ascending order."""
+        kept = {self.configs[number]: place for place, number in enumerate(numbers)}
+        anywhere = sum(number < self.anywhere for number in numbers)
+        return Candidates(kept, self.ranks[[*numbers]], anywhere)
 
     def __len__(self) -> int:
         return len(self.configs)
@@ -70,9 +76,17 @@ class CandidateSource:
 
     Args:
         seed: decides the sample and the children.
+        most_listed: how many configs a space may have to be listed.
     """
 
-    def __init__(self, space: FlatSpace, encoding: Encoding, seed: int) -> None:
+    def __init__(
+        self,
+        space: FlatSpace,
+        encoding: Encoding,
+        seed: int,
+        most_listed: int = MOST_LISTED,
+    ) -> None:
+        self._most_listed = most_listed
         self._space = space
         self._encoding = encoding
         self._seed = seed
@@ -91,7 +105,7 @@ class CandidateSource:
     @property
     def is_listed(self) -> bool:
         """Whether the candidates are all configs of the space."""
-        return self._space.size <= _MOST_LISTED
+        return self._space.size <= self._most_listed
 
     @cached_property
     def _base(self) -> Candidates:

@@ -54,6 +54,13 @@ class FeasibleSampler(ConfigSampler):
         self._starts_evenly = starts_evenly
         self._family = family_distribution(member.family for member in members_of(space))
 
+    def widen(self, parameters: Sequence[Parameter]) -> None:
+        """Let the study hold configs of other spaces; see `ConfigSampler.widen`."""
+        super().widen(parameters)
+        others = [value for one in parameters if one.name == FAMILY for value in one.values]
+        own = [member.family for member in members_of(self._space)]
+        self._family = family_distribution((*own, *map(str, others)))
+
     def reseed_rng(self) -> None:
         """Have the sampler take another seed, as Optuna does in a thread of its own."""
         self._sampler.reseed_rng()

@@ -215,6 +215,16 @@ class GaussianProcess:
         self._prior: Matrix32 = variance + (self._basis**2).sum(axis=1)
         self._explained = np.zeros(len(candidates), dtype=np.float32)
 
+    def keep(self, numbers: Sequence[int]) -> None:
+        """Go on with some of the candidates, numbered anew in the order given."""
+        chosen = [*numbers]
+        self._candidates = self._candidates[chosen]
+        self._indicators = np.ascontiguousarray(self._indicators[:, chosen])
+        self._basis = self._basis[chosen]
+        self._rows = self._rows[: max(self.count, 64), chosen]
+        self._prior = self._prior[chosen]
+        self._explained = self._explained[chosen]
+
     @property
     def count(self) -> int:
         """How many configs were observed."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from optuna.study import Study
@@ -26,11 +27,12 @@ from mltune.search.forecast import Forecast
 from mltune.search.incumbents import Incumbents
 from mltune.search.one_thread import one_thread
 from mltune.search.sampler import SIZES, ConfigSampler
-from mltune.search.surrogate import Surrogate
+from mltune.search.surrogate import THOROUGH, Surrogate, Thoroughness
 from mltune.search.tile_quantization import TileQuantization
 from mltune.search.transfer import Transfer
 from mltune.space.config import Config
 from mltune.space.config_space import FlatSpace
+from mltune.space.union import UnionSpace
 
 _STARTS = 10
 _KNOWN = 2
@@ -77,6 +79,7 @@ class GuidedSampler(ConfigSampler):
         log: whether the values are positive, such as times or speeds, so that their ratios
             count; else their differences.
         starts: how many answers it takes before the model is asked.
+        thoroughness: how much the model computes.
     """
 
     def __init__(
@@ -89,7 +92,10 @@ class GuidedSampler(ConfigSampler):
         *,
         log: bool = True,
         starts: int = _STARTS,
+        thoroughness: Thoroughness = THOROUGH,
     ) -> None:
+        if isinstance(space, UnionSpace):
+            raise UsageError("guided: searches one space; UnionSampler searches several as one")
         super().__init__(space, seed)
         self._starts = starts
         self._log = log
@@ -101,18 +107,22 @@ class GuidedSampler(ConfigSampler):
         """How many answers came, since this search proposes, to what another one proposed."""
         self._to_beat = np.full(self._incumbents.count, math.nan)
         """The best values of configs outside the space, such as hand-written kernels."""
+        self._own_best = self._to_beat.copy()
         self._worked = 0
         self._knows = transfer is not None
+        self._most_kept = thoroughness.most_kept
         encoding = Encoding(space)
         self._surrogates: tuple[Surrogate, ...] = ()
         if encoding.width:
-            source = CandidateSource(space, encoding, seed)
+            source = CandidateSource(space, encoding, seed, thoroughness.most_listed)
             # A record's expectations are of capped values, so they go with that view alone.
             views = (View.CAPPED,) if transfer else (View.CAPPED, View.SPEED)
             is_used = work is not None and work.tells and self._incumbents.is_counted
             known_work = work if is_used and transfer is None else None
             self._surrogates = tuple(
-                Surrogate(encoding, source, view, self._incumbents, transfer, known_work)
+                Surrogate(
+                    encoding, source, view, self._incumbents, transfer, known_work, thoroughness
+                )
                 for view in views
             )
 
@@ -143,6 +153,11 @@ class GuidedSampler(ConfigSampler):
     def incumbents(self) -> Incumbents:
         """The best values so far."""
         return self._incumbents
+
+    @property
+    def best(self) -> Matrix:
+        """The best value of the space's configs by size, as a log; nan where there is none."""
+        return self._own_best
 
     @property
     def tried(self) -> int:
@@ -228,6 +243,7 @@ class GuidedSampler(ConfigSampler):
         self._asked.pop(config, None)
         self._elsewhere += bool(self._proposed) and config not in self._proposed
         self._worked += bool(found)
+        self._own_best = np.fmin(self._own_best, row)
         self._answers[config] = row if found else np.full(self._incumbents.count, math.inf)
 
     def _found(self, trial: FrozenTrial) -> dict[int, float] | None:
@@ -285,8 +301,32 @@ class GuidedSampler(ConfigSampler):
         if not self._surrogates or (starting and not self._knows):
             return None
         with one_thread():
+            if self._most_kept is not None:
+                self._shorten(self._most_kept)
             posteriors = [
                 one.expect(self._answers, tuple(self._asked), self._to_beat, self._elsewhere)
                 for one in self._surrogates
             ]
-            return Forecast.of(self._surrogates[0].candidates, posteriors)
+            forecast = Forecast.of(self._surrogates[0].candidates, posteriors)
+        if self._most_kept is not None:
+            # Of a size on which no config of the space was timed, in a union, it says nothing.
+            forecast.gains[np.isnan(self._own_best)] = 0
+        return forecast
+
+    def _shorten(self, most: int) -> None:
+        """After a fit, go on with those candidates that the models think most of together."""
+        fitted = [one.refit(self._answers, self._elsewhere) for one in self._surrogates]
+        candidates = self._surrogates[0].candidates
+        if not any(fitted) or len(candidates) <= most:
+            return
+        promised = np.sum([one.promising() for one in self._surrogates], axis=0)
+        # Not those answered since the fit, which a resumed search knows sooner.
+        seen = islice(self._answers, self._surrogates[0].fitted)
+        promised[~candidates.others(seen)] = -1
+        # Some of those from anywhere, which would be few among those near the best.
+        anywhere = promised[: candidates.anywhere]
+        first = np.argsort(-promised, kind="stable")[:most]
+        chosen = np.union1d(first, np.argsort(-anywhere, kind="stable")[: most // 4]).tolist()
+        kept = candidates.only(chosen)
+        for one in self._surrogates:
+            one.keep(kept, chosen)

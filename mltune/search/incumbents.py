@@ -46,6 +46,11 @@ class Incumbents:
         return float(shares @ saved)
 
     @property
+    def best(self) -> Matrix:
+        """The log of the best time of every size; infinite where there is none."""
+        return self._best.copy()
+
+    @property
     def shares(self) -> Matrix:
         """The part of each size in the whole, by the best times; sizes without one have none."""
         return self.shares_at(self._best)

@@ -6,16 +6,35 @@ from optuna.pruners import BasePruner
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from mltune.search.sampler import SIZES
+from mltune.search.sampler import BEST, SIZES
+
+_MOST_TIME = 3.0
 
 
 class PlannedSizesPruner(BasePruner):
     """Prunes what the sampler has not planned: see `GuidedSampler`.
 
-    A trial without the attribute `sizes` is timed on all.
+    A trial without the attribute `sizes` is timed on all. One with the attribute `best` ends, too,
+    before it would take much longer than the best configs take on all sizes together.
     """
 
     def prune(self, study: Study, trial: FrozenTrial) -> bool:
         """Say whether all the sizes that were planned have been timed."""
         planned = trial.user_attrs.get(SIZES)
-        return planned is not None and trial.intermediate_values.keys() >= set(planned)
+        if planned is None:
+            return False
+        values = trial.intermediate_values
+        left = [size for size in planned if size not in values]
+        return not left or _takes_long(trial, [*planned], left[0])
+
+
+def _takes_long(trial: FrozenTrial, planned: list[int], following: int) -> bool:
+    """Whether another size would take too long, if the config does there as on the last one."""
+    best = trial.user_attrs.get(BEST)
+    values = trial.intermediate_values
+    timed = [size for size in planned if size in values]
+    if best is None or not timed:
+        return False
+    slowdown = values[timed[-1]] / best[timed[-1]]
+    took = sum(values[size] for size in timed)
+    return bool(took + slowdown * best[following] > _MOST_TIME * sum(best))

@@ -25,6 +25,11 @@ SIZES = "sizes"
 """The trial's attribute that lists the sizes on which its config is worth timing."""
 
 
+BEST = "best"
+"""The trial's attribute that lists the best values of all sizes so far, where its config may be
+much slower: it is timed on further sizes only while that takes not much longer than those."""
+
+
 class SpaceUsedUpError(MltuneError):
     """Every config of the space has been proposed.
 

@@ -10,13 +10,14 @@ the time that they are to save.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
-from mltune.search.candidates import Candidates, CandidateSource
+from mltune.search.candidates import MOST_LISTED, Candidates, CandidateSource
 from mltune.search.encoding import Encoding, Matrix, Matrix32
-from mltune.search.expectation import Scale, View
+from mltune.search.expectation import Scale, View, expected_improvement
 from mltune.search.forecast import Belief
 from mltune.search.gaussian_process import GaussianProcess, fit
 from mltune.search.incumbents import Incumbents
@@ -25,6 +26,7 @@ from mltune.search.transfer import Transfer
 from mltune.space.config import Config
 
 _MOST_MODELLED = 1_000
+_SIZES_LOOKED_AT = 16
 _LENGTH, _LARGE_LENGTH = 2.0, 8.0
 """Typical length scales, in a listed space and in a larger one. There are more parameters in the
 latter, of which each counts less: else no two configs would say anything of each other (Hvarfner
@@ -32,6 +34,29 @@ et al., "Vanilla Bayesian optimization performs great in high dimensions", 2024)
 
 Answers = Mapping[Config, Matrix]
 """In the order they came: a value for each size, infinite for a failure, nan where not timed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thoroughness:
+    """How much a model computes.
+
+    Attributes:
+        most_listed: configs of a space all of which are candidates; of a larger one some are.
+        most_kept: candidates from one fit to the next, those that the model of the fit thinks
+            most of; None for all.
+        fit_share: of the answers, how many more make a fit due.
+    """
+
+    most_listed: int = MOST_LISTED
+    most_kept: int | None = None
+    fit_share: float = 0.1
+
+
+THOROUGH = Thoroughness()
+"""Of a model that searches alone."""
+
+THRIFTY = Thoroughness(most_listed=10_000, most_kept=1_000, fit_share=0.2)
+"""Of one of several models that compete: there may be ten of them."""
 
 
 class Surrogate:
@@ -44,6 +69,7 @@ class Surrogate:
         incumbents: say what each size counts.
         transfer: what other records say; the model learns how much of that holds here.
         work: of the sizes; what it says of the answers is taken off before they are modelled.
+        thoroughness: how much it computes.
     """
 
     def __init__(
@@ -54,7 +80,11 @@ class Surrogate:
         incumbents: Incumbents,
         transfer: Transfer | None,
         work: TileQuantization | None = None,
+        thoroughness: Thoroughness = THOROUGH,
     ) -> None:
+        self._fit_share = thoroughness.fit_share
+        self._of_fit: tuple[Matrix, Matrix, Matrix] | None = None
+        """What the last fit was shown, as the process takes it, the best of it, and spreads."""
         self._incumbents = incumbents
         self._work = work
         self._shares = np.zeros(2)
@@ -69,6 +99,11 @@ class Surrogate:
         self._expected = np.zeros(0, dtype=np.float32)
         # What the process has observed, in its order, and what other records expected there.
         self._rows: dict[Config, float] = {}
+
+    @property
+    def fitted(self) -> int:
+        """To how many of the first answers it was fitted."""
+        return self._fitted
 
     @property
     def candidates(self) -> Candidates:
@@ -87,11 +122,8 @@ class Surrogate:
             to_beat: by size, the best value besides the answers; nan where there is none.
             elsewhere: how many of the answers are to what other processes asked.
         """
-        due = _fit_due(len(answers))
-        new = len(answers) - elsewhere - self._fitted_own
-        if self._process is None or new >= _fit_pause(self._fitted):
-            self._process = self._fit(dict(islice(answers.items(), due)))
-            self._fitted, self._fitted_own = due, due - elsewhere
+        self.refit(answers, elsewhere)
+        assert self._process is not None
         table = self._table(answers.values())
         scales = self._scales(table - self._extra_of([*answers]))
         unseen = (*islice(answers, self._fitted, None), *asked)
@@ -115,6 +147,55 @@ class Surrogate:
         best = np.where(np.isnan(best), mean.max(axis=1), best).astype(np.float32)
         spreads = np.array([scale.spread for scale in scales], dtype=np.float32)
         return Belief(self._process, mean, deviation, best, spreads, slope)
+
+    def refit(self, answers: Answers, elsewhere: int = 0) -> bool:
+        """Fit the model anew if that is due, and say whether it was; for the arguments see above.
+
+        All candidates are then there again.
+        """
+        due = _fit_due(len(answers), self._fit_share)
+        new = len(answers) - elsewhere - self._fitted_own
+        if self._process is not None and new < _fit_pause(self._fitted, self._fit_share):
+            return False
+        self._process = self._fit(dict(islice(answers.items(), due)))
+        self._fitted, self._fitted_own = due, due - elsewhere
+        return True
+
+    def promising(self) -> Matrix32:
+        """How much each candidate promises by the last fit alone, whatever came after it.
+
+        So a resumed search, which fits later and knows more then, keeps the same candidates.
+        """
+        if self._process is None or self._of_fit is None:
+            return np.zeros(len(self._candidates), dtype=np.float32)
+        values, best, spreads = (each[..., :: self._size_step] for each in self._of_fit)
+        mean, deviation = self._process.predict(values)
+        mean += self._expected
+        if self._work is not None:
+            units = np.where(spreads > 0, spreads, np.inf)[:, None]
+            mean += (self._extra.T[:: self._size_step] / units).astype(np.float32)
+        gains = expected_improvement(mean, deviation, best.astype(np.float32)[:, None])
+        promised: Matrix32 = spreads.astype(np.float32) @ gains
+        return promised
+
+    def keep(self, candidates: Candidates, numbers: Sequence[int]) -> None:
+        """Go on with some of the candidates until the next fit.
+
+        Args:
+            candidates: the shorter list.
+            numbers: of these among those that there are.
+        """
+        assert self._process is not None
+        self._process.keep(numbers)
+        self._candidates = candidates
+        self._expected = self._expected[[*numbers]]
+        if self._work is not None:
+            self._extra = self._extra[[*numbers]]
+
+    @property
+    def _size_step(self) -> int:
+        """Of so many sizes one is looked at, to see which candidates promise most."""
+        return max(1, self._incumbents.count // _SIZES_LOOKED_AT)
 
     def _whole(
         self, scales: Sequence[Scale], mean: Matrix32, table: Matrix, known: Matrix
@@ -177,8 +258,13 @@ class Surrogate:
             self._extra = self._work.compute(self._candidates.configs) @ self._shares
         process = GaussianProcess(self._encoding, hyper, self._candidates.ranks, basis)
         self._rows = {}
+        self._of_fit = None
         if kept:
             self._observe(process, kept)
+            is_known = np.isfinite(whole).any(axis=0)
+            spreads = np.where(is_known, [scale.spread for scale in scales], 0.0)
+            at_kept = np.array([*self._rows.values()])
+            self._of_fit = values - at_kept[:, None], values.min(axis=0), spreads
         return process
 
     def _observe(self, process: GaussianProcess, configs: Sequence[Config]) -> None:
@@ -199,17 +285,17 @@ def _units(scales: Sequence[Scale], table: Matrix) -> Matrix:
     return np.stack(columns, axis=1)
 
 
-def _fit_due(count: int) -> int:
+def _fit_due(count: int, share: float) -> int:
     """Return at how many answers the model was last due to be fitted."""
     due = 0
-    while (following := due + _fit_pause(due)) <= count:
+    while (following := due + _fit_pause(due, share)) <= count:
         due = following
     return due
 
 
-def _fit_pause(count: int) -> int:
+def _fit_pause(count: int, share: float) -> int:
     """Return how many answers the model waits for after a fit to so many."""
-    return max(1, min(count // 10, 50))
+    return max(1, min(int(count * share), 50))
 
 
 def _best_first(answers: Answers, incumbents: Incumbents) -> list[Config]:

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from mltune.errors import UsageError
-from mltune.measurement.recording import Recording
+from mltune.measurement.recording import Point, Recording
 from mltune.search.encoding import Matrix
 from mltune.search.expectation import Scale
 from mltune.space.config import Config
 from mltune.space.config_space import FlatSpace
 from mltune.space.parameter import Parameter
+from mltune.space.union import FAMILY
 
 _SHARE_DEVIATION = 0.5
 """Of a record's share; its mean is 1 / the number of records."""
@@ -68,12 +69,13 @@ class Transfer:
 
     @staticmethod
     def check(space: FlatSpace, recording: Recording) -> None:
-        """Refuse a record that shares no parameter with a space.
+        """Refuse a record that says too little of a space.
 
         Raises:
-            UsageError: for that reason.
+            UsageError: when it shares no parameter that varies, or has too few times.
         """
         _shared(space.parameters, recording)
+        _check_count(points_for(space.parameters, recording), recording.where)
 
     @staticmethod
     def expected(views: Matrix) -> Matrix:
@@ -88,13 +90,30 @@ class Transfer:
         return np.concatenate((level, _SHARE_DEVIATION * views), axis=1)
 
 
+def _check_count(points: Sequence[Point], where: str) -> None:
+    count = sum(point.seconds is not None for point in points)
+    if count < _FEWEST_VALUES:
+        raise UsageError(f"{where}: has {count} times, a prior needs {_FEWEST_VALUES}")
+
+
+def points_for(parameters: Sequence[Parameter], recording: Recording) -> tuple[Point, ...]:
+    """The points of a record that say something of a space: where families are named, its own."""
+    own = {value for one in parameters if one.name == FAMILY for value in one.values}
+    return tuple(
+        point
+        for point in recording.points
+        if not own or FAMILY not in point.config or point.config[FAMILY] in own
+    )
+
+
 def _shared(parameters: Sequence[Parameter], recording: Recording) -> list[Parameter]:
     """The parameters that vary and that a record has.
 
     Raises:
         UsageError: when there is none.
     """
-    known = set(recording.points[0].config) if recording.points else set()
+    points = points_for(parameters, recording)
+    known = set(points[0].config) if points else set()
     shared = [one for one in parameters if one.name in known and len(one.values) > 1]
     if not shared:
         raise UsageError(
@@ -108,7 +127,7 @@ class _Prior:
     """One record's forest."""
 
     def __init__(self, parameters: Sequence[Parameter], recording: Recording, seed: int) -> None:
-        points = recording.points
+        points = points_for(parameters, recording)
         self._shared = _shared(parameters, recording)
         if len(points) > _MOST_POINTS:
             chosen = np.random.default_rng(seed).choice(len(points), _MOST_POINTS, replace=False)
@@ -116,11 +135,7 @@ class _Prior:
         answers = np.array(
             [math.inf if one.seconds is None else math.log(one.seconds) for one in points]
         )
-        count = int(np.isfinite(answers).sum())
-        if count < _FEWEST_VALUES:
-            raise UsageError(
-                f"{recording.where}: has {count} times, a prior needs {_FEWEST_VALUES}"
-            )
+        _check_count(points, recording.where)
         self.scale = Scale.of(answers)
         self.reach = self.scale.cap - self.scale.best
         self._points, self._answers, self._seed = points, answers, seed

@@ -21,7 +21,8 @@ from mltune.measurement.recording import Recording
 from mltune.problem import Problem
 from mltune.search.expected_gain import ExpectedGain
 from mltune.search.guided import GuidedSampler, Promise
-from mltune.search.sampler import SIZES, ConfigSampler
+from mltune.search.sampler import BEST, SIZES, ConfigSampler
+from mltune.search.surrogate import THRIFTY
 from mltune.search.tile_quantization import TileQuantization
 from mltune.search.transfer import Transfer
 from mltune.space.config import Config
@@ -33,6 +34,10 @@ _MOST_STARTS = 6
 """As many where too few of them have worked."""
 _KNOWN = 2
 """So many have to work."""
+_FAR_BEHIND = math.log(4)
+"""A space whose default is that much slower, on every size, than what is known of others begins
+later: with a second and a third trial after so many of all spaces for each."""
+_PATIENCE = 30
 
 
 @dataclass(slots=True, eq=False)
@@ -56,8 +61,9 @@ class _Contender:
 class UnionSampler(ConfigSampler):
     """Proposes the config of a union from which the library is expected to gain most.
 
-    Each space begins with its default config and some random ones, which are timed on all sizes,
-    one space after the other. Then the models compete.
+    Each space begins with its default config and some random ones, one space after the other. They
+    are timed on all sizes, on the quick ones first; where a space is slow, on a part of them. Then
+    the models compete.
 
     Args:
         space: what is searched.
@@ -94,6 +100,7 @@ class UnionSampler(ConfigSampler):
                     TileQuantization(member, problems) if problems else None,
                     log=log,
                     starts=0,
+                    thoroughness=THRIFTY,
                 ),
                 transfer is not None,
             )
@@ -101,14 +108,17 @@ class UnionSampler(ConfigSampler):
         ]
         self._incumbents = self._contenders[0].model.incumbents
         self._shares = self._incumbents.shares
+        self._log = log
         self._all = tuple(range(self._incumbents.count))
 
     def worthwhile(self, study: Study, config: Config) -> tuple[int, ...]:
         """Return the sizes that hold most of what is expected of a config."""
         self._read(study)
         owner = next((one for one in self._contenders if config in one.space), None)
-        if owner is None or self._is_starting(owner):
+        if owner is None:
             return self._all
+        if self._is_starting(owner):
+            return self._quick_first
         return owner.model.plan(config)
 
     def expected_gain(self, study: Study, trials: int) -> ExpectedGain | None:
@@ -126,7 +136,16 @@ class UnionSampler(ConfigSampler):
             study._storage.set_trial_user_attr(trial._trial_id, SIZES, list(sizes))
             # Who asked, and the pruner, are shown what is here, and not what is stored.
             trial.user_attrs[SIZES] = list(sizes)
+            if sizes == self._quick_first and self._can_be_slow:
+                best = np.exp(self._incumbents.best).tolist()
+                study._storage.set_trial_user_attr(trial._trial_id, BEST, best)
+                trial.user_attrs[BEST] = best
         return config
+
+    @property
+    def _can_be_slow(self) -> bool:
+        """Whether it is known of all sizes what a slow config is."""
+        return self._log and self._sign > 0 and bool(np.isfinite(self._incumbents.best).all())
 
     def _start(self) -> tuple[Config, tuple[int, ...]] | None:
         """The next config of a space that begins: of that with the fewest trials."""
@@ -135,16 +154,34 @@ class UnionSampler(ConfigSampler):
                 continue
             default = one.space.default
             if default is not None and default in self._unvisited:
-                return default, self._all
+                return default, self._quick_first
             if (config := one.model.draw()) is not None:
-                return config, self._all
+                return config, self._quick_first
         return None
 
     def _is_starting(self, one: _Contender) -> bool:
-        tried = one.model.tried
-        if tried < (1 if one.knows else _STARTS):
-            return True
-        return not one.knows and one.model.worked < _KNOWN and tried < _MOST_STARTS
+        tried, worked = one.model.tried, one.model.worked
+        if one.knows:
+            return tried < 1
+        if tried >= (_STARTS if worked >= _KNOWN else _MOST_STARTS):
+            return False
+        return tried < 1 or not self._is_far_behind(one) or self._total >= _PATIENCE * tried
+
+    def _is_far_behind(self, one: _Contender) -> bool:
+        """Whether what worked of a space is much slower on every size than the best of others."""
+        ahead = one.model.best - self._incumbents.best
+        return bool(np.isfinite(ahead).any() and np.nanmin(ahead) > _FAR_BEHIND)
+
+    @property
+    def _total(self) -> int:
+        """How many configs were tried in all spaces."""
+        return sum(one.model.tried for one in self._contenders)
+
+    @property
+    def _quick_first(self) -> tuple[int, ...]:
+        """All sizes, those first that the best configs are done with first."""
+        order = np.argsort(self._incumbents.best, kind="stable")
+        return tuple(order.tolist())
 
     def _best(self) -> tuple[Config, tuple[int, ...]] | None:
         best = self._most_promising()

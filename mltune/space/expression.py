@@ -113,10 +113,12 @@ def evaluate(node: Node, values: Mapping[str, int]) -> int:
     Raises:
         KeyError: when it has a name without a value.
     """
+    if isinstance(node, Name):
+        return values[node.text]
     if isinstance(node, Operation):
         operands = [evaluate(operand, values) for operand in node.operands]
         return int(OPERATORS[node.operator](*operands))
-    return int(values[node.text] if isinstance(node, Name) else node.value)
+    return int(node.value)
 
 
 def leaves(node: Node) -> Iterator[Number | Word | Name]:

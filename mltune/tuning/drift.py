@@ -1,4 +1,4 @@
-"""Times with the drift of the device taken out, by the anchor that each was measured beside.
+"""Times with the drift of the device taken out, by a reference kernel that ran beside each.
 
 A measurement keeps the time of a known kernel, run just before and after it. Where that took
 clearly longer than it does on this run when nothing is in the way, so did the measurement: the
@@ -11,11 +11,11 @@ import bisect
 from collections.abc import Iterable
 
 from mltune.measurement import Measurement
-from mltune.runner.live import ANCHOR
+from mltune.runner.live import REFERENCE_SECONDS
 from mltune.runner.timing import RACING_SAMPLES, spread
 
 DISTURBED = 1.1
-"""An anchor that is slower than a quiet one by less than this is never called disturbed."""
+"""A reference kernel that is slower than a quiet one by less than this is not disturbed."""
 
 CLEARLY_DISTURBED = 1.5
 """One that is slower by this much always is."""
@@ -24,39 +24,39 @@ BLURRED = 0.1
 """A measurement whose median is known no better than this after all samples is disturbed, too."""
 
 _NOISE = 5.0
-"""An anchor within so many times its own spread is quiet: on an H200 it takes 11 to 14 us."""
+"""Within so many times its own spread the reference kernel is quiet; an H200 takes 11 to 14 us."""
 
 _QUIET_SHARE = 4  # the first quarter is quiet; its very fastest may be lucky
 _LUCKY_SHARE = 20
 
 
 class DriftCorrection:
-    """Knows how fast the anchor is when nothing disturbs it, from all measurements so far."""
+    """Knows how fast the reference kernel is when nothing disturbs it, from what was measured."""
 
     def __init__(self, measurements: Iterable[Measurement] = ()) -> None:
-        self._anchors: list[float] = []
+        self._references: list[float] = []
         for measurement in measurements:
             self.note(measurement)
 
     def note(self, measurement: Measurement) -> None:
         """Learn from one more measurement."""
-        anchor = measurement.seen(ANCHOR)
-        if anchor is not None:
-            bisect.insort(self._anchors, anchor)
+        reference = measurement.seen(REFERENCE_SECONDS)
+        if reference is not None:
+            bisect.insort(self._references, reference)
 
     def slowdown(self, measurement: Measurement) -> float:
         """How much slower than when undisturbed the device was; 1 while within the noise."""
-        anchor = measurement.seen(ANCHOR)
-        if anchor is None or not self._anchors:
+        reference = measurement.seen(REFERENCE_SECONDS)
+        if reference is None or not self._references:
             return 1.0
-        quiet = self._anchors[len(self._anchors) // _QUIET_SHARE]
-        lucky = self._anchors[len(self._anchors) // _LUCKY_SHARE]
-        ratio = anchor / quiet
+        quiet = self._references[len(self._references) // _QUIET_SHARE]
+        lucky = self._references[len(self._references) // _LUCKY_SHARE]
+        ratio = reference / quiet
         limit = max(DISTURBED, 1 + _NOISE * (quiet / lucky - 1))
         return ratio if ratio > min(limit, CLEARLY_DISTURBED) else 1.0
 
     def is_undisturbed(self, measurement: Measurement) -> bool:
-        """Whether neither the anchor nor the samples show that something was in the way.
+        """Whether neither the reference kernel nor the samples show that something was in the way.
 
         The three samples of a race that was lost say too little about it.
         """

@@ -232,7 +232,7 @@ class FinalRounds:
     def _measure(self, problem: Problem, trial: Trial, *, keep: bool) -> Measurement:
         earlier = bool(self._rows[problem, trial.config])
         row = self._session.measure_leader(problem, trial.config, checked=earlier)
-        # The last round counts for want of better; its anchor stays in the record.
+        # The last round counts for want of better; its reference time stays in the record.
         phase = (
             Phase.FINAL
             if self._session.is_undisturbed(row) or (keep and not earlier)

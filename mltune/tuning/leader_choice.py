@@ -17,7 +17,8 @@ from mltune.device_info import DeviceInfo
 from mltune.measurement import Measurement, Phase
 from mltune.problem import Problem
 from mltune.space import Config
-from mltune.tuning.leader_model import Expected, LeaderModel
+from mltune.tuning.cross_sizes import spread_order
+from mltune.tuning.leader_model import Expected, LeaderModel, LearnedTimes
 from mltune.tuning.trial import Trial
 
 Array = NDArray[np.float64]
@@ -39,21 +40,15 @@ _GROWTH = 1.5
 def spread_out(problems: Sequence[Problem]) -> list[Problem]:
     """Return the problems in an order in which the first few are spread over all of them.
 
-    Each next one is that which brings all of them nearest to one that stands before it, by the
-    logs of their sizes: from those the model learns most.
+    The first one is in the middle; the model learns most from those that are far apart.
     """
     if not problems:
         return []
-    sides = np.log2([(one.m, one.n, one.k, one.batch) for one in problems])
-    apart = np.linalg.norm(sides[:, None] - sides, axis=2)
-    nearest = np.full(len(problems), 2 * apart.max() + 1)
-    order: list[int] = []
-    for _ in problems:
-        brings = np.maximum(nearest - apart, 0).sum(axis=1)
-        brings[order] = -1
-        order.append(int(np.argmax(brings)))
-        nearest = np.minimum(nearest, apart[order[-1]])
-    return [problems[number] for number in order]
+    sides = np.log2([problem.size for problem in problems])
+    middle = int(np.linalg.norm(sides[:, None] - sides, axis=2).sum(axis=1).argmin())
+    others = [*problems[:middle], *problems[middle + 1 :]]
+    order = spread_order([one.size for one in others], [problems[middle].size]) if others else ()
+    return [problems[middle], *(others[number] for number in order)]
 
 
 def most_promising(expected: Array, doubt: Array, known: Mapping[int, float]) -> tuple[int, float]:
@@ -102,7 +97,8 @@ class LeaderChoice:
         self._visits: dict[Problem, int] = {}
         self._cells: dict[tuple[Problem, Config], list[Measurement]] = {}
         self._model: LeaderModel | None = None
-        self._expected: tuple[int, Expected] | None = None
+        self._learned: tuple[int, LearnedTimes] | None = None
+        self._expected: dict[Problem, Expected] = {}
         for row in rows:
             if row.phase == Phase.SEARCH:  # who competes now may not be who competed before
                 self._visits.clear()
@@ -142,11 +138,10 @@ class LeaderChoice:
         if visit < WITH_ALL:
             lacking = (each for each in self._leaders if each.config not in timed.union(passed))
             return next(lacking, None)
-        expected = self._expect(_learned_at(visit))
-        place = self._problems[problem]
+        expected = self._expect(problem, _learned_at(visit))
         known = {self._places[config]: self._log_time(problem, config) for config in timed}
         known |= {self._places[config]: np.inf for config in passed if config not in timed}
-        best, gain = most_promising(expected.logs[place], expected.doubt[place], known)
+        best, gain = most_promising(expected.logs[0], expected.doubt[0], known)
         few = sum(np.isfinite(value) for value in known.values()) < _LEAST_TIMED
         return self._leaders[best] if few or gain >= _LEAST_GAIN else None
 
@@ -155,9 +150,9 @@ class LeaderChoice:
         median = self._cells[problem, config][0].median
         return np.inf if median is None else float(np.log(median))
 
-    def _expect(self, visit: int) -> Expected:
-        """What is expected after so many sizes."""
-        if self._expected is None or self._expected[0] != visit:
+    def _expect(self, problem: Problem, visit: int) -> Expected:
+        """What is expected on a size after so many sizes."""
+        if self._learned is None or self._learned[0] != visit:
             cuts = [*self._visits.values(), len(self._rows)]
             seconds = self._seconds(self._rows[: cuts[visit]])
             if self._model is None:
@@ -167,8 +162,11 @@ class LeaderChoice:
                     [*self._problems],
                     self._device,
                 )
-            self._expected = visit, self._model.expect(seconds)
-        return self._expected[1]
+            self._learned = visit, self._model.learn(seconds)
+            self._expected.clear()
+        if problem not in self._expected:
+            self._expected[problem] = self._learned[1].expect([self._problems[problem]])
+        return self._expected[problem]
 
     def _seconds(self, rows: Sequence[Measurement]) -> Array:
         """By size and leader: from the rounds, or else from the search; nan for neither."""

@@ -6,20 +6,20 @@ them, of its own times; where it has none, those that the trees expect count a l
 formula of few times would be wrong anywhere else. Trees on what the formulas leave come last, and
 several of them say how sure that is.
 
-On the shipped runs of hgemm, sgemm NT and dgemm, a fifth of the kernel and size pairs timed, the
-first choice of trees alone had 0.963 of the best known speed on held-out sizes, of formulas of the
-measured times 0.936, of this 0.978.
+On shipped runs of hgemm, sgemm NT and dgemm, a fifth of the kernel and size pairs timed, the first
+choice of trees alone had 0.963 of the best known speed on held-out sizes, of formulas of the
+measured times 0.936, of formulas between trees 0.978.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mltune.cost_model.bagged import Bagging
+from mltune.cost_model.bagged import boosted
 from mltune.cost_model.estimate import Estimate
 from mltune.cost_model.features import Encoder
 from mltune.cost_model.train import distinct_columns
@@ -30,21 +30,24 @@ from mltune.distil.table import EXPECTED_WEIGHT
 from mltune.distil.vectors import whole_vectors
 from mltune.kernel.name import global_split_of, macro_tile_of
 from mltune.problem import Problem
+from mltune.selector import TimeFormula
 from mltune.space import Config
 
 Array = NDArray[np.float64]
 
-_FIRST = Bagging(forests=1, trees=120)
-_LAST = Bagging(forests=1, trees=60)
+_FIRST_TREES, _LAST_TREES = 120, 60
 _DRAWS = 3
+"""Formulas and last trees that learn from times drawn anew."""
 
 _FILLED = 100
-"""About so many sizes on which an expected time counts."""
+"""About so many sizes on which an expected time counts in a formula."""
 
 _LEAST_DOUBT = 0.05
-"""Of the log of a time: trees that were taught by the same times agree too well."""
+"""Of the log of a time: models that were taught by the same times agree too well."""
 
 _FEMTO = 1e-15
+
+Predict = Callable[[Array], Array]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,76 +76,128 @@ class LeaderModel:
         device: DeviceInfo,
     ) -> None:
         contraction = problems[0].contraction
-        self._names = tuple(names)
         self._settings = Settings(
             compute_units=device.compute_units,
             swapped=contraction.swaps_operands,
             multiples=whole_vectors(contraction),
         )
+        self._tiles = [macro_tile_of(name) for name in names]
+        self._splits = [global_split_of(name) for name in names]
         self._sizes = np.array([(p.m, p.n, p.k, p.batch) for p in problems], dtype=np.float64)
         encoder = Encoder.of(configs)
         self._columns = encoder.names(device)
-        self._rows = encoder.encode_all([(each, configs) for each in problems], device)
+        rows = encoder.encode_all([(each, configs) for each in problems], device)
         numbers = np.tile(np.arange(len(names), dtype=np.float64), len(problems))
-        self._features = np.column_stack((self._rows[:, distinct_columns(self._rows)], numbers))
+        features = np.column_stack((rows[:, distinct_columns(rows)], numbers))
+        self._rows = rows.reshape(len(problems), len(names), -1)
+        self._features = features.reshape(len(problems), len(names), -1)
 
-    def expect(self, seconds: Array) -> Expected:
-        """Return what is expected of all kernels on all sizes.
+    def learn(self, seconds: Array) -> LearnedTimes:
+        """Return what knows what to expect.
 
         Args:
             seconds: by size and kernel; nan where nothing is known.
         """
         known = np.isfinite(seconds)
         logs = np.log(seconds, out=np.full(seconds.shape, np.nan), where=known)
-        estimated = self._estimate(seconds, known)
-        expected = estimated + self._trees(_FIRST, logs - estimated, known)[0]
+        estimate = Estimate.fit(self._columns, self._rows[known], seconds[known])
+        rest = logs[known] - estimate.log_seconds(self._columns, self._rows[known])
+        trees = boosted(self._features[known], rest, trees=_FIRST_TREES)
+        learned = LearnedTimes(
+            self._sizes, self._columns, self._rows, self._features, estimate, trees
+        )
+        # Far from the times of a kernel those that are expected hold its formula.
+        some = np.zeros(len(seconds), dtype=np.bool_)
+        some[:: max(1, len(seconds) // _FILLED)] = True
+        shown = np.full(seconds.shape, np.nan)
+        shown[some] = np.exp(learned.at_first(np.flatnonzero(some)))
+        shown = np.where(known, seconds, shown)
+        first = np.full(seconds.shape, np.nan)
+        first[known] = logs[known] - rest + trees(self._features[known])
         chance = np.random.default_rng(0)
-        found = []
         for number in range(_DRAWS):
             # As if some times had been measured often, and others not at all.
-            emphasis = chance.exponential(size=known.shape)
-            by_formula = self._formulas(logs, expected, known, emphasis)
-            found.append(by_formula + self._trees(_LAST, logs - by_formula, known, number)[0])
-        return Expected(np.mean(found, axis=0), np.std(found, axis=0) + _LEAST_DOUBT)
+            emphasis = np.where(known, chance.exponential(size=known.shape), EXPECTED_WEIGHT)
+            learned.formulas.append(self._formulas(shown, emphasis))
+            expected = first.copy()
+            for column, formula in enumerate(learned.formulas[-1]):
+                told = known[:, column]
+                if formula is not None:
+                    expected[told, column] = _logs(formula, self._sizes[told])
+            rest = logs[known] - expected[known]
+            learned.trees.append(
+                boosted(self._features[known], rest, trees=_LAST_TREES, seed=number, drawn=True)
+            )
+        return learned
 
-    def _estimate(self, seconds: Array, known: NDArray[np.bool_]) -> Array:
-        told = known.ravel()
-        estimate = Estimate.fit(self._columns, self._rows[told], seconds.ravel()[told])
-        return estimate.log_seconds(self._columns, self._rows).reshape(seconds.shape)
-
-    def _trees(
-        self, bagging: Bagging, rest: Array, known: NDArray[np.bool_], seed: int = 0
-    ) -> Array:
-        told = known.ravel()
-        answers = bagging.predict(self._features[told], rest.ravel()[told], self._features, seed)
-        return answers.reshape(-1, *rest.shape)
-
-    def _formulas(
-        self, logs: Array, expected: Array, known: NDArray[np.bool_], emphasis: Array
-    ) -> Array:
-        """What formulas say; a kernel whose name does not tell its tile keeps the expectation."""
-        seconds = np.exp(np.where(known, logs, expected))
-        weights = np.where(known, emphasis, EXPECTED_WEIGHT)
-        some = np.zeros((len(known), 1), dtype=np.bool_)
-        some[:: max(1, len(known) // _FILLED)] = True
-        used = known | some
-        extents = [tuple(map(int, size)) for size in self._sizes]
-        found = expected.copy()
-        for column, name in enumerate(self._names):
-            tile = macro_tile_of(name)
+    def _formulas(self, shown: Array, weights: Array) -> list[TimeFormula | None]:
+        """One for each kernel; none where its name does not tell its tile."""
+        found: list[TimeFormula | None] = []
+        for column, (tile, split) in enumerate(zip(self._tiles, self._splits, strict=True)):
             if tile is None:
+                found.append(None)
                 continue
             rows, columns, depth = tile
             if self._settings.swapped:
                 rows, columns = columns, rows
-            formula = formula_of(
-                self._sizes[used[:, column]],
-                seconds[used[:, column], column],
-                weights[used[:, column], column],
-                (rows, columns, depth),
-                self._settings,
-                global_split_of(name),
+            used = np.isfinite(shown[:, column])
+            found.append(
+                formula_of(
+                    self._sizes[used],
+                    shown[used, column],
+                    weights[used, column],
+                    (rows, columns, depth),
+                    self._settings,
+                    split,
+                )
             )
-            times = [max(formula.femtoseconds(*size), 1) * _FEMTO for size in extents]
-            found[:, column] = np.log(times)
         return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LearnedTimes:
+    """Knows what to expect of the kernels of a `LeaderModel` on its sizes."""
+
+    sizes: Array
+    columns: tuple[str, ...]
+    rows: Array
+    features: Array
+    estimate: Estimate
+    first_trees: Predict
+    formulas: list[list[TimeFormula | None]] = field(default_factory=list)
+    trees: list[Predict] = field(default_factory=list)
+
+    def expect(self, places: Sequence[int] | NDArray[np.intp]) -> Expected:
+        """Return what is expected of all kernels on some of the sizes."""
+        where = np.asarray(places, dtype=np.intp)
+        found = [
+            self.by_formulas(where, number) + self._by(trees, where)
+            for number, trees in enumerate(self.trees)
+        ]
+        return Expected(np.mean(found, axis=0), np.std(found, axis=0) + _LEAST_DOUBT)
+
+    def at_first(self, places: NDArray[np.intp]) -> Array:
+        """Logs of seconds that the estimate and the first trees expect."""
+        rows = self.rows[places]
+        estimated = self.estimate.log_seconds(self.columns, rows.reshape(-1, rows.shape[2]))
+        return estimated.reshape(rows.shape[:2]) + self._by(self.first_trees, places)
+
+    def by_formulas(self, places: NDArray[np.intp], number: int) -> Array:
+        """The same of formulas; of a kernel without one it is what was expected at first."""
+        formulas = self.formulas[number]
+        found = np.zeros((len(places), len(formulas)))
+        if None in formulas:
+            found = self.at_first(places)
+        for column, formula in enumerate(formulas):
+            if formula is not None:
+                found[:, column] = _logs(formula, self.sizes[places])
+        return found
+
+    def _by(self, predict: Predict, places: NDArray[np.intp]) -> Array:
+        features = self.features[places]
+        return predict(features.reshape(-1, features.shape[2])).reshape(features.shape[:2])
+
+
+def _logs(formula: TimeFormula, sizes: Array) -> Array:
+    times = [max(formula.femtoseconds(*map(int, size)), 1) * _FEMTO for size in sizes]
+    return np.log(np.array(times, dtype=np.float64))

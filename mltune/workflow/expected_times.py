@@ -56,6 +56,7 @@ def with_expected(table: TimeTable, rows: Sequence[Measurement], device: DeviceI
         [problems[size] for size in table.sizes],
         device,
     )
-    expected = np.exp(model.expect(table.seconds).logs)
+    learned = model.learn(table.seconds)
+    expected = np.exp(learned.expect(range(len(table.sizes))).logs)
     fails = [[(size, one.name) in failed for one in table.kernels] for size in table.sizes]
     return replace(table, expected=np.where(fails, np.nan, expected))

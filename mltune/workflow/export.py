@@ -9,8 +9,9 @@ from typing import Any
 
 from mltune.compat.autogemm import FullCWriter
 from mltune.errors import UsageError
-from mltune.export import WRITERS, Writer
+from mltune.export import WRITERS
 from mltune.export.c.element import ELEMENTS
+from mltune.export.writer import Writer
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
 from mltune.reading import read_text

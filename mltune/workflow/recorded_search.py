@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from mltune.errors import NoCorrectConfigError
-from mltune.measurement import Measurement, Status
+from mltune.measurement import Status
 from mltune.measurement.recording import Point, Recording
 from mltune.run.run_info import TIME
 from mltune.runner.recording import RecordingRunner
 from mltune.search.expected_gain import ExpectedGain
-from mltune.space.recorded import RecordedSpace
+from mltune.space.config import Config
+from mltune.space.recorded import RECORDED, RecordedSpace
+from mltune.space.union import FAMILY, UnionSpace, members_of
 from mltune.tuning.proposal_queue import ProposalQueue
 from mltune.tuning.recorder import AtOnce
 from mltune.tuning.search_options import check_sampler_arguments
@@ -132,26 +134,26 @@ def search_recorded(
     given = {} if arguments is None else check_sampler_arguments(name, arguments)
     recording = _read(path, note)
     started = time.monotonic()
-    space = RecordedSpace(str(path), [point.config for point in recording.points])
+    space = _space(str(path), recording)
     known = [_read(prior, note) for prior in priors]
     made = make_sampler(name, space, seed or 0, priors=known, arguments=given)
+    families = [member.family for member in members_of(space)]
     study = TuningStudy(
-        optuna.create_study(sampler=made), 1, (space.family,), lambda config: space.family
+        optuna.create_study(sampler=made),
+        1,
+        families,
+        lambda config: str(config.get(FAMILY, families[0])),
     )
     runner = RecordingRunner(recording)
     problems = (runner.problem,)
-    evaluated: list[Measurement] = []
-
-    def keep(row: Measurement) -> Measurement:
-        evaluated.append(row)
-        return row
-
+    evaluated: list[Config] = []
     queue = ProposalQueue(
         study, runner, problems, DEFAULT_BUDGET if budget is None else budget, patience=patience
     )
     session = MeasurementSession(runner, TIME, races=False, retries=0)
-    reason = Tuner(queue, study, session, AtOnce(keep), problems).run()
-    points = tuple(runner.points[row.config] for row in evaluated)
+    tuner = Tuner(queue, study, session, AtOnce(lambda row: row), problems)
+    reason = tuner.run(after_trial=lambda job, trial: evaluated.append(trial.config))
+    points = tuple(runner.points[config] for config in evaluated)
     if all(point.seconds is None for point in points):
         raise NoCorrectConfigError(f"{path}: none of {len(points)} configs had worked")
     return RecordedSearchResult(
@@ -163,6 +165,17 @@ def search_recorded(
         stop_reason=reason,
         expected_gain=study.expected_gain(AHEAD),
     )
+
+
+def _space(name: str, recording: Recording) -> RecordedSpace | UnionSpace:
+    """The configs of a recording; of several families or spaces, a union of them."""
+    configs: dict[tuple[str, ...], list[Config]] = {}
+    for point in recording.points:
+        key = (str(point.config.get(FAMILY, RECORDED)), *point.config)
+        configs.setdefault(key, []).append(point.config)
+    if any(FAMILY not in config for each in configs.values() for config in each):
+        return RecordedSpace(name, [point.config for point in recording.points])
+    return UnionSpace(name, [RecordedSpace(name, each, key[0]) for key, each in configs.items()])
 
 
 def _read(path: Path, note: Callable[[str], None]) -> Recording:

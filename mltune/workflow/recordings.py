@@ -12,6 +12,7 @@ from mltune.measurement import Phase, Status
 from mltune.measurement.recording import Point, Recording
 from mltune.problem import problem_type_name
 from mltune.run.run import Run
+from mltune.tuning.recorder import from_records
 from mltune.tuning.trial import group_trials, values_over_all_sizes
 
 
@@ -19,7 +20,8 @@ def read_any(path: Path) -> Recording:
     """Read a file of another tuner, or a run folder of mltune.
 
     Of a run, a config's time is the geometric mean over the run's sizes; see
-    `values_over_all_sizes` for one that was not timed on all of them.
+    `values_over_all_sizes` for one that was not timed on all of them. The configs of a run of
+    several spaces name their families.
 
     Raises:
         UsageError: when it cannot be read, or holds nothing.
@@ -33,7 +35,7 @@ def read_any(path: Path) -> Recording:
         # Beside generated kernels these have parameters of their own.
         readable = [row for row in readable if row.family != HANDWRITTEN]
     points: dict[str, Point] = {}
-    trials = group_trials(readable)
+    trials = group_trials(from_records(info, readable))
     is_known = any(len(trial.measurements) >= len(info.sizes) for trial in trials)
     values = values_over_all_sizes(trials) if is_known else {}
     for trial in trials:

@@ -24,8 +24,8 @@ from mltune.cost_model import BoostedModel, fit
 from mltune.problem import Problem
 from mltune.search.make import make_sampler
 from mltune.space.space import Space
+from mltune.workflow.chosen_spaces import bound_space
 from mltune.workflow.recorded import read_runs
-from mltune.workflow.run_setup import bound_space
 
 MARKS = (25, 50, 100, 150, 200)
 AS_MADE, WITHOUT_WORK = "guided", " without padded work"

@@ -6,8 +6,8 @@ Every search measures the same configs in another order, then re-measures the le
 search does. Beside its choice stand those of naive rules on the same samples: the fastest first
 sample, the least of seven, the least median of seven. What each choice is worth is
 measured afterwards without the load: the leading configs in many interleaved rounds, those set
-aside in which the anchor shows that something else was at work. The exit code is 0 when at most
-one choice in ten is more than 3 % slower than the best.
+aside in which the reference kernel shows that something else was at work. The exit code is 0
+when at most one choice in ten is more than 3 % slower than the best.
 """
 
 from __future__ import annotations

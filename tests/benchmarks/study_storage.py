@@ -48,9 +48,9 @@ from mltune.run.store import Store
 from mltune.runner.replay import ReplayRunner
 from mltune.search.distributions import FAMILY, distributions_of, family_distribution
 from mltune.search.random import RandomSampler
-from mltune.search.sampler import config_of
 from mltune.space.config import Config
 from mltune.space.space import Space
+from mltune.space.union import without_family
 from mltune.tuning.mean import geometric_mean
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.shared_queue import SharedQueue
@@ -142,7 +142,7 @@ def _mltune(place: Place, *, shown: bool) -> Iterator[MakeTrial]:
         runner = ReplayRunner((), info.device)
         session = MeasurementSession(runner, info.objective)
         queue = SharedQueue(
-            *(study, runner, info.problems, board, store, session),
+            *(study, runner, info.problems, board, store.trial, session),
             *(_NothingRecorded(), simulated.ignore),
         )
 
@@ -282,8 +282,7 @@ class _QueueStorage(InMemoryStorage):
         super().set_trial_param(trial_id, param_name, param_value_internal, distribution)
         trial = self.get_trial(trial_id)
         if len(trial.params) > _PARAMETERS:
-            config = config_of(trial)
-            number = None if config is None else self._board.claim(config)
+            number = self._board.claim(without_family(Config.of(trial.params)))
             if number is None:
                 raise _TakenError
             self._numbers[trial_id] = number

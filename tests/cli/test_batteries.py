@@ -19,7 +19,7 @@ _HOSTILE = ("--trials=7", "--faults=4", "--run-timeout=1", "--kills=1", "--any-w
     [
         ("cuts.py", ("--kills=3", "--damages=24", "--rows=60"), "nothing lost"),
         ("fuzz.py", ("--inputs=2000",), "0 broke a rule"),
-        ("hostile.py", _HOSTILE, "blamed: 0"),
+        pytest.param("hostile.py", _HOSTILE, "blamed: 0", marks=pytest.mark.device),
     ],
 )
 def test_a_share_of_the_battery_holds(script: str, arguments: tuple[str, ...], words: str) -> None:

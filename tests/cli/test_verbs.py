@@ -279,7 +279,7 @@ def test_predict_prints_a_table(mltune: Command, model: Path) -> None:
 
     assert "predicted ms" in shown.out
     assert shown.out.splitlines()[-1] == (
-        f"next: mltune predict {model} 20 20 20 --top 5 --measure"
+        f"next: mltune predict {model} 20x20x20 --top 5 --measure"
     )
 
 
@@ -382,8 +382,8 @@ def test_help_documents_every_option(
 
 HEAVY = (
     "numpy", "scipy", "sklearn", "optuna", "pandas", "joblib", "pyopencl", "sqlalchemy", "rich",
-    "yaml", "mltune.problem", "mltune.measurement", "mltune.run", "mltune.runner", "mltune.search",
-    "mltune.tuning", "mltune.workflow",
+    "yaml", "mltune.problem", "mltune.measurement", "mltune.run", "mltune.runner",
+    "mltune.search.sampler", "mltune.tuning", "mltune.workflow",
 )  # fmt: skip
 
 
@@ -423,3 +423,36 @@ def test_the_version_is_that_of_the_package(mltune_process: Command) -> None:
 def test_the_shared_run_is_of_the_problem_that_is_the_default(finished_run: Path) -> None:
     with Run.open(finished_run) as run:
         assert run.info.contraction == parse_problem_type("sgemm_nn")
+
+
+@pytest.mark.parametrize(
+    ("words", "begins"),
+    [
+        ((), "usage: mltune"),
+        (("help",), "usage: mltune"),
+        (("help", "distil"), "usage: mltune distil"),
+        (("-V",), f"mltune {__version__}\n"),
+    ],
+)
+def test_first_words_are_answered(
+    mltune_process: Command, words: tuple[str, ...], begins: str
+) -> None:
+    shown = mltune_process(*words)
+
+    assert (shown.code, shown.err) == (0, "")
+    assert shown.out.startswith(begins)
+
+
+@pytest.mark.parametrize(
+    ("typed", "word"), [("mltune dist", "distil"), ("mltune search --bud", "--budget")]
+)
+def test_a_shell_completes_verbs_and_options(mltune: Command, typed: str, word: str) -> None:
+    words = typed.split()
+    script = mltune("completion", "bash").out + (
+        f"\nCOMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}; _mltune; echo ${{COMPREPLY[@]}}"
+    )
+    completed = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+
+    assert word in completed.stdout.split()
+    assert f" -a {word} " in mltune("completion", "fish").out or word.startswith("-")
+    assert "bashcompinit" in mltune("completion", "zsh").out

@@ -17,6 +17,7 @@ from mltune.device import (
     Execution,
     Kept,
     LimitError,
+    Matrices,
     Put,
     open_device,
 )
@@ -24,6 +25,7 @@ from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel
 from mltune.problem import Problem, gemm, gemm_problem
 from mltune.problem.precision import Precision
+from mltune.runner.generator import drawn
 from tests.sessions import session_spec
 
 MakeKernel = Callable[..., Kernel]
@@ -254,3 +256,26 @@ def test_single_elements_are_kept_and_then_written_or_kept(device: Device) -> No
     assert spots.seen(6).tolist() == [5, 1, 1, 50, 60, 50]
     device.read(buffer, tensor)
     assert tensor.tolist() == [0, 1, 2, 50, 4, 60, 6, 7]
+
+
+def test_what_a_device_calculates_is_what_the_host_does(device: Device) -> None:
+    numbers, wide = device.calculator("float32"), device.calculator("float64")
+    if numbers is None or wide is None:
+        return  # it leaves that to the host
+    buffer, result = device.allocate(4 * 15), device.allocate(8 * 9)
+    everything = Matrices(buffer=buffer, dtype="float32", first=0, rows=((15, 1),))
+    a = Matrices(buffer=buffer, dtype="float32", first=0, rows=((3, 1),), columns=((5, 3),))
+    c = Matrices(buffer=result, dtype="float64", first=0, rows=((3, 1),), columns=((3, 3),))
+    values = drawn(7, "float32", 15).astype(float).reshape(5, 3).T
+
+    numbers.draw(everything, 7)
+    numbers.multiply(a, a, c, c, 2, 0)
+    sums = numbers.along(a, np.ones((2, 1, 5)))
+
+    assert numbers.look(everything, np.array([4])).tolist() == [values[1, 1]]
+    found = np.empty((3, 3))
+    device.read(result, found)
+    assert found == pytest.approx(2 * values @ values.T, rel=1e-14)
+    assert sums.products[0] == pytest.approx(values.sum(axis=1)[None], rel=1e-14)
+    assert sums.squares == pytest.approx((values**2).sum(axis=1)[None], rel=1e-14)
+    assert (sums.largest == np.abs(values).max(axis=1)).all()

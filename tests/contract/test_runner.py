@@ -11,9 +11,11 @@ from mltune.problem import Problem, gemm, gemm_problem
 from mltune.problem.precision import Precision
 from mltune.runner import DEFAULT_SAMPLES, ReplayRunner, Runner, WorkerRunner
 from mltune.space.config import Config
+from tests.sessions import session_spec
 
 PROBLEM = gemm_problem(gemm(Precision.SINGLE), 17, 9, 5)
-RUNNERS = ("worker", "worker with a builder", "replay")
+NEED_A_DEVICE = ("pocl_runner", "builder_runner")
+RUNNERS = (*NEED_A_DEVICE, "recorded_device_runner", "replay_runner")
 
 
 @pytest.fixture(scope="module")
@@ -22,19 +24,30 @@ def builder_runner(device_spec: str, naive_family: KernelFamily) -> Iterator[Wor
         yield runner
 
 
-@pytest.fixture(params=RUNNERS)
-def runner(
-    request: pytest.FixtureRequest,
-    pocl_runner: WorkerRunner,
-    builder_runner: WorkerRunner,
-    naive_config: Callable[..., Config],
-) -> Runner:
-    if request.param == "worker":
-        return pocl_runner
-    if request.param == "worker with a builder":
-        return builder_runner
-    rows = [pocl_runner.run(PROBLEM, naive_config(fault)) for fault in ("none", "syntax")]
-    return ReplayRunner(rows, pocl_runner.device)
+@pytest.fixture(scope="module")
+def recorded_device_runner(naive_family: KernelFamily) -> Iterator[WorkerRunner]:
+    with WorkerRunner(session_spec("runner_contract"), naive_family, builders=1) as runner:
+        yield runner
+
+
+@pytest.fixture
+def replay_runner(
+    recorded_device_runner: WorkerRunner, naive_config: Callable[..., Config]
+) -> ReplayRunner:
+    device = recorded_device_runner
+    rows = [device.run(PROBLEM, naive_config(fault)) for fault in ("none", "syntax")]
+    return ReplayRunner(rows, device.device)
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(name, marks=[pytest.mark.device] if name in NEED_A_DEVICE else [])
+        for name in RUNNERS
+    ]
+)
+def runner(request: pytest.FixtureRequest) -> Runner:
+    chosen: Runner = request.getfixturevalue(request.param)
+    return chosen
 
 
 def test_a_good_config_has_its_times(runner: Runner, naive_config: Callable[..., Config]) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from mltune.errors import UnsupportedError, UsageError
-from mltune.export import WRITERS, Writer
+from mltune.export import WRITERS
+from mltune.export.writer import Writer
 from mltune.kernel import Kernel
 from mltune.problem import Contraction, Precision, gemm, parse_problem_type
 from mltune.selector import Leaf, PortfolioKernel, Selector, Split

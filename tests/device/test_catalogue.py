@@ -6,16 +6,16 @@ import pyopencl as cl
 import pytest
 
 from mltune.device import DeviceEntry, choose, list_devices
-from mltune.device_info import DeviceInfo
 from mltune.errors import NoDeviceError, UsageError
+from tests.devices import CPU
 
 _POCL = "Portable Computing Language"
 
 
 @pytest.fixture
-def entries(device_info: DeviceInfo) -> tuple[DeviceEntry, ...]:
+def entries() -> tuple[DeviceEntry, ...]:
     def entry(number: int, platform: str, name: str, kind: str) -> DeviceEntry:
-        info = replace(device_info, platform=platform, name=name, kind=kind)
+        info = replace(CPU, platform=platform, name=name, kind=kind)
         return DeviceEntry("opencl", f"{number}:0", info)
 
     return (
@@ -26,6 +26,7 @@ def entries(device_info: DeviceInfo) -> tuple[DeviceEntry, ...]:
     )
 
 
+@pytest.mark.device
 def test_the_listed_devices_can_be_chosen_by_their_number() -> None:
     for entry in list_devices():
         assert choose(entry.number) == entry
@@ -85,6 +86,7 @@ def test_an_empty_name_is_a_mistake(entries: Sequence[DeviceEntry]) -> None:
         choose("  ", entries)
 
 
+@pytest.mark.device
 def test_without_a_platform_the_message_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

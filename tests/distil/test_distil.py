@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from mltune.distil import RegretRow, TimeTable, distil
 from mltune.distil.fit import Settings
-from mltune.distil.methods import METHODS
+from mltune.distil.methods import METHODS, fit_rule
 from mltune.distil.regret import regret_table
 from mltune.distil.rules import RULES
 from mltune.errors import UsageError
@@ -150,3 +151,17 @@ def test_the_answer_does_not_depend_on_the_number_of_cores(
         answers.append(distil(make_table(40), SGEMM))
 
     assert answers[0] == answers[1]
+
+
+def test_gaps_whose_times_are_expected_do_not_mislead(make_table: MakeTable) -> None:
+    whole = make_table(40)
+    chosen = whole.log_ratios < 0.3
+    gaps = np.where(chosen, whole.seconds, np.nan)
+    expected = replace(whole, seconds=gaps, expected=whole.seconds * 1.05)
+
+    losses = fit_rule("tree", expected, Settings()).losses(whole)
+
+    assert chosen.mean() < 0.7
+    assert losses.mean() < 0.03
+    rows = by_rule(distil(expected, SGEMM, method="tree").rows)
+    assert not any(rows["tree"].gaps)

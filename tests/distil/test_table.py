@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from mltune.distil import Size, TimeTable
+from mltune.distil.table import MISSING_FACTOR
 from mltune.errors import NoCorrectConfigError, UsageError
 from mltune.measurement.measurement import Measurement, Phase, Status
 from mltune.problem import Precision, gemm, gemm_problem
@@ -207,3 +208,27 @@ def test_calls_weigh_a_size_by_its_part_in_the_time() -> None:
     assert counted.size_weights.tolist() == pytest.approx([9 / 6, 3 / 6])
     assert table.called({}).weights is None
     assert table.called(dict.fromkeys(table.sizes, 7)).weights is None
+
+
+def test_what_is_expected_fills_gaps_and_beats_no_measurement() -> None:
+    rows = [row("k", 16, 1.0), row("other", 16, 2.0), row("third", 16, 3.0), row("k", 32, 4.0)]
+    table = TimeTable.from_measurements(rows, chosen=True)
+    expected = np.array([[9.0, 9.0, 9.0], [9.0, 6.0, 3.0]])
+
+    filled = replace(table, expected=expected)
+
+    assert np.exp(filled.log_ratios) == pytest.approx(np.array([[1, 2, 3], [1, 1.5, 1]]))
+    assert np.exp(filled.take([1]).log_ratios) == pytest.approx(np.array([[1, 1.5, 1]]))
+    assert np.exp(filled.only([0, 1]).log_ratios) == pytest.approx(np.array([[1, 2], [1, 1.5]]))
+    assert filled.best.tolist() == [1.0, 4.0]
+    assert np.exp(table.log_ratios[1]) == pytest.approx([1, MISSING_FACTOR, MISSING_FACTOR])
+    with pytest.raises(UsageError, match="expected times"):
+        replace(table, expected=np.ones((1, 3)))
+
+
+def test_where_leaders_were_chosen_what_few_met_is_kept() -> None:
+    rows = [row("k", 16 * m, 1.0, phase=Phase.FINAL) for m in range(1, 9)]
+    rows += [row(kernel, 16, 2.0, phase=Phase.FINAL) for kernel in ("other", "third")]
+
+    assert TimeTable.from_measurements(rows).seconds.shape == (1, 3)
+    assert TimeTable.from_measurements(rows, chosen=True).seconds.shape == (8, 3)

@@ -1,25 +1,6 @@
 /* Cij_Aik_Bjk_SB_MT64x128x32_LB3_PLR1_PST64_WGM8_WT32x64_WV2x2 */
-#define KERNEL_NAME Cij_Aik_Bjk_SB_MT64x128x32_LB3_PLR1_PST64_WGM8_WT32x64_WV2x2
-#define WAVES_A 2
-#define WAVES_B 2
-#define LSU 1
-#define THREADS 128
-#define DU 32
-#define UNITS 2
-#define TURN 2
-#define WGM 8
-#define BUFFERS 3
-#define PLR 1
-#define SUM_PAIRS 8
-#define LOCAL float
-#define FRAGMENT float
-#define SUM float4
-#define CHUNK 4
-#define PARTS 4
-#define TERMS float4
-#define SPLITS 2
-#define LARGE_PART(v) as_float((as_uint(v) + 0x1000u) & 0xffffe000u)
-#define OPERAND(v) as_uint(v)
+
+/* Numbers. */
 #define TYPE float
 #define STORED float
 #define FACTOR float
@@ -31,11 +12,31 @@
 #define MULTIPLY_ADD_ELEMENT(x, y, z) MULTIPLY_ADD(x, (VECTOR)(y), z)
 #define READ_ONE(p) (*(p))
 #define WRITE_ONE(v, p) (*(p) = (v))
+
+/* Waves, and the tiles that they multiply. */
+#define WAVES_A 2
+#define WAVES_B 2
+#define THREADS 128
+#define DU 32
+#define UNITS 2
+#define TURN 2
+#define WGM 8
+#define BUFFERS 3
+#define SUM_PAIRS 8
+#define LOCAL float
+#define FRAGMENT float
+#define SUM float4
+#define CHUNK 4
+#define PARTS 4
+#define SPLITS 2
+#define LARGE_PART(v) as_float((as_uint(v) + 0x1000u) & 0xffffe000u)
+#define OPERAND(v) as_uint(v)
 #define VW 4
 #define READ_C(p) (*(const __global float4 *)(p))
 #define WRITE_C(v, p) (*(__global float4 *)(p) = (v))
+
+/* A: from global memory to registers. */
 #define A_FREE 64
-#define A_FREE_IS_CONTIGUOUS 1
 #define A_RUN 16
 #define A_TILE 2048
 #define A_SWIZZLE(row) ((row) / 4 % 4 * 2)
@@ -43,8 +44,9 @@
 #define A_TILES 4
 #define A_SHARE 4
 #define A_SHARED float4
+
+/* B: from global memory to registers. */
 #define B_FREE 128
-#define B_FREE_IS_CONTIGUOUS 1
 #define B_RUN 32
 #define B_TILE 4096
 #define B_SWIZZLE(row) ((row) / 4 % 4 * 2)
@@ -58,7 +60,6 @@
  *
  * A pointer into local memory, cast to a number, is the address that they take.
  */
-#define INSTRUCTION_STORAGE
 
 /* Begin to copy 16 bytes to local memory; all after the first `bytes` of them become zero. */
 static inline void copy_chunk(__local LOCAL *to, const __global LOCAL *from, const uint bytes)
@@ -92,7 +93,6 @@ static inline void copy_piece(__local LOCAL *to, const __global LOCAL *from, con
 /* What lanes of a wave have written to local memory is there for the others. */
 #define WAVE_BARRIER() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 
-
 /* Add 8 x 16 products: a lane has the sums of columns 2 t, 2 t + 1 in rows g and g + 8. */
 static inline SUM multiply_add(const SUM sum, const FRAGMENT b0, const FRAGMENT b1,
                                const FRAGMENT b2, const FRAGMENT b3, const FRAGMENT a0,
@@ -107,7 +107,6 @@ static inline SUM multiply_add(const SUM sum, const FRAGMENT b0, const FRAGMENT 
           "f"(sum.s0), "f"(sum.s1), "f"(sum.s2), "f"(sum.s3));
     return (SUM)(s0, s1, s2, s3);
 }
-
 
 /*
  * ---- A: from global memory to the local tile ----
@@ -135,9 +134,9 @@ static inline uint place_a(const uint row, const uint chunk)
 #define COPY_A(piece, step, terms_left, whole)                                                   \
     do {                                                                                         \
         ulong from = (ulong)from_a;                                                              \
-        const int along_left = A_FREE_IS_CONTIGUOUS ? free_left_a : (terms_left);                \
+        const int along_left = free_left_a;                                                      \
         /* Also 0 where nothing is left along the row: one comparison a piece. */                \
-        const int rows_left = min(A_FREE_IS_CONTIGUOUS ? (terms_left) : free_left_a,             \
+        const int rows_left = min((terms_left),                                                  \
                                   min(along_left, 1) * A_TILE);                                  \
         _Pragma("unroll") for (int n = 0; n < A_PIECES(piece); ++n) {                            \
             FORGET(from);                                                                        \
@@ -171,19 +170,18 @@ static inline uint place_a(const uint row, const uint chunk)
 #define COPY_WHOLE_A() COPY_A(CHUNK, 1, INT_MAX, true)
 
 /* Any tile, while so many terms are left. */
-#define COPY_ANY_A(left)                                                                         \
-    do {                                                                                         \
-        const int terms_left = (int)(left) - term_a;                                             \
-        if (copied < whole_tiles_a)                                                              \
-            COPY_WHOLE_A();                                                                      \
-        else if (piece_a == CHUNK)                                                               \
-            COPY_A(CHUNK, 1, terms_left, false);                                                 \
-        else if (piece_a == 2)                                                                   \
-            COPY_A(2, 1, terms_left, false);                                                     \
-        else                                                                                     \
-            COPY_A(1, step_a, terms_left, false);                                                \
+#define COPY_ANY_A(left)                             \
+    do {                                             \
+        const int terms_left = (int)(left) - term_a; \
+        if (copied < whole_tiles_a)                  \
+            COPY_WHOLE_A();                          \
+        else if (piece_a == CHUNK)                   \
+            COPY_A(CHUNK, 1, terms_left, false);     \
+        else if (piece_a == 2)                       \
+            COPY_A(2, 1, terms_left, false);         \
+        else                                         \
+            COPY_A(1, step_a, terms_left, false);    \
     } while (0)
-
 
 /*
  * ---- B: from global memory to the local tile ----
@@ -211,9 +209,9 @@ static inline uint place_b(const uint row, const uint chunk)
 #define COPY_B(piece, step, terms_left, whole)                                                   \
     do {                                                                                         \
         ulong from = (ulong)from_b;                                                              \
-        const int along_left = B_FREE_IS_CONTIGUOUS ? free_left_b : (terms_left);                \
+        const int along_left = free_left_b;                                                      \
         /* Also 0 where nothing is left along the row: one comparison a piece. */                \
-        const int rows_left = min(B_FREE_IS_CONTIGUOUS ? (terms_left) : free_left_b,             \
+        const int rows_left = min((terms_left),                                                  \
                                   min(along_left, 1) * B_TILE);                                  \
         _Pragma("unroll") for (int n = 0; n < B_PIECES(piece); ++n) {                            \
             FORGET(from);                                                                        \
@@ -247,102 +245,79 @@ static inline uint place_b(const uint row, const uint chunk)
 #define COPY_WHOLE_B() COPY_B(CHUNK, 1, INT_MAX, true)
 
 /* Any tile, while so many terms are left. */
-#define COPY_ANY_B(left)                                                                         \
-    do {                                                                                         \
-        const int terms_left = (int)(left) - term_b;                                             \
-        if (copied < whole_tiles_b)                                                              \
-            COPY_WHOLE_B();                                                                      \
-        else if (piece_b == CHUNK)                                                               \
-            COPY_B(CHUNK, 1, terms_left, false);                                                 \
-        else if (piece_b == 2)                                                                   \
-            COPY_B(2, 1, terms_left, false);                                                     \
-        else                                                                                     \
-            COPY_B(1, step_b, terms_left, false);                                                \
+#define COPY_ANY_B(left)                             \
+    do {                                             \
+        const int terms_left = (int)(left) - term_b; \
+        if (copied < whole_tiles_b)                  \
+            COPY_WHOLE_B();                          \
+        else if (piece_b == CHUNK)                   \
+            COPY_B(CHUNK, 1, terms_left, false);     \
+        else if (piece_b == 2)                       \
+            COPY_B(2, 1, terms_left, false);         \
+        else                                         \
+            COPY_B(1, step_b, terms_left, false);    \
     } while (0)
-
 
 /*
  * ---- A: from the local tile to the registers of the tensor cores ----
  *
  * Lane 4 g + t has column g of each of the A_TILES tiles of 8 along the free index, and of
- * every CHUNK * 4 terms the CHUNK from CHUNK * t on. Which columns a tile has is free to choose: where
- * the free index is contiguous, a lane reads A_SHARE neighbours at once, for as many tiles.
+ * every CHUNK * 4 terms the CHUNK from CHUNK * t on. Which columns a tile has is free to choose: a
+ * lane reads A_SHARE neighbours at once, for as many tiles.
  */
-#define READ_A(p, unit)                                                                         \
-    do {                                                                                         \
-        if (A_FREE_IS_CONTIGUOUS) {                                                           \
-            _Pragma("unroll") for (int part = 0; part < PARTS; ++part)                           \
-                _Pragma("unroll") for (int x = 0; x < A_TILES; x += A_SHARE) {             \
-                    const uint column = wave_a * A_WAVE + g * A_SHARE;                    \
-                    const uint row = (unit) * (4 * CHUNK) + t * CHUNK + part;                    \
-                    const A_SHARED shared = *(const __local A_SHARED *)(                   \
-                        now_a + place_a(row, column / CHUNK) + column % CHUNK + x * 8);        \
-                    _Pragma("unroll") for (int s = 0; s < A_SHARE; ++s)                       \
-                        part_a[p][x + s][part] = ((const LOCAL *)&shared)[s];                   \
-                }                                                                                \
-        } else {                                                                                 \
-            _Pragma("unroll") for (int x = 0; x < A_TILES; ++x) {                             \
-                const uint row = wave_a * A_WAVE + x * 8 + g;                                \
-                const TERMS terms_here =                                                         \
-                    *(const __local TERMS *)(now_a + place_a(row, (unit) * 4 + t));            \
-                _Pragma("unroll") for (int part = 0; part < PARTS; ++part)                       \
-                    part_a[p][x][part] = ((const LOCAL *)&terms_here)[part];                    \
-            }                                                                                    \
-        }                                                                                        \
+#define READ_A(p, unit)                                                             \
+    do {                                                                            \
+        _Pragma("unroll") for (int part = 0; part < PARTS; ++part)                  \
+            _Pragma("unroll") for (int x = 0; x < A_TILES; x += A_SHARE) {          \
+                const uint column = wave_a * A_WAVE + g * A_SHARE;                  \
+                const uint row = (unit) * (4 * CHUNK) + t * CHUNK + part;           \
+                const A_SHARED shared = *(const __local A_SHARED *)(                \
+                    now_a + place_a(row, column / CHUNK) + column % CHUNK + x * 8); \
+                _Pragma("unroll") for (int s = 0; s < A_SHARE; ++s)                 \
+                    part_a[p][x + s][part] = ((const LOCAL *)&shared)[s];           \
+            }                                                                       \
     } while (0)
-
 
 /*
  * ---- B: from the local tile to the registers of the tensor cores ----
  *
  * Lane 4 g + t has column g of each of the B_TILES tiles of 8 along the free index, and of
- * every CHUNK * 4 terms the CHUNK from CHUNK * t on. Which columns a tile has is free to choose: where
- * the free index is contiguous, a lane reads B_SHARE neighbours at once, for as many tiles.
+ * every CHUNK * 4 terms the CHUNK from CHUNK * t on. Which columns a tile has is free to choose: a
+ * lane reads B_SHARE neighbours at once, for as many tiles.
  */
-#define READ_B(p, unit)                                                                         \
-    do {                                                                                         \
-        if (B_FREE_IS_CONTIGUOUS) {                                                           \
-            _Pragma("unroll") for (int part = 0; part < PARTS; ++part)                           \
-                _Pragma("unroll") for (int x = 0; x < B_TILES; x += B_SHARE) {             \
-                    const uint column = wave_b * B_WAVE + g * B_SHARE;                    \
-                    const uint row = (unit) * (4 * CHUNK) + t * CHUNK + part;                    \
-                    const B_SHARED shared = *(const __local B_SHARED *)(                   \
-                        now_b + place_b(row, column / CHUNK) + column % CHUNK + x * 8);        \
-                    _Pragma("unroll") for (int s = 0; s < B_SHARE; ++s)                       \
-                        part_b[p][x + s][part] = ((const LOCAL *)&shared)[s];                   \
-                }                                                                                \
-        } else {                                                                                 \
-            _Pragma("unroll") for (int x = 0; x < B_TILES; ++x) {                             \
-                const uint row = wave_b * B_WAVE + x * 8 + g;                                \
-                const TERMS terms_here =                                                         \
-                    *(const __local TERMS *)(now_b + place_b(row, (unit) * 4 + t));            \
-                _Pragma("unroll") for (int part = 0; part < PARTS; ++part)                       \
-                    part_b[p][x][part] = ((const LOCAL *)&terms_here)[part];                    \
-            }                                                                                    \
-        }                                                                                        \
+#define READ_B(p, unit)                                                             \
+    do {                                                                            \
+        _Pragma("unroll") for (int part = 0; part < PARTS; ++part)                  \
+            _Pragma("unroll") for (int x = 0; x < B_TILES; x += B_SHARE) {          \
+                const uint column = wave_b * B_WAVE + g * B_SHARE;                  \
+                const uint row = (unit) * (4 * CHUNK) + t * CHUNK + part;           \
+                const B_SHARED shared = *(const __local B_SHARED *)(                \
+                    now_b + place_b(row, column / CHUNK) + column % CHUNK + x * 8); \
+                _Pragma("unroll") for (int s = 0; s < B_SHARE; ++s)                 \
+                    part_b[p][x + s][part] = ((const LOCAL *)&shared)[s];           \
+            }                                                                       \
     } while (0)
 
 /*
  * ---- The kernel: C = alpha * A * B + beta * C, one macro tile of C per work-group ----
  *
  * Index i runs along C's shortest stride (down a column of a column-major matrix), j along the
- * other tiled one, and l is summed. WAVES_A x WAVES_B waves of 32 lanes each compute A_WAVE x
- * B_WAVE elements of C, by instructions that multiply 8 columns of i with 16 rows of j. The sum
- * runs in steps of DU terms: BUFFERS tiles of A and of B are in local memory or on their way to it,
- * while the oldest is multiplied in UNITS units. LSU slices of waves compute the same elements: the
- * units of a tile are dealt out to them.
+ * other tiled one, and l is summed. 2 x 2 waves of 32 lanes each compute 32 x 64
+ * elements of C, by instructions that multiply 8 columns of i with 16 rows of j. The sum runs in
+ * steps of 32 terms: 3 tiles of A and of B are in local memory or on their way to it, while
+ * the oldest is multiplied in 2 units.
  *
- * An instruction's sums are cut off, not rounded, so that errors add up. Where SUM_PAIRS is not 0,
- * the sums of as many instructions (per part of a split number) are added to sums of their own.
+ * An instruction's sums are cut off, not rounded, so that errors add up: the sums of 64 terms
+ * are added to sums of their own.
  *
- * At the rim of C and in the last step of the sum, what lies outside counts as zero and is neither
- * read nor written. All work-items take the same way. Sizes are below 2^31; addresses have 64
+ * At the edge of C and in the last step of the sum, what lies outside counts as zero and is neither
+ * read nor written. All work-items take the same branch. Sizes are below 2^31; addresses have 64
  * bits.
  */
-#define COLUMN(x, e)                                                                             \
+#define COLUMN(x, e) \
     (wave_a * A_WAVE + (x) / A_SHARE * (8 * A_SHARE) + (2 * t + (e)) * A_SHARE + (x) % A_SHARE)
 #define ROW(y) ROW_OF(y, g)
-#define ROW_OF(y, g)                                                                             \
+#define ROW_OF(y, g) \
     (wave_b * B_WAVE + (y) / B_SHARE * (8 * B_SHARE) + (g) * B_SHARE + (y) % B_SHARE)
 
 /* Where C is not written in vectors, the tiles' local memory, which is free by then, takes eight
@@ -352,56 +327,56 @@ static inline uint place_b(const uint row, const uint chunk)
 #define ON_I(n) ((n) * 32 % A_WAVE)
 #define ON_J(n) ((n) * 32 / A_WAVE * B_SHARE)
 #define IS_IN_C(n) (ON_J(n) < left_j && (A_WAVE <= 32 || ON_I(n) < left_i))
-#define TO_NEXT_IN_C(n)                                                                          \
-    (((ON_I((n) + 1) - ON_I(n)) * (long)step_c + (ON_J((n) + 1) - ON_J(n)) * (long)ld_c) *       \
+#define TO_NEXT_IN_C(n)                                                                    \
+    (((ON_I((n) + 1) - ON_I(n)) * (long)step_c + (ON_J((n) + 1) - ON_J(n)) * (long)ld_c) * \
      (long)sizeof(STORED))
 
 /* Begin to copy the next tiles, which are whole ones. */
-#define COPY_WHOLE()                                                                             \
-    do {                                                                                         \
-        COPY_WHOLE_A();                                                                          \
-        COPY_WHOLE_B();                                                                          \
-        COPIED();                                                                                \
+#define COPY_WHOLE()    \
+    do {                \
+        COPY_WHOLE_A(); \
+        COPY_WHOLE_B(); \
+        COPIED();       \
     } while (0)
 
 /* Begin to copy the next tiles, if there are more. */
-#define COPY_NEXT()                                                                              \
-    do {                                                                                         \
-        if (copied < tiles) {                                                                    \
-            const uint left = terms_here - min(terms_here, copied * DU);                         \
-            COPY_ANY_A(left);                                                                    \
-            COPY_ANY_B(left);                                                                    \
-        }                                                                                        \
-        COPIED();                                                                                \
+#define COPY_NEXT()                                                      \
+    do {                                                                 \
+        if (copied < tiles) {                                            \
+            const uint left = terms_here - min(terms_here, copied * DU); \
+            COPY_ANY_A(left);                                            \
+            COPY_ANY_B(left);                                            \
+        }                                                                \
+        COPIED();                                                        \
     } while (0)
 
-#define COPIED()                                                                                 \
-    COMMIT();                                                                                    \
-    from_a += DU * term_step_a;                                                                  \
-    from_b += DU * term_step_b;                                                                  \
-    copied += 1;                                                                                 \
+#define COPIED()                \
+    COMMIT();                   \
+    from_a += DU * term_step_a; \
+    from_b += DU * term_step_b; \
+    copied += 1;                \
     filling = filling + 1 == BUFFERS ? 0 : filling + 1
 
 /* Turn to the tiles that were copied after the present ones. */
-#define TURN_TO_NEXT()                                                                           \
-    do {                                                                                         \
-        buffer = buffer + 1 == BUFFERS ? 0 : buffer + 1;                                         \
-        now_a = tile_a + buffer * A_TILE;                                                        \
-        now_b = tile_b + buffer * B_TILE;                                                        \
+#define TURN_TO_NEXT()                                   \
+    do {                                                 \
+        buffer = buffer + 1 == BUFFERS ? 0 : buffer + 1; \
+        now_a = tile_a + buffer * A_TILE;                \
+        now_b = tile_b + buffer * B_TILE;                \
     } while (0)
 
-/* Split two parts of each tile into a large and a small number, or take them as they are. */
-#define SPLIT_PAIR(x, TILES)                                                                     \
-    _Pragma("unroll") for (int tile = 0; tile < TILES; ++tile)                                   \
-        _Pragma("unroll") for (int q = 0; q < 2; ++q) {                                          \
-            const FRAGMENT value = part_##x[p][tile][2 * pair + q];                              \
-            split_##x[0][tile][q] = LARGE_PART(value);                                           \
-            if (SPLITS > 1)                                                                      \
-                split_##x[SPLITS - 1][tile][q] = value - split_##x[0][tile][q];                  \
+/* Split two parts of each tile into a large and a small number. */
+#define SPLIT_PAIR(x, TILES)                                        \
+    _Pragma("unroll") for (int tile = 0; tile < TILES; ++tile)      \
+        _Pragma("unroll") for (int q = 0; q < 2; ++q) {             \
+            const FRAGMENT value = part_##x[p][tile][2 * pair + q]; \
+            split_##x[0][tile][q] = LARGE_PART(value);              \
+            split_##x[1][tile][q] = value - split_##x[0][tile][q];  \
         }
 
-__kernel __attribute__((reqd_work_group_size(THREADS, 1, 1)))
-void KERNEL_NAME(__global STORED *restrict c,
+__kernel __attribute__((reqd_work_group_size(128, 1, 1)))
+void Cij_Aik_Bjk_SB_MT64x128x32_LB3_PLR1_PST64_WGM8_WT32x64_WV2x2(
+        __global STORED *restrict c,
         const __global STORED *restrict a, const __global STORED *restrict b,
         const FACTOR alpha_argument, const FACTOR beta_argument,
         const uint size_i, const uint size_j, const uint size_l,
@@ -411,13 +386,11 @@ void KERNEL_NAME(__global STORED *restrict c,
 {
     __local LOCAL tile_a[BUFFERS * A_TILE] __attribute__((aligned(128)));
     __local LOCAL tile_b[BUFFERS * B_TILE] __attribute__((aligned(128)));
-    INSTRUCTION_STORAGE
     const TYPE alpha = FACTOR_VALUE(alpha_argument), beta = FACTOR_VALUE(beta_argument);
 
     const uint item = get_local_id(0);
     const uint lane = item % 32, g = lane / 4, t = lane % 4;
     const uint wave_a = item / 32 % WAVES_A, wave_b = item / 32 / WAVES_A % WAVES_B;
-    const uint slice = LSU == 1 ? 0 : item / (THREADS / LSU);
 
     /* Work-groups walk over C in strips of WGM columns of tiles: those that run at the same time
        then share more of A and B in the cache. Only the last strip needs a true division. */
@@ -449,10 +422,10 @@ void KERNEL_NAME(__global STORED *restrict c,
     const uint piece_b = chunks_b ? CHUNK : pairs_b ? 2 : 1;
     const bool vectors_c = step_c == 1 && (start_c | ld_c) % VW == 0;
 
-    const ulong free_step_a = A_FREE_IS_CONTIGUOUS ? step_a : ld_a;
-    const ulong free_step_b = B_FREE_IS_CONTIGUOUS ? step_b : ld_b;
-    const ulong term_step_a = A_FREE_IS_CONTIGUOUS ? ld_a : step_a;
-    const ulong term_step_b = B_FREE_IS_CONTIGUOUS ? ld_b : step_b;
+    const ulong free_step_a = step_a;
+    const ulong free_step_b = step_b;
+    const ulong term_step_a = ld_a;
+    const ulong term_step_b = ld_b;
     a += start_a + tile_i * free_step_a;
     b += start_b + tile_j * free_step_b;
 
@@ -462,12 +435,10 @@ void KERNEL_NAME(__global STORED *restrict c,
     const size_t to_first_a = along_a * step_a + row_a * ld_a;
     const uint first_a = place_a(row_a, along_a / CHUNK) + along_a % CHUNK;
     /* Its term, and how far along the free index C still reaches. */
-    const int term_a = A_FREE_IS_CONTIGUOUS ? row_a : along_a;
-    const int free_left_a =
-        (int)(size_i - tile_i) - (int)(A_FREE_IS_CONTIGUOUS ? along_a : row_a);
+    const int term_a = row_a;
+    const int free_left_a = (int)(size_i - tile_i) - (int)(along_a);
     /* Where no chunk is inside in part only, all steps but the last have whole tiles. */
-    const bool whole_a = chunks_a && (!A_FREE_IS_CONTIGUOUS || size_i % CHUNK == 0 ||
-                                      size_i - tile_i >= A_FREE);
+    const bool whole_a = chunks_a && (size_i % CHUNK == 0 || size_i - tile_i >= A_FREE);
 
     /* This work-item's first piece of B lies in row `row_b` of a tile, and so far along it;
        `to_first_b` leads there in global memory, `first_b` in local memory. */
@@ -475,14 +446,12 @@ void KERNEL_NAME(__global STORED *restrict c,
     const size_t to_first_b = along_b * step_b + row_b * ld_b;
     const uint first_b = place_b(row_b, along_b / CHUNK) + along_b % CHUNK;
     /* Its term, and how far along the free index C still reaches. */
-    const int term_b = B_FREE_IS_CONTIGUOUS ? row_b : along_b;
-    const int free_left_b =
-        (int)(size_j - tile_j) - (int)(B_FREE_IS_CONTIGUOUS ? along_b : row_b);
+    const int term_b = row_b;
+    const int free_left_b = (int)(size_j - tile_j) - (int)(along_b);
     /* Where no chunk is inside in part only, all steps but the last have whole tiles. */
-    const bool whole_b = chunks_b && (!B_FREE_IS_CONTIGUOUS || size_j % CHUNK == 0 ||
-                                      size_j - tile_j >= B_FREE);
+    const bool whole_b = chunks_b && (size_j % CHUNK == 0 || size_j - tile_j >= B_FREE);
 
-    FRAGMENT part_a[1 + PLR][A_TILES][PARTS], part_b[1 + PLR][B_TILES][PARTS];
+    FRAGMENT part_a[2][A_TILES][PARTS], part_b[2][B_TILES][PARTS];
     SUM sum[B_TILES / 2][A_TILES], partial[B_TILES / 2][A_TILES];
 #pragma unroll
     for (int y = 0; y < B_TILES / 2; ++y)
@@ -497,7 +466,7 @@ void KERNEL_NAME(__global STORED *restrict c,
         /* In sums of so few terms the product of the two small parts counts, which the
            instructions leave out: these sums are computed as they stand. */
         const uint terms_here = terms < 4 ? 0 : terms;
-        for (uint l = 0; l < (slice == 0 ? terms - terms_here : 0); ++l) {
+        for (uint l = 0; l < terms - terms_here; ++l) {
 #pragma unroll
             for (int y = 0; y < B_TILES; ++y) {
                 const bool is_row = ROW(y) < size_j - tile_j;
@@ -523,23 +492,21 @@ void KERNEL_NAME(__global STORED *restrict c,
         uint copied = 0, filling = 0, buffer = BUFFERS - 1, done = 0;
         const __local LOCAL *now_a, *now_b;
 #pragma unroll 1
-        for (int ahead = 0; ahead < BUFFERS - 1 + PLR; ++ahead)
+        for (int ahead = 0; ahead < BUFFERS; ++ahead)
             COPY_NEXT();
-#if PLR
         AWAIT(BUFFERS - 1);
         barrier(CLK_LOCAL_MEM_FENCE);
         TURN_TO_NEXT();
-        READ_A(0, slice);
-        READ_B(0, slice);
-#endif
+        READ_A(0, 0);
+        READ_B(0, 0);
         /* While whole tiles are to be copied: a loop without a branch, so that the compiler can
            let copies and products take turns. */
         if (copied + TURN <= whole_tiles)
             do {
 #pragma unroll
             for (int step = 0; step < TURN * UNITS; ++step) {
-                /* With PLR the next unit travels to registers while this one is multiplied. */
-                const int p = PLR ? step & 1 : 0, unit = (step + PLR) % UNITS;
+                /* The next unit travels to registers while this one is multiplied. */
+                const int p = step & 1, unit = (step + 1) % UNITS;
                 if (unit == 0) {
                     AWAIT(BUFFERS - 2);
                     /* All have read what the copies overwrite. */
@@ -547,32 +514,28 @@ void KERNEL_NAME(__global STORED *restrict c,
                     TURN_TO_NEXT();
                     COPY_WHOLE();
                 }
-                READ_A(p ^ PLR, unit * LSU + slice);
-                READ_B(p ^ PLR, unit * LSU + slice);
+                READ_A(p ^ 1, unit);
+                READ_B(p ^ 1, unit);
                 /* Two parts at a time are what an instruction multiplies. */
 #pragma unroll
                 for (int pair = 0; pair < PARTS / 2; ++pair) {
                     const int pairs = step * (PARTS / 2) + pair;
-                    const bool begins = SUM_PAIRS > 0 && pairs % max(SUM_PAIRS, 1) == 0;
-                    const bool ends = SUM_PAIRS > 0 && (pairs + 1) % max(SUM_PAIRS, 1) == 0;
+                    const bool begins = pairs % SUM_PAIRS == 0, ends = (pairs + 1) % SUM_PAIRS == 0;
                     FRAGMENT split_a[SPLITS][A_TILES][2], split_b[SPLITS][B_TILES][2];
                     SPLIT_PAIR(a, A_TILES);
                     SPLIT_PAIR(b, B_TILES);
 #pragma unroll
                     for (int y = 0; y < B_TILES; y += 2) {
-                        /* Small times large, large times small, large times large: the last alone
-                           where numbers are not split. */
+                        /* Small times large, large times small, large times large. */
 #pragma unroll
-                        for (int product = SPLITS == 1 ? 2 : 0; product < 3; ++product)
+                        for (int product = 0; product < 3; ++product)
 #pragma unroll
-                            for (int x = 0; x < A_TILES; ++x) {
-                                const bool is_new = begins && (SPLITS == 1 || product == 0);
+                            for (int x = 0; x < A_TILES; ++x)
                                 partial[y / 2][x] = multiply_add(
-                                    is_new ? (SUM)(0) : partial[y / 2][x],
+                                    begins && product == 0 ? (SUM)(0) : partial[y / 2][x],
                                     split_b[product == 0][y][0], split_b[product == 0][y + 1][0],
                                     split_b[product == 0][y][1], split_b[product == 0][y + 1][1],
                                     split_a[product == 1][x][0], split_a[product == 1][x][1]);
-                            }
                         if (ends)
 #pragma unroll
                             for (int x = 0; x < A_TILES; ++x)
@@ -585,8 +548,8 @@ void KERNEL_NAME(__global STORED *restrict c,
         do {
 #pragma unroll
             for (int step = 0; step < TURN * UNITS; ++step) {
-                /* With PLR the next unit travels to registers while this one is multiplied. */
-                const int p = PLR ? step & 1 : 0, unit = (step + PLR) % UNITS;
+                /* The next unit travels to registers while this one is multiplied. */
+                const int p = step & 1, unit = (step + 1) % UNITS;
                 if (unit == 0) {
                     AWAIT(BUFFERS - 2);
                     /* All have read what the copies overwrite. */
@@ -594,32 +557,28 @@ void KERNEL_NAME(__global STORED *restrict c,
                     TURN_TO_NEXT();
                     COPY_NEXT();
                 }
-                READ_A(p ^ PLR, unit * LSU + slice);
-                READ_B(p ^ PLR, unit * LSU + slice);
+                READ_A(p ^ 1, unit);
+                READ_B(p ^ 1, unit);
                 /* Two parts at a time are what an instruction multiplies. */
 #pragma unroll
                 for (int pair = 0; pair < PARTS / 2; ++pair) {
                     const int pairs = step * (PARTS / 2) + pair;
-                    const bool begins = SUM_PAIRS > 0 && pairs % max(SUM_PAIRS, 1) == 0;
-                    const bool ends = SUM_PAIRS > 0 && (pairs + 1) % max(SUM_PAIRS, 1) == 0;
+                    const bool begins = pairs % SUM_PAIRS == 0, ends = (pairs + 1) % SUM_PAIRS == 0;
                     FRAGMENT split_a[SPLITS][A_TILES][2], split_b[SPLITS][B_TILES][2];
                     SPLIT_PAIR(a, A_TILES);
                     SPLIT_PAIR(b, B_TILES);
 #pragma unroll
                     for (int y = 0; y < B_TILES; y += 2) {
-                        /* Small times large, large times small, large times large: the last alone
-                           where numbers are not split. */
+                        /* Small times large, large times small, large times large. */
 #pragma unroll
-                        for (int product = SPLITS == 1 ? 2 : 0; product < 3; ++product)
+                        for (int product = 0; product < 3; ++product)
 #pragma unroll
-                            for (int x = 0; x < A_TILES; ++x) {
-                                const bool is_new = begins && (SPLITS == 1 || product == 0);
+                            for (int x = 0; x < A_TILES; ++x)
                                 partial[y / 2][x] = multiply_add(
-                                    is_new ? (SUM)(0) : partial[y / 2][x],
+                                    begins && product == 0 ? (SUM)(0) : partial[y / 2][x],
                                     split_b[product == 0][y][0], split_b[product == 0][y + 1][0],
                                     split_b[product == 0][y][1], split_b[product == 0][y + 1][1],
                                     split_a[product == 1][x][0], split_a[product == 1][x][1]);
-                            }
                         if (ends)
 #pragma unroll
                             for (int x = 0; x < A_TILES; ++x)
@@ -633,14 +592,6 @@ void KERNEL_NAME(__global STORED *restrict c,
         AWAIT(0);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-#if SUM_PAIRS == 0
-#pragma unroll
-    for (int y = 0; y < B_TILES / 2; ++y)
-#pragma unroll
-        for (int x = 0; x < A_TILES; ++x)
-            sum[y][x] += partial[y][x];
-#endif
-
     /* C is read only if beta is not zero: until then it may hold anything, NaN included. */
     c += start_c;
     const bool whole_c = size_i - tile_i >= A_FREE && size_j - tile_j >= B_FREE && vectors_c;

@@ -1,5 +1,6 @@
 /* Cij_Aik_Bjk_SB_MT128x120x256_LU2_MAexpr_PB1_PN8x20_TT16x6_VW8 */
-#define KERNEL_NAME Cij_Aik_Bjk_SB_MT128x120x256_LU2_MAexpr_PB1_PN8x20_TT16x6_VW8
+
+/* Numbers. */
 #define TYPE float
 #define STORED float
 #define FACTOR float
@@ -11,46 +12,43 @@
 #define MULTIPLY_ADD_ELEMENT(x, y, z) MULTIPLY_ADD(x, (VECTOR)(y), z)
 #define READ_ONE(p) (*(p))
 #define WRITE_ONE(v, p) (*(p) = (v))
+
+/* Panels, and the register tiles of C. */
 #define PN0 8
 #define PN1 20
 #define TT0 16
 #define TT1 6
 #define DU 256
 #define LU 2
-#define PACK_B 1
 #define VW 8
 #define C_VECTOR float8
 #define READ_C(p) (*(const __global LOOSE_C *)(p))
 #define WRITE_C(v, p) (*(__global LOOSE_C *)(p) = (v))
+
+/* A: from global memory to its panels. */
 #define A_TILE 16
-#define A_FREE_IS_CONTIGUOUS 1
 #define A_WIDTH 8
-#define A_CONJUGATE(v) (v)
-#define A_CONJUGATE_VECTOR(v) (v)
 #define A_VECTOR float8
 #define READ_A(p) (*(const __global LOOSE_A *)(p))
-#define WRITE_A(v, p) (*(__global LOOSE_A *)(p) = (v))
+
+/* B: from global memory to its panels. */
 #define B_TILE 6
-#define B_FREE_IS_CONTIGUOUS 1
 #define B_WIDTH 2
-#define B_CONJUGATE(v) (v)
-#define B_CONJUGATE_VECTOR(v) (v)
 #define B_VECTOR float2
 #define READ_B(p) (*(const __global LOOSE_B *)(p))
-#define WRITE_B(v, p) (*(__global LOOSE_B *)(p) = (v))
 
 /*
  * ---- A: from global memory to packed panels ----
  *
  * A panel is A_TILE elements wide along a's free index; in local memory it lies term by term,
  * as the multiplication reads it. Element (f, l) of a is f * free_step + l * term_step elements
- * away. Beyond the matrix's rim its last element stands in: what comes of it is not written to C.
+ * away. Beyond the matrix's edge its last element stands in: what comes of it is not written to C.
  */
 typedef A_VECTOR LOOSE_A __attribute__((aligned(sizeof(STORED))));
 #define A_AT(from, f, l) ((from) + min((uint)(f), last) * free_step + (l) * term_step)
-#define COPY_VECTOR_A(f)                                                                        \
-    *(__local A_VECTOR *)(panel + term * A_TILE + (f)) =                                       \
-        A_CONJUGATE_VECTOR(READ_A(from + (f) + term * term_step))
+#define COPY_VECTOR_A(f)                                 \
+    *(__local A_VECTOR *)(panel + term * A_TILE + (f)) = \
+        READ_A(from + (f) + term * term_step)
 
 /* Element by element: those from `free` on along the free index, from the term `first` on. */
 static inline void pack_elements_a(__local TYPE *panel, const __global STORED *from,
@@ -59,7 +57,7 @@ static inline void pack_elements_a(__local TYPE *panel, const __global STORED *f
 {
     for (uint f = free; f < A_TILE; ++f)
         for (uint term = first; term < terms; ++term)
-            panel[term * A_TILE + f] = A_CONJUGATE(READ_ONE(A_AT(from, f, term)));
+            panel[term * A_TILE + f] = READ_ONE(A_AT(from, f, term));
 }
 
 /* One panel, of which `last` + 1 elements along the free index lie in the matrix. */
@@ -68,7 +66,6 @@ static inline void pack_a(__local TYPE *panel, const __global STORED *from,
                           const uint terms)
 {
     uint free = 0, term = 0;
-#if A_FREE_IS_CONTIGUOUS
     /* Vectors are copied: of a whole panel side by side, else one after another. */
     if (free_step == 1 && last >= A_TILE - 1) {
 #pragma unroll 1
@@ -83,23 +80,6 @@ static inline void pack_a(__local TYPE *panel, const __global STORED *from,
             for (term = 0; term < terms; ++term)
                 COPY_VECTOR_A(free);
     term = 0;
-#else
-    /* Vectors along the terms are turned. */
-    if (term_step == 1) {
-#pragma unroll 1
-        for (; term + A_WIDTH <= terms; term += A_WIDTH) {
-            A_VECTOR vectors[A_TILE];
-#pragma unroll
-            for (uint f = 0; f < A_TILE; ++f)
-                vectors[f] = READ_A(A_AT(from, f, term));
-#pragma unroll
-            for (uint e = 0; e < A_WIDTH; ++e)
-#pragma unroll
-                for (uint f = 0; f < A_TILE; ++f)
-                    panel[(term + e) * A_TILE + f] = A_CONJUGATE(ELEMENT(vectors[f], e));
-        }
-    }
-#endif
     pack_elements_a(panel, from, free_step, term_step, last, free, term, terms);
 }
 
@@ -108,13 +88,13 @@ static inline void pack_a(__local TYPE *panel, const __global STORED *from,
  *
  * A panel is B_TILE elements wide along b's free index; in local memory it lies term by term,
  * as the multiplication reads it. Element (f, l) of b is f * free_step + l * term_step elements
- * away. Beyond the matrix's rim its last element stands in: what comes of it is not written to C.
+ * away. Beyond the matrix's edge its last element stands in: what comes of it is not written to C.
  */
 typedef B_VECTOR LOOSE_B __attribute__((aligned(sizeof(STORED))));
 #define B_AT(from, f, l) ((from) + min((uint)(f), last) * free_step + (l) * term_step)
-#define COPY_VECTOR_B(f)                                                                        \
-    *(__local B_VECTOR *)(panel + term * B_TILE + (f)) =                                       \
-        B_CONJUGATE_VECTOR(READ_B(from + (f) + term * term_step))
+#define COPY_VECTOR_B(f)                                 \
+    *(__local B_VECTOR *)(panel + term * B_TILE + (f)) = \
+        READ_B(from + (f) + term * term_step)
 
 /* Element by element: those from `free` on along the free index, from the term `first` on. */
 static inline void pack_elements_b(__local TYPE *panel, const __global STORED *from,
@@ -123,7 +103,7 @@ static inline void pack_elements_b(__local TYPE *panel, const __global STORED *f
 {
     for (uint f = free; f < B_TILE; ++f)
         for (uint term = first; term < terms; ++term)
-            panel[term * B_TILE + f] = B_CONJUGATE(READ_ONE(B_AT(from, f, term)));
+            panel[term * B_TILE + f] = READ_ONE(B_AT(from, f, term));
 }
 
 /* One panel, of which `last` + 1 elements along the free index lie in the matrix. */
@@ -132,7 +112,6 @@ static inline void pack_b(__local TYPE *panel, const __global STORED *from,
                           const uint terms)
 {
     uint free = 0, term = 0;
-#if B_FREE_IS_CONTIGUOUS
     /* Vectors are copied: of a whole panel side by side, else one after another. */
     if (free_step == 1 && last >= B_TILE - 1) {
 #pragma unroll 1
@@ -147,23 +126,6 @@ static inline void pack_b(__local TYPE *panel, const __global STORED *from,
             for (term = 0; term < terms; ++term)
                 COPY_VECTOR_B(free);
     term = 0;
-#else
-    /* Vectors along the terms are turned. */
-    if (term_step == 1) {
-#pragma unroll 1
-        for (; term + B_WIDTH <= terms; term += B_WIDTH) {
-            B_VECTOR vectors[B_TILE];
-#pragma unroll
-            for (uint f = 0; f < B_TILE; ++f)
-                vectors[f] = READ_B(B_AT(from, f, term));
-#pragma unroll
-            for (uint e = 0; e < B_WIDTH; ++e)
-#pragma unroll
-                for (uint f = 0; f < B_TILE; ++f)
-                    panel[(term + e) * B_TILE + f] = B_CONJUGATE(ELEMENT(vectors[f], e));
-        }
-    }
-#endif
     pack_elements_b(panel, from, free_step, term_step, last, free, term, terms);
 }
 
@@ -171,35 +133,30 @@ static inline void pack_b(__local TYPE *panel, const __global STORED *from,
  * ---- The kernel: C = alpha * A * B + beta * C, by one work-item per work-group ----
  *
  * Index i runs along C's shortest stride (down a column of a column-major matrix), j along the
- * other tiled one, and l is summed. C is cut into register tiles of TT0 x TT1 elements, whose sums
+ * other tiled one, and l is summed. C is cut into register tiles of 16 x 6 elements, whose sums
  * fill the vector registers of one core. A work-group is one work-item: with several, a CPU's
- * driver would run them in a loop and keep what they hold in memory. It computes up to PN0 x PN1
+ * driver would run them in a loop and keep what they hold in memory. It computes up to 8 x 20
  * register tiles; the groups share out the tiles that C has, so that the last group gets as many
  * as the others.
  *
- * The sum runs in steps of DU terms. In each, the work-group packs panels of A and of B into local
+ * The sum runs in steps of 256 terms. In each, the work-group packs panels of A and of B into local
  * memory, one after another as the multiplication reads them: those of A stay in the second level
- * of the cache, one of B in the first. With PACK_B 0 it reads B where it lies. The sums wait in
+ * of the cache, one of B in the first. The sums wait in
  * local memory from one step to the next, and C is written once.
  *
  * Sizes are below 2^31; addresses have 64 bits.
  */
-#define FOR_TILE(x, y)                                                                           \
-    _Pragma("unroll") for (uint y = 0; y < TT1; ++y)                                             \
+#define FOR_TILE(x, y)                               \
+    _Pragma("unroll") for (uint y = 0; y < TT1; ++y) \
         _Pragma("unroll") for (uint x = 0; x < TT0 / VW; ++x)
 /* Where the sums of the register tile that begins at (i, j) of C are. */
-#define SUMS_AT(i, j)                                                                            \
+#define SUMS_AT(i, j) \
     ((((j) - from_j) * PN0 + ((i) - from_i) / TT0 * TT1) * (TT0 / VW))
-#if PACK_B
 #define ELEMENT_B(y, l) panel_b[(l) * TT1 + (y)]
-#else
-#define ELEMENT_B(y, l)                                                                          \
-    B_CONJUGATE(READ_ONE(panel_b + min((uint)(y), last_b) * free_step_b + (l) * term_step_b))
-#endif
 
 typedef C_VECTOR LOOSE_C __attribute__((aligned(sizeof(STORED))));
 
-/* A vector of results element by element, up to the end of C, at its rim or where it has gaps. */
+/* A vector of results element by element, up to the end of C, at its edge or where it has gaps. */
 static void write_elements(__global STORED *place, const ulong step_c, VECTOR result,
                            const TYPE beta, const uint begin, const uint end)
 {
@@ -216,7 +173,8 @@ static void write_elements(__global STORED *place, const ulong step_c, VECTOR re
 }
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void KERNEL_NAME(__global STORED *restrict c,
+void Cij_Aik_Bjk_SB_MT128x120x256_LU2_MAexpr_PB1_PN8x20_TT16x6_VW8(
+        __global STORED *restrict c,
         const __global STORED *restrict a, const __global STORED *restrict b,
         const FACTOR alpha_argument, const FACTOR beta_argument,
         const uint size_i, const uint size_j, const uint size_l,
@@ -225,9 +183,7 @@ void KERNEL_NAME(__global STORED *restrict c,
         const ulong offset_b, const ulong ld_b, const ulong batch_stride_b)
 {
     __local TYPE packed_a[PN0 * TT0 * DU] __attribute__((aligned(128)));
-#if PACK_B
     __local TYPE packed_b[PN1 * TT1 * DU] __attribute__((aligned(128)));
-#endif
     __local VECTOR sums[PN1 * PN0 * TT1 * (TT0 / VW)] __attribute__((aligned(128)));
     const TYPE alpha = FACTOR_VALUE(alpha_argument), beta = FACTOR_VALUE(beta_argument);
 
@@ -244,10 +200,10 @@ void KERNEL_NAME(__global STORED *restrict c,
     const uint to_i = min(tiles_i * (get_group_id(0) + 1) / get_num_groups(0) * TT0, (ulong)size_i);
     const uint to_j = min(tiles_j * (get_group_id(1) + 1) / get_num_groups(1) * TT1, (ulong)size_j);
 
-    const ulong free_step_a = A_FREE_IS_CONTIGUOUS ? step_a : ld_a;
-    const ulong term_step_a = A_FREE_IS_CONTIGUOUS ? ld_a : step_a;
-    const ulong free_step_b = B_FREE_IS_CONTIGUOUS ? step_b : ld_b;
-    const ulong term_step_b = B_FREE_IS_CONTIGUOUS ? ld_b : step_b;
+    const ulong free_step_a = step_a;
+    const ulong term_step_a = ld_a;
+    const ulong free_step_b = step_b;
+    const ulong term_step_b = ld_b;
     a += start_a;
     b += start_b;
 
@@ -263,18 +219,11 @@ void KERNEL_NAME(__global STORED *restrict c,
             for (uint i = from_i; i < to_i; i += TT0)
                 pack_a(packed_a + (i - from_i) * DU, next_a + i * free_step_a, free_step_a,
                        term_step_a, size_i - 1 - i, now);
-#if PACK_B
             for (uint j = from_j; j < to_j; j += TT1)
                 pack_b(packed_b + (j - from_j) * DU, next_b + j * free_step_b, free_step_b,
                        term_step_b, size_j - 1 - j, now);
-#endif
             for (uint j = from_j; j < to_j; j += TT1) {
-#if PACK_B
                 const __local TYPE *panel_b = packed_b + (j - from_j) * DU;
-#else
-                const __global STORED *panel_b = next_b + j * free_step_b;
-                const uint last_b = size_j - 1 - j;
-#endif
                 for (uint i = from_i; i < to_i; i += TT0) {
                     const __local TYPE *panel_a = packed_a + (i - from_i) * DU;
                     VECTOR sum[TT1][TT0 / VW];

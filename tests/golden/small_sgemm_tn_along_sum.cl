@@ -1,5 +1,6 @@
 /* Cijk_Alik_Bljk_SB_MT8x8x4_ETbranch_LSU4_MAexpr_NP2_TT4x2_VAcast_VW4_VWB2_VWU4_WG2x4x4 */
-#define KERNEL_NAME Cijk_Alik_Bljk_SB_MT8x8x4_ETbranch_LSU4_MAexpr_NP2_TT4x2_VAcast_VW4_VWB2_VWU4_WG2x4x4
+
+/* Numbers. */
 #define TYPE float
 #define STORED float
 #define FACTOR float
@@ -11,40 +12,36 @@
 #define MULTIPLY_ADD_ELEMENT(x, y, z) MULTIPLY_ADD(x, (VECTOR)(y), z)
 #define READ_ONE(p) (*(p))
 #define WRITE_ONE(v, p) (*(p) = (v))
+
+/* Work-items, and the tiles of C that they compute. */
 #define WG0 2
 #define WG1 4
+#define LSU 4
+#define PROBLEMS 2
+#define PLANE 8
 #define TT0 4
 #define TT1 2
 #define MT0 8
 #define MT1 8
 #define DU 4
-#define SHIFT 0
-#define EXACT 0
 #define VW 4
 #define VWB 2
-#define EDGE_UNROLL 4
-#define C_ALIGNED 1
 #define READ_C(p) (*(const __global float4 *)(p))
 #define WRITE_C(v, p) (*(__global float4 *)(p) = (v))
 #define FIRST_I(x) (my_i + (x) * (WG0 * VW))
 #define FIRST_J(y) (my_j + (y) * (WG1 * VWB))
-#define LSU 4
-#define PROBLEMS 2
-#define PLANE 8
-#define A_FREE_IS_CONTIGUOUS 0
+
+/* A: from global memory to registers. */
 #define A_WIDTH 4
-#define A_ALIGNED 1
 #define A_VECTOR float4
 #define A_READ(p) (*(const __global float4 *)(p))
-#define A_CONJUGATE(v) (v)
-#define A_CONJUGATE_ONE(v) (v)
-#define B_FREE_IS_CONTIGUOUS 0
+
+/* B: from global memory to registers. */
 #define B_WIDTH 4
-#define B_ALIGNED 1
 #define B_VECTOR float4
 #define B_READ(p) (*(const __global float4 *)(p))
-#define B_CONJUGATE(v) (v)
-#define B_CONJUGATE_ONE(v) (v)
+
+/* Sums that are vectors along the sum. */
 #define ALONG_WIDTH 4
 #define ALONG_VECTOR float4
 #define TERMS_A(v, r) part_a[r][v]
@@ -53,66 +50,49 @@
 /*
  * ---- A: from global memory to registers ----
  *
- * A work-item's share of A for one step is TT0 elements along the free index times DU along
+ * A work-item's share of A for one step is 4 elements along the free index times 4 along
  * the summed one, as A_LINES lines of A_RUN vectors that run the way memory does.
  */
-#if A_FREE_IS_CONTIGUOUS
-#define A_LINES DU
-#define A_RUN (TT0 / VW)
-#define A_PLACE(n, v) (at_i[v] + (n) * ld_a)
-#define A_ELEMENT(l, r) ELEMENT(part_a[l][(r) / VW], (r) % VW)
-#else
 #define A_LINES TT0
 #define A_RUN (DU / A_WIDTH)
 #define A_PLACE(n, v) ((at_i[(n) / VW] + (n) % VW) * ld_a + (v) * A_WIDTH)
-#define A_ELEMENT(l, r) ELEMENT(part_a[r][(l) / A_WIDTH], (l) % A_WIDTH)
-#endif
-#define READ_PART_A(l)                                                                        \
-    _Pragma("unroll") for (int n = 0; n < A_LINES; ++n)                                       \
-        _Pragma("unroll") for (int v = 0; v < A_RUN; ++v)                                     \
-            part_a[n][v] = A_CONJUGATE(A_READ(next_a + (l) * term_a + A_PLACE(n, v)))
+#define READ_PART_A(l)                                    \
+    _Pragma("unroll") for (int n = 0; n < A_LINES; ++n)   \
+        _Pragma("unroll") for (int v = 0; v < A_RUN; ++v) \
+            part_a[n][v] = A_READ(next_a + (l) * term_a + A_PLACE(n, v))
 
 /*
  * ---- B: from global memory to registers ----
  *
- * A work-item's share of B for one step is TT1 elements along the free index times DU along
+ * A work-item's share of B for one step is 2 elements along the free index times 4 along
  * the summed one, as B_LINES lines of B_RUN vectors that run the way memory does.
  */
-#if B_FREE_IS_CONTIGUOUS
-#define B_LINES DU
-#define B_RUN (TT1 / VWB)
-#define B_PLACE(n, v) (at_j[v] + (n) * ld_b)
-#define B_ELEMENT(l, r) ELEMENT(part_b[l][(r) / VWB], (r) % VWB)
-#else
 #define B_LINES TT1
 #define B_RUN (DU / B_WIDTH)
 #define B_PLACE(n, v) ((at_j[(n) / VWB] + (n) % VWB) * ld_b + (v) * B_WIDTH)
-#define B_ELEMENT(l, r) ELEMENT(part_b[r][(l) / B_WIDTH], (l) % B_WIDTH)
-#endif
-#define READ_PART_B(l)                                                                        \
-    _Pragma("unroll") for (int n = 0; n < B_LINES; ++n)                                       \
-        _Pragma("unroll") for (int v = 0; v < B_RUN; ++v)                                     \
-            part_b[n][v] = B_CONJUGATE(B_READ(next_b + (l) * term_b + B_PLACE(n, v)))
+#define READ_PART_B(l)                                    \
+    _Pragma("unroll") for (int n = 0; n < B_LINES; ++n)   \
+        _Pragma("unroll") for (int v = 0; v < B_RUN; ++v) \
+            part_b[n][v] = B_READ(next_b + (l) * term_b + B_PLACE(n, v))
 
 /*
  * ---- The kernel: C = alpha * A * B + beta * C, from global memory to registers ----
  *
  * Index i runs along C's shortest stride (down a column of a column-major matrix), j along the
- * other tiled one, and l is summed. Each work-item keeps TT0 x TT1 sums of C in registers and
- * reads its rows of A and columns of B itself, DU terms at a time; what neighbours share comes
+ * other tiled one, and l is summed. Each work-item keeps 4 x 2 sums of C in registers and
+ * reads its rows of A and columns of B itself, 4 terms at a time; what neighbours share comes
  * from the caches.
  *
  * A work-item's TT0 rows are vectors of VW that lie WG0 vectors apart, its TT1 columns groups of
  * VWB that lie WG1 groups apart, so that neighbouring work-items read neighbouring vectors.
  *
  * Vectors need whole steps of the sum and rows and columns that all exist. The other work-items
- * and the last terms of a sum take single elements. With SHIFT a vector that would reach over
- * the rim of C is moved back to end there, so that it can be read; what it then computes a second
- * time is not written. EXACT promises that there is no rim: C is made of whole macro tiles, and
- * sums of whole steps. Sizes are below 2^31; addresses have 64 bits.
+ * and the last terms of a sum take single elements.
+ * Sizes are below 2^31; addresses have 64 bits.
  */
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
-void KERNEL_NAME(__global STORED *restrict c,
+void Cijk_Alik_Bljk_SB_MT8x8x4_ETbranch_LSU4_MAexpr_NP2_TT4x2_VAcast_VW4_VWB2_VWU4_WG2x4x4(
+        __global STORED *restrict c,
         const __global STORED *restrict a, const __global STORED *restrict b,
         const FACTOR alpha_argument, const FACTOR beta_argument,
         const uint size_i, const uint size_j, const uint size_l,
@@ -138,32 +118,27 @@ void KERNEL_NAME(__global STORED *restrict c,
     const size_t start_b = offset_b + batch * batch_stride_b;
     const bool is_mine = problem < problems && my_i < size_i && my_j < size_j;
 
-    const ulong row_a = A_FREE_IS_CONTIGUOUS ? step_a : ld_a;
-    const ulong term_a = A_FREE_IS_CONTIGUOUS ? ld_a : step_a;
-    const ulong column_b = B_FREE_IS_CONTIGUOUS ? step_b : ld_b;
-    const ulong term_b = B_FREE_IS_CONTIGUOUS ? ld_b : step_b;
+    const ulong row_a = ld_a;
+    const ulong term_a = step_a;
+    const ulong column_b = ld_b;
+    const ulong term_b = step_b;
 
     /* Where each vector of rows, and each group of columns, is read from. */
-    const bool shifts_i = SHIFT && size_i >= VW, shifts_j = SHIFT && size_j >= VWB;
     uint at_i[TT0 / VW], at_j[TT1 / VWB];
 #pragma unroll
     for (int x = 0; x < TT0 / VW; ++x)
-        at_i[x] = shifts_i ? min(FIRST_I(x), size_i - VW) : FIRST_I(x);
+        at_i[x] = FIRST_I(x);
 #pragma unroll
     for (int y = 0; y < TT1 / VWB; ++y)
-        at_j[y] = shifts_j ? min(FIRST_J(y), size_j - VWB) : FIRST_J(y);
-    const bool inside_i = EXACT || FIRST_I(TT0 / VW - 1) + VW <= size_i;
-    const bool inside_j = EXACT || FIRST_J(TT1 / VWB - 1) + VWB <= size_j;
+        at_j[y] = FIRST_J(y);
+    const bool inside_i = FIRST_I(TT0 / VW - 1) + VW <= size_i;
+    const bool inside_j = FIRST_J(TT1 / VWB - 1) + VWB <= size_j;
 
     /* Vectors need neighbours in memory, and a vector pointer an address that is a multiple of the
        vector's size. */
-    const bool shift_fits_a = !A_ALIGNED || !A_FREE_IS_CONTIGUOUS || size_i % VW == 0;
-    const bool shift_fits_b = !B_ALIGNED || !B_FREE_IS_CONTIGUOUS || size_j % VWB == 0;
-    const bool vectors_a = step_a == 1 && (!A_ALIGNED || (start_a | ld_a) % A_WIDTH == 0)
-        && (inside_i || (shifts_i && shift_fits_a));
-    const bool vectors_b = step_b == 1 && (!B_ALIGNED || (start_b | ld_b) % B_WIDTH == 0)
-        && (inside_j || (shifts_j && shift_fits_b));
-    const bool vectors_c = step_c == 1 && (!C_ALIGNED || (start_c | ld_c) % VW == 0);
+    const bool vectors_a = step_a == 1 && (start_a | ld_a) % A_WIDTH == 0 && inside_i;
+    const bool vectors_b = step_b == 1 && (start_b | ld_b) % B_WIDTH == 0 && inside_j;
+    const bool vectors_c = step_c == 1 && (start_c | ld_c) % VW == 0;
 
     a += start_a;
     b += start_b;
@@ -183,7 +158,7 @@ void KERNEL_NAME(__global STORED *restrict c,
         const __global STORED *next_a = a, *next_b = b;
         uint done = 0;
         if (vectors_a && vectors_b) {
-            done = EXACT ? terms : terms - terms % DU;
+            done = terms - terms % DU;
             /* Sums are vectors along the sum, too, and are added up at the end: more of them are
                under way at once, and C may have a single element. */
             ALONG_VECTOR along[TT1][TT0];
@@ -217,25 +192,24 @@ void KERNEL_NAME(__global STORED *restrict c,
 #pragma unroll
             for (int x = 0; x < TT0 / VW; ++x) {
                 rows[x] = (VECTOR)(0);
-#pragma unroll EDGE_UNROLL
+#pragma unroll 4
                 for (uint e = 0; e < VW; ++e)
                     if (at_i[x] + e < size_i)
                         ELEMENT(rows[x], e) =
-                            A_CONJUGATE_ONE(READ_ONE(next_a + (at_i[x] + e) * row_a + l * term_a));
+                            READ_ONE(next_a + (at_i[x] + e) * row_a + l * term_a);
             }
 #pragma unroll
             for (int y = 0; y < TT1; ++y) {
                 const uint j = at_j[y / VWB] + y % VWB;
                 TYPE element = (TYPE)(0);
                 if (j < size_j)
-                    element = B_CONJUGATE_ONE(READ_ONE(next_b + j * column_b + l * term_b));
+                    element = READ_ONE(next_b + j * column_b + l * term_b);
 #pragma unroll
                 for (int x = 0; x < TT0 / VW; ++x)
                     sum[y][x] = MULTIPLY_ADD_ELEMENT(rows[x], element, sum[y][x]);
             }
         }
     }
-
     /* Half of the slices hand their sums to the other half, until one is left. */
     __local VECTOR handed[LSU / 2][TT1][TT0 / VW][PLANE * PROBLEMS];
     const uint sums = in_group * PLANE + in_plane;
@@ -270,7 +244,7 @@ void KERNEL_NAME(__global STORED *restrict c,
         for (int x = 0; x < TT0 / VW; ++x) {
             const uint i = at_i[x], first = FIRST_I(x);
             VECTOR result = MULTIPLY_ADD_ELEMENT(sum[y][x], alpha, (VECTOR)(0));
-            if (vectors_c && (EXACT || first + VW <= size_i)) {
+            if (vectors_c && first + VW <= size_i) {
                 if (!IS_ZERO(beta))
                     result = MULTIPLY_ADD_ELEMENT(READ_C(column + i), beta, result);
                 WRITE_C(result, column + i);
@@ -278,13 +252,13 @@ void KERNEL_NAME(__global STORED *restrict c,
                 /* Wide vectors are taken apart in a loop: unrolled, it takes minutes to compile. */
                 if (!IS_ZERO(beta)) {
                     VECTOR old = (VECTOR)(0);
-#pragma unroll EDGE_UNROLL
+#pragma unroll 4
                     for (uint e = 0; e < VW; ++e)
                         if (i + e >= first && i + e < size_i)
                             ELEMENT(old, e) = READ_ONE(column + (i + e) * step_c);
                     result = MULTIPLY_ADD_ELEMENT(old, beta, result);
                 }
-#pragma unroll EDGE_UNROLL
+#pragma unroll 4
                 for (uint e = 0; e < VW; ++e)
                     if (i + e >= first && i + e < size_i)
                         WRITE_ONE(ELEMENT(result, e), column + (i + e) * step_c);

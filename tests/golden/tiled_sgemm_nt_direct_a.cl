@@ -1,5 +1,6 @@
 /* Cij_Aik_Bjk_SB_MT16x8x8_DTRA1_LP0_LU2_MAexpr_PGR1_TT4x2_VAcast_VW2_WG4x4x1_WGM2 */
-#define KERNEL_NAME Cij_Aik_Bjk_SB_MT16x8x8_DTRA1_LP0_LU2_MAexpr_PGR1_TT4x2_VAcast_VW2_WG4x4x1_WGM2
+
+/* Numbers. */
 #define TYPE float
 #define STORED float
 #define FACTOR float
@@ -11,12 +12,11 @@
 #define MULTIPLY_ADD_ELEMENT(x, y, z) MULTIPLY_ADD(x, (VECTOR)(y), z)
 #define READ_ONE(p) (*(p))
 #define WRITE_ONE(v, p) (*(p) = (v))
+
+/* Work-items, and the tiles of C that they compute. */
 #define WG0 4
 #define WG1 4
-#define LSU 1
 #define THREADS 16
-#define WL0 4
-#define WL1 1
 #define TT0 4
 #define TT1 2
 #define MT0 16
@@ -24,110 +24,83 @@
 #define DU 8
 #define LU 2
 #define WGM 2
-#define PGR 1
-#define PLR 0
-#define BUFFERS 1
 #define VW 2
-#define EDGE_UNROLL 2
-#define C_ALIGNED 1
 #define READ_C(p) (*(const __global float2 *)(p))
 #define WRITE_C(v, p) (*(__global float2 *)(p) = (v))
 #define VWB 2
 #define VECTOR_B float2
-#define A_FREE_IS_CONTIGUOUS 1
+
+/* A: from global memory to registers. */
 #define A_WIDTH 2
-#define A_ALIGNED 1
 #define A_VECTOR float2
-#define A_EDGE_UNROLL 2
-#define A_READ(p, step) (*(const __global float2 *)(p))
-#define A_CONJUGATE(v) (v)
-#define B_FREE 8
-#define B_FREE_IS_CONTIGUOUS 1
+#define A_READ(p) (*(const __global float2 *)(p))
+
+/* B: from global memory to local memory. */
 #define B_WIDTH 2
-#define B_ALIGNED 1
 #define B_VECTOR float2
 #define B_RUN 4
-#define B_VECTORS 32
 #define B_LOADS 2
-#define B_UNROLL _Pragma("unroll 2")
-#define B_EDGE_LOOP _Pragma("unroll 1")
-#define B_EDGE_UNROLL 2
 #define B_PITCH 8
 #define B_TILE 64
 #define B_READ(p) (*(const __global float2 *)(p))
 #define B_WRITE(v, p) (*(__local float2 *)(p) = (v))
-#define B_CONJUGATE(v) (v)
 #define READ_TILE_B(p) (*(const __local float2 *)(p))
 
 /*
- * ---- A: from global memory to the registers of those who multiply ----
+ * ---- A: from global memory to registers ----
  *
- * A does not pass through local memory: each work-item reads its own part of it, A_WIDTH elements
- * along the free index at a time, and what neighbours share comes from the caches. What is said
- * below of tiles in local memory is about the other operand.
+ * A does not pass through local memory: each work-item reads its own part of it, 2 elements along
+ * the free index at a time, and what neighbours share comes from the caches.
  */
-#define READ_OWN_A(first, l)                                                                     \
-    read_own_a(here_a, step_a, ld_a, first, l, size_i - tile_i, here_left, whole_a)
 
 /* A vector for term l of a step, from element `first` on: what lies outside is not read. */
-static inline A_VECTOR read_own_a(const __global STORED *a, const ulong step_a,
-                                     const ulong ld_a, const uint first, const uint l,
-                                     const uint free_left, const uint terms_left,
-                                     const bool whole)
+static inline A_VECTOR read_a(const __global STORED *a, const ulong step_a,
+                              const ulong ld_a, const uint first, const uint l,
+                              const uint free_left, const uint terms_left, const bool whole)
 {
-    const ulong to_next = A_FREE_IS_CONTIGUOUS ? step_a : ld_a;
-    const ulong to_term = A_FREE_IS_CONTIGUOUS ? ld_a : step_a;
-    const __global STORED *from = a + first * to_next + l * to_term;
+    const __global STORED *from = a + first * step_a + l * ld_a;
     if (whole)
-        return A_CONJUGATE(A_READ(from, to_next));
+        return A_READ(from);
     A_VECTOR vector = (A_VECTOR)(0);
     if (l < terms_left)
-#pragma unroll A_EDGE_UNROLL
+#pragma unroll 2
         for (uint e = 0; e < A_WIDTH; ++e)
             if (first + e < free_left)
-                ELEMENT(vector, e) = READ_ONE(from + e * to_next);
-    return A_CONJUGATE(vector);
+                ELEMENT(vector, e) = READ_ONE(from + e * step_a);
+    return vector;
 }
 
 /*
- * ---- B: from global memory to the local tile ----
+ * ---- B: from global memory to local memory ----
  *
- * The tile is b's part of one macro tile: B_FREE elements along the free index, DU along the
- * summed one. In local memory the free index is always the contiguous one; in global memory it
- * may be either. Along the contiguous one there the tile is cut into vectors of B_WIDTH
- * elements, B_RUN vectors a run, and the work-items share out the B_VECTORS vectors,
- * neighbouring ones to neighbouring items. Where that does not come out even, the last of the
- * B_LOADS rounds is partial.
+ * The tile has 8 elements along the free index and 8 along the summed one.
+ * The free index is contiguous in global memory, and in local memory.
+ * Along the one that is contiguous in global memory the tile is cut into 32 vectors of 2, 4
+ * a run. Neighbouring work-items load neighbouring vectors.
  */
-#if THREADS % B_RUN == 0
 #define B_ALONG(n) (item % B_RUN * B_WIDTH)
 #define B_ACROSS(n) (item / B_RUN + (n) * (THREADS / B_RUN))
-#else
-#define B_ALONG(n) ((item + (n) * THREADS) % B_RUN * B_WIDTH)
-#define B_ACROSS(n) ((item + (n) * THREADS) / B_RUN)
-#endif
-#define B_MINE(n) (B_VECTORS % THREADS == 0 || item + (n) * THREADS < B_VECTORS)
 
-/* Read vector n of this work-item's share. */
-static inline B_VECTOR fetch_b(const __global STORED *b, const ulong ld_b, const uint item,
-                                  const int n)
+/* Load vector n of this work-item's share. */
+static inline B_VECTOR load_b(const __global STORED *b, const ulong ld_b,
+                              const uint item, const int n)
 {
     return B_READ(b + B_ALONG(n) + B_ACROSS(n) * ld_b);
 }
 
-/* The same at the rim of the matrix: what lies outside is zero and is not read. */
-static inline B_VECTOR fetch_edge_b(const __global STORED *b, const ulong step_b,
-                                       const ulong ld_b, const uint item, const int n,
-                                       const uint free_left, const uint terms_left,
-                                       const bool vectors)
+/* The same at the edge of the matrix: what lies outside is zero and is not read. */
+static inline B_VECTOR load_edge_b(const __global STORED *b, const ulong step_b,
+                                   const ulong ld_b, const uint item, const int n,
+                                   const uint free_left, const uint terms_left,
+                                   const bool vectors)
 {
     B_VECTOR vector = (B_VECTOR)(0);
     const uint along = B_ALONG(n), across = B_ACROSS(n);
-    const uint along_left = B_FREE_IS_CONTIGUOUS ? free_left : terms_left;
-    if (across < (B_FREE_IS_CONTIGUOUS ? terms_left : free_left)) {
+    const uint along_left = free_left;
+    if (across < terms_left) {
         if (vectors && along + B_WIDTH <= along_left)
             return B_READ(b + along + across * ld_b);
-#pragma unroll B_EDGE_UNROLL
+#pragma unroll 2
         for (uint e = 0; e < B_WIDTH; ++e)
             if (along + e < along_left)
                 ELEMENT(vector, e) = READ_ONE(b + (along + e) * step_b + across * ld_b);
@@ -135,96 +108,72 @@ static inline B_VECTOR fetch_edge_b(const __global STORED *b, const ulong step_b
     return vector;
 }
 
-/* Write it into the local tile, turned if the summed index is the contiguous one. */
-static inline void deposit_b(__local TYPE *tile, B_VECTOR vector, const uint item, const int n)
+/* Store it in the local tile. */
+static inline void store_b(__local TYPE *tile, B_VECTOR vector, const uint item,
+                           const int n)
 {
     const uint along = B_ALONG(n), across = B_ACROSS(n);
-    const B_VECTOR value = B_CONJUGATE(vector);
-#if B_FREE_IS_CONTIGUOUS
-    B_WRITE(value, tile + across * B_PITCH + along);
-#else
-#pragma unroll
-    for (int e = 0; e < B_WIDTH; ++e)
-        tile[(along + e) * B_PITCH + across] = ELEMENT(value, e);
-#endif
+    B_WRITE(vector, tile + across * B_PITCH + along);
 }
 
 /*
  * ---- The kernel: C = alpha * A * B + beta * C, one macro tile of C per work-group ----
  *
  * Index i runs along C's shortest stride (down a column of a column-major matrix), j along the
- * other tiled one, and l is summed. A work-group of WG0 x WG1 work-items computes MT0 x MT1
- * elements of C, with MT0 = WG0 * TT0 and MT1 = WG1 * TT1: each work-item keeps TT0 x TT1 sums in
- * registers. The sum runs in steps of DU terms: the work-group copies a MT0 x DU tile of A and a
- * DU x MT1 tile of B into local memory, and every work-item multiplies from there. With LSU > 1
- * there are LSU slices of such work-items, which share out the terms and add up at the end.
+ * other tiled one, and l is summed. A work-group of 4 x 4 work-items computes a macro tile of
+ * 16 x 8 elements of C: each work-item keeps 4 x 2 sums in registers. The sum runs in
+ * steps of 8 terms: the work-group copies its tiles of B into local memory, and every
+ * work-item multiplies from there.
  *
- * A work-item's TT0 rows are vectors of VW that lie WG0 vectors apart, so that neighbouring
- * work-items read neighbouring vectors of local memory; its TT1 columns are vectors of VWB that
- * lie WG1 vectors apart. WL0 x WL1 consecutive work-items form a patch of that grid: a wave reads
- * fewer different vectors when its patch is nearly square.
+ * A work-item's rows are vectors of 2 that lie 4 vectors apart, so that neighbouring
+ * work-items read neighbouring vectors of local memory; its columns are vectors of 2 that
+ * lie 4 vectors apart.
  *
- * At the rim of C, in the last step of the sum and in badly aligned matrices each vector is
+ * At the edge of C, in the last step of the sum and in badly aligned matrices each vector is
  * looked at by itself; what lies outside counts as zero and is neither read nor written. All
- * work-items of a work-group take the same way. Sizes are below 2^31; addresses have 64 bits.
+ * work-items of a work-group take the same branch. Sizes are below 2^31; addresses have 64 bits.
  */
-#define FOR_MY_VECTORS(X, statement)                                                             \
-    X##_UNROLL for (int n = 0; n < X##_LOADS; ++n)                                               \
-        if (X##_MINE(n)) {                                                                       \
-            statement;                                                                           \
-        }
-#define EDGE_B(n)                                                                                \
-    fetch_edge_b(next_b, step_b, ld_b, item, n, size_j - tile_j, left, vectors_b)
-#define WHOLE_B (inside_j && vectors_b && left >= DU)
 
-/* From global memory to registers. */
-#define FETCH_SHARES()                                                                           \
-    do {                                                                                         \
-        if (WHOLE_B) {                                                                           \
-            FOR_MY_VECTORS(B, share_b[n] = fetch_b(next_b, ld_b, item, n));                      \
-        } else {                                                                                 \
-            FOR_MY_VECTORS(B, share_b[n] = EDGE_B(n));                                           \
-        }                                                                                        \
+/* Load this work-item's share of the next tile into registers. */
+#define LOAD_TILES()                                                    \
+    do {                                                                \
+        if (inside_j && vectors_b && left >= DU) {                      \
+            _Pragma("unroll 2") for (int n = 0; n < B_LOADS; ++n)       \
+                share_b[n] = load_b(next_b, ld_b, item, n);             \
+        } else {                                                        \
+            _Pragma("unroll 2") for (int n = 0; n < B_LOADS; ++n)       \
+                share_b[n] = load_edge_b(next_b, step_b, ld_b, item, n, \
+                            size_j - tile_j, left, vectors_b);          \
+        }                                                               \
     } while (0)
 
-/* From registers to the local tile of a buffer. */
-#define DEPOSIT_SHARES(buffer)                                                                   \
-    do {                                                                                         \
-        FOR_MY_VECTORS(B, deposit_b(tile_b + (buffer) * B_TILE, share_b[n], item, n));           \
+/* Store it in local memory. */
+#define STORE_TILES()                                         \
+    do {                                                      \
+        _Pragma("unroll 2") for (int n = 0; n < B_LOADS; ++n) \
+            store_b(tile_b, share_b[n], item, n);             \
     } while (0)
 
-/* From global memory to the local tile of a buffer. */
-#define COPY_SHARES(buffer)                                                                      \
-    do {                                                                                         \
-        __local TYPE *to_b = tile_b + (buffer) * B_TILE;                                         \
-        if (WHOLE_B) {                                                                           \
-            FOR_MY_VECTORS(B, deposit_b(to_b, fetch_b(next_b, ld_b, item, n), item, n));         \
-        } else {                                                                                 \
-            B_EDGE_LOOP for (int n = 0; n < B_LOADS; ++n)                                        \
-                if (B_MINE(n))                                                                   \
-                    deposit_b(to_b, EDGE_B(n), item, n);                                         \
-        }                                                                                        \
+/* Go on to the tiles of the next DU terms. */
+#define NEXT_TILES()         \
+    do {                     \
+        next_a += DU * ld_a; \
+        next_b += DU * ld_b; \
+        left -= DU;          \
     } while (0)
 
-/* To the tiles of the next DU terms. */
-#define ADVANCE()                                                                                \
-    do {                                                                                         \
-        next_a += DU * (A_FREE_IS_CONTIGUOUS ? ld_a : step_a);                                   \
-        next_b += DU * (B_FREE_IS_CONTIGUOUS ? ld_b : step_b);                                   \
-        left -= DU;                                                                              \
+/* Read this work-item's rows of A and columns of B for a term of a step. */
+#define READ_PARTS(l)                                                                                                  \
+    do {                                                                                                               \
+        _Pragma("unroll") for (int x = 0; x < TT0 / VW; ++x)                                                           \
+            part_a[x] = read_a(here_a, step_a, ld_a, (x * WG0 + item_0) * VW, l, size_i - tile_i, here_left, whole_a); \
+        _Pragma("unroll") for (int y = 0; y < TT1 / VWB; ++y)                                                          \
+            part_b[y] = READ_TILE_B(now_b + (uint)(l) * B_PITCH + (y * WG1 + item_1) * VWB);                           \
     } while (0)
 
-/* From the local tiles to registers: this work-item's rows of A and columns of B for term l. */
-#define READ_PARTS(p, l)                                                                         \
-    do {                                                                                         \
-        _Pragma("unroll") for (int x = 0; x < TT0 / VW; ++x)                                     \
-            part_a[p][x] = READ_OWN_A((x * WG0 + item_0) * VW, l);                               \
-        _Pragma("unroll") for (int y = 0; y < TT1 / VWB; ++y)                                    \
-            part_b[p][y] = READ_TILE_B(now_b + (l) * B_PITCH + (y * WG1 + item_1) * VWB);        \
-    } while (0)
-
-__kernel __attribute__((reqd_work_group_size(WG0, WG1, LSU)))
-void KERNEL_NAME(__global STORED *restrict c,
+__kernel __attribute__((reqd_work_group_size(4, 4, 1)))
+void Cij_Aik_Bjk_SB_MT16x8x8_DTRA1_LP0_LU2_MAexpr_PGR1_TT4x2_VAcast_VW2_WG4x4x1_WGM2(
+        __global STORED *restrict c,
         const __global STORED *restrict a, const __global STORED *restrict b,
         const FACTOR alpha_argument, const FACTOR beta_argument,
         const uint size_i, const uint size_j, const uint size_l,
@@ -232,15 +181,12 @@ void KERNEL_NAME(__global STORED *restrict c,
         const ulong offset_a, const ulong ld_a, const ulong batch_stride_a,
         const ulong offset_b, const ulong ld_b, const ulong batch_stride_b)
 {
-    __local TYPE tile_b[BUFFERS * B_TILE] __attribute__((aligned(128)));
+    __local TYPE tile_b[B_TILE] __attribute__((aligned(128)));
     const TYPE alpha = FACTOR_VALUE(alpha_argument), beta = FACTOR_VALUE(beta_argument);
 
-    const uint in_plane = get_local_id(1) * WG0 + get_local_id(0);
-    const uint patch = in_plane / (WL0 * WL1), in_patch = in_plane % (WL0 * WL1);
-    const uint item_0 = patch % (WG0 / WL0) * WL0 + in_patch % WL0;
-    const uint item_1 = patch / (WG0 / WL0) * WL1 + in_patch / WL0;
-    const uint slice = LSU == 1 ? 0 : get_local_id(2);
-    const uint item = slice * (WG0 * WG1) + in_plane;
+    /* Which of the work-group's sums are this work-item's. */
+    const uint item = get_local_id(1) * WG0 + get_local_id(0);
+    const uint item_1 = item / WG0, item_0 = item % WG0;
 
     /* Work-groups walk over C in strips of WGM columns of tiles: those that run at the same time
        then share more of A and B in the cache. */
@@ -260,17 +206,17 @@ void KERNEL_NAME(__global STORED *restrict c,
 
     /* Vectors need neighbours in memory, and a vector pointer an address that is a multiple of the
        vector's size. */
-    const bool vectors_a = step_a == 1 && (!A_ALIGNED || (start_a | ld_a) % A_WIDTH == 0);
-    const bool vectors_b = step_b == 1 && (!B_ALIGNED || (start_b | ld_b) % B_WIDTH == 0);
-    const bool vectors_c = step_c == 1 && (!C_ALIGNED || (start_c | ld_c) % VW == 0);
+    const bool vectors_a = step_a == 1 && (start_a | ld_a) % A_WIDTH == 0;
+    const bool vectors_b = step_b == 1 && (start_b | ld_b) % B_WIDTH == 0;
+    const bool vectors_c = step_c == 1 && (start_c | ld_c) % VW == 0;
     const bool inside_i = size_i - tile_i >= MT0;
     const bool inside_j = size_j - tile_j >= MT1;
 
-    a += start_a + tile_i * (A_FREE_IS_CONTIGUOUS ? step_a : ld_a);
-    b += start_b + tile_j * (B_FREE_IS_CONTIGUOUS ? step_b : ld_b);
+    a += start_a + tile_i * step_a;
+    b += start_b + tile_j * step_b;
 
-    VECTOR part_a[1 + PLR][TT0 / VW];
-    VECTOR_B part_b[1 + PLR][TT1 / VWB];
+    VECTOR part_a[TT0 / VW];
+    VECTOR_B part_b[TT1 / VWB];
     VECTOR sum[TT1][TT0 / VW];
 #pragma unroll
     for (int y = 0; y < TT1; ++y)
@@ -283,15 +229,8 @@ void KERNEL_NAME(__global STORED *restrict c,
     {
         const __global STORED *next_a = a, *next_b = b;
         uint left = terms;
-#if PGR
         B_VECTOR share_b[B_LOADS];
-        FETCH_SHARES();
-#if BUFFERS == 2
-        DEPOSIT_SHARES(0);
-        barrier(CLK_LOCAL_MEM_FENCE);
-#endif
-#endif
-        uint buffer = 0;
+        LOAD_TILES();
         /* Entered even without terms, on tiles of zeros: where a loop with barriers is skipped,
            PoCL 3.0 runs the first work-item's part of what follows twice. */
         uint done = 0;
@@ -300,55 +239,29 @@ void KERNEL_NAME(__global STORED *restrict c,
             const __global STORED *const here_a = next_a;
             const uint here_left = left;
             const bool whole_a = inside_i && vectors_a && left >= DU;
-#if BUFFERS == 1
-#if PGR
-            DEPOSIT_SHARES(0);
-#else
-            COPY_SHARES(0);
-#endif
+            STORE_TILES();
             barrier(CLK_LOCAL_MEM_FENCE);
-#endif
             const bool more = terms - done > DU;
-#if PGR
             /* The next tiles travel from global memory while the present ones are multiplied. */
             if (more) {
-                ADVANCE();
-                FETCH_SHARES();
+                NEXT_TILES();
+                LOAD_TILES();
             }
-#else
-            if (more)
-                ADVANCE();
-#endif
-            const __local TYPE *now_b = tile_b + buffer * B_TILE;
-#if PLR
-            READ_PARTS(0, slice);
-#endif
+            const __local TYPE *now_b = tile_b;
 #pragma unroll LU
-            for (int step = 0; step < DU / LSU; ++step) {
-#if PLR
-                /* The next row of both tiles travels to registers while this one is multiplied. */
-                READ_PARTS((step + 1) & 1, min(step + 1, DU / LSU - 1) * LSU + slice);
-#else
-                READ_PARTS(0, step * LSU + slice);
-#endif
-                const int p = PLR ? step & 1 : 0;
+            for (int step = 0; step < DU; ++step) {
+                READ_PARTS(step);
 #pragma unroll
                 for (int y = 0; y < TT1; ++y)
 #pragma unroll
                     for (int x = 0; x < TT0 / VW; ++x)
                         sum[y][x] = MULTIPLY_ADD_ELEMENT(
-                            part_a[p][x], ELEMENT(part_b[p][y / VWB], y % VWB), sum[y][x]);
+                            part_a[x], ELEMENT(part_b[y / VWB], y % VWB), sum[y][x]);
             }
-#if BUFFERS == 2
-            buffer ^= 1;
-            if (more)
-                DEPOSIT_SHARES(buffer);
-#endif
             barrier(CLK_LOCAL_MEM_FENCE);
             done += DU;
         } while (done < terms);
     }
-
 
     /* C is read only if beta is not zero: until then it may hold anything, NaN included. */
     c += start_c;
@@ -369,13 +282,13 @@ void KERNEL_NAME(__global STORED *restrict c,
                 /* Wide vectors are taken apart in a loop: unrolled, it takes minutes to compile. */
                 if (!IS_ZERO(beta)) {
                     VECTOR old = (VECTOR)(0);
-#pragma unroll EDGE_UNROLL
+#pragma unroll 2
                     for (uint e = 0; e < VW; ++e)
                         if (i + e < size_i)
                             ELEMENT(old, e) = READ_ONE(column + (i + e) * step_c);
                     result = MULTIPLY_ADD_ELEMENT(old, beta, result);
                 }
-#pragma unroll EDGE_UNROLL
+#pragma unroll 2
                 for (uint e = 0; e < VW; ++e)
                     if (i + e < size_i)
                         WRITE_ONE(ELEMENT(result, e), column + (i + e) * step_c);

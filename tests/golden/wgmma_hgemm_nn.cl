@@ -1,18 +1,6 @@
 /* Cij_Aik_Bkj_HB_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64 */
-#define KERNEL_NAME Cij_Aik_Bkj_HB_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64
-#define GROUPS_A 1
-#define GROUPS_B 2
-#define THREADS 256
-#define DU 64
-#define UNITS 4
-#define WGM 8
-#define BUFFERS 4
-#define LOCAL ushort
-#define CHUNK 8
-#define SUM float4
-#define SUMS 128
-#define BLOCKS 1
-#define STEP 32
+
+/* Numbers. */
 #define TYPE float
 #define STORED half
 #define FACTOR ushort
@@ -24,11 +12,26 @@
 #define MULTIPLY_ADD_ELEMENT(x, y, z) MULTIPLY_ADD(x, (VECTOR)(y), z)
 #define READ_ONE(p) vload_half(0, p)
 #define WRITE_ONE(v, p) vstore_half(v, 0, p)
+
+/* Warpgroups, and the tiles that they multiply. */
+#define GROUPS_A 1
+#define THREADS 256
+#define DU 64
+#define UNITS 4
+#define WGM 8
+#define BUFFERS 4
+#define LOCAL ushort
+#define CHUNK 8
+#define SUM float4
+#define SUMS 128
+#define BLOCKS 1
+#define STEP 32
 #define VW 2
 #define READ_C(p) vloada_half2(0, p)
 #define WRITE_C(v, p) vstorea_half2(v, 0, p)
+
+/* A: from global memory to local memory. */
 #define A_FREE 256
-#define A_FREE_IS_CONTIGUOUS 1
 #define A_ROWS 64
 #define A_ALL_ROWS 256
 #define A_LOADS 8
@@ -37,8 +40,9 @@
 #define A_GROUP 256
 #define A_TILES 32
 #define A_SHARE 1
+
+/* B: from global memory to local memory. */
 #define B_FREE 128
-#define B_FREE_IS_CONTIGUOUS 0
 #define B_ROWS 128
 #define B_ALL_ROWS 128
 #define B_LOADS 4
@@ -46,14 +50,12 @@
 #define B_PANEL 8192
 #define B_GROUP 64
 #define B_TILES 2
-#define B_SHARE 1
 
 /*
  * ---- The instructions, in PTX ----
  *
  * A pointer into local memory, cast to a number, is the address that they take.
  */
-#define INSTRUCTION_STORAGE
 
 /* Begin to copy 16 bytes to local memory; all after the first `bytes` of them become zero. */
 static inline void copy_chunk(__local LOCAL *to, const __global LOCAL *from, const uint bytes)
@@ -76,16 +78,9 @@ static inline void copy_piece(__local LOCAL *to, const __global LOCAL *from, con
         *to = are_there ? *from : (LOCAL)0;
 }
 
-/* Nothing is known of an address any more: so the compiler adds to it from copy to copy, and does
-   not keep an offset for each of them in registers. */
-#define FORGET(address) asm("" : "+l"(address))
-
 /* Copies between two COMMITs are a group; AWAIT(n) waits for all groups but the youngest n. */
 #define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
 #define AWAIT(n) asm volatile("cp.async.wait_group %0;" :: "n"(n) : "memory")
-
-/* What lanes of a wave have written to local memory is there for the others. */
-#define WAVE_BARRIER() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 
 /*
  * ---- The products of a warpgroup, in PTX ----
@@ -112,76 +107,76 @@ static inline ulong descriptor(const __local LOCAL *first, const uint panel)
 }
 
 /* Add the products of 64 rows of j with 256 columns of i, over 16 terms, to a warpgroup's sums. */
-#define MULTIPLY(sum, tile_b, first_b, tile_a, first_a)                                          \
-    asm volatile("//@ wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {" \
-        "%0, %1, %2, %3, " \
-        "%4, %5, %6, %7, " \
-        "%8, %9, %10, %11, " \
-        "%12, %13, %14, %15, " \
-        "%16, %17, %18, %19, " \
-        "%20, %21, %22, %23, " \
-        "%24, %25, %26, %27, " \
-        "%28, %29, %30, %31, " \
-        "%32, %33, %34, %35, " \
-        "%36, %37, %38, %39, " \
-        "%40, %41, %42, %43, " \
-        "%44, %45, %46, %47, " \
-        "%48, %49, %50, %51, " \
-        "%52, %53, %54, %55, " \
-        "%56, %57, %58, %59, " \
-        "%60, %61, %62, %63, " \
-        "%64, %65, %66, %67, " \
-        "%68, %69, %70, %71, " \
-        "%72, %73, %74, %75, " \
-        "%76, %77, %78, %79, " \
-        "%80, %81, %82, %83, " \
-        "%84, %85, %86, %87, " \
-        "%88, %89, %90, %91, " \
-        "%92, %93, %94, %95, " \
-        "%96, %97, %98, %99, " \
-        "%100, %101, %102, %103, " \
-        "%104, %105, %106, %107, " \
-        "%108, %109, %110, %111, " \
-        "%112, %113, %114, %115, " \
-        "%116, %117, %118, %119, " \
-        "%120, %121, %122, %123, " \
-        "%124, %125, %126, %127}, " \
-        "%128, %129, 1, 1, 1, 0, 1;" \
-        : "+f"((sum)[0]), "+f"((sum)[1]), "+f"((sum)[2]), "+f"((sum)[3]), \
-        "+f"((sum)[4]), "+f"((sum)[5]), "+f"((sum)[6]), "+f"((sum)[7]), \
-        "+f"((sum)[8]), "+f"((sum)[9]), "+f"((sum)[10]), "+f"((sum)[11]), \
-        "+f"((sum)[12]), "+f"((sum)[13]), "+f"((sum)[14]), "+f"((sum)[15]), \
-        "+f"((sum)[16]), "+f"((sum)[17]), "+f"((sum)[18]), "+f"((sum)[19]), \
-        "+f"((sum)[20]), "+f"((sum)[21]), "+f"((sum)[22]), "+f"((sum)[23]), \
-        "+f"((sum)[24]), "+f"((sum)[25]), "+f"((sum)[26]), "+f"((sum)[27]), \
-        "+f"((sum)[28]), "+f"((sum)[29]), "+f"((sum)[30]), "+f"((sum)[31]), \
-        "+f"((sum)[32]), "+f"((sum)[33]), "+f"((sum)[34]), "+f"((sum)[35]), \
-        "+f"((sum)[36]), "+f"((sum)[37]), "+f"((sum)[38]), "+f"((sum)[39]), \
-        "+f"((sum)[40]), "+f"((sum)[41]), "+f"((sum)[42]), "+f"((sum)[43]), \
-        "+f"((sum)[44]), "+f"((sum)[45]), "+f"((sum)[46]), "+f"((sum)[47]), \
-        "+f"((sum)[48]), "+f"((sum)[49]), "+f"((sum)[50]), "+f"((sum)[51]), \
-        "+f"((sum)[52]), "+f"((sum)[53]), "+f"((sum)[54]), "+f"((sum)[55]), \
-        "+f"((sum)[56]), "+f"((sum)[57]), "+f"((sum)[58]), "+f"((sum)[59]), \
-        "+f"((sum)[60]), "+f"((sum)[61]), "+f"((sum)[62]), "+f"((sum)[63]), \
-        "+f"((sum)[64]), "+f"((sum)[65]), "+f"((sum)[66]), "+f"((sum)[67]), \
-        "+f"((sum)[68]), "+f"((sum)[69]), "+f"((sum)[70]), "+f"((sum)[71]), \
-        "+f"((sum)[72]), "+f"((sum)[73]), "+f"((sum)[74]), "+f"((sum)[75]), \
-        "+f"((sum)[76]), "+f"((sum)[77]), "+f"((sum)[78]), "+f"((sum)[79]), \
-        "+f"((sum)[80]), "+f"((sum)[81]), "+f"((sum)[82]), "+f"((sum)[83]), \
-        "+f"((sum)[84]), "+f"((sum)[85]), "+f"((sum)[86]), "+f"((sum)[87]), \
-        "+f"((sum)[88]), "+f"((sum)[89]), "+f"((sum)[90]), "+f"((sum)[91]), \
-        "+f"((sum)[92]), "+f"((sum)[93]), "+f"((sum)[94]), "+f"((sum)[95]), \
-        "+f"((sum)[96]), "+f"((sum)[97]), "+f"((sum)[98]), "+f"((sum)[99]), \
+#define MULTIPLY(sum, tile_b, first_b, tile_a, first_a)                         \
+    asm volatile("//@ wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {"    \
+        "%0, %1, %2, %3, "                                                      \
+        "%4, %5, %6, %7, "                                                      \
+        "%8, %9, %10, %11, "                                                    \
+        "%12, %13, %14, %15, "                                                  \
+        "%16, %17, %18, %19, "                                                  \
+        "%20, %21, %22, %23, "                                                  \
+        "%24, %25, %26, %27, "                                                  \
+        "%28, %29, %30, %31, "                                                  \
+        "%32, %33, %34, %35, "                                                  \
+        "%36, %37, %38, %39, "                                                  \
+        "%40, %41, %42, %43, "                                                  \
+        "%44, %45, %46, %47, "                                                  \
+        "%48, %49, %50, %51, "                                                  \
+        "%52, %53, %54, %55, "                                                  \
+        "%56, %57, %58, %59, "                                                  \
+        "%60, %61, %62, %63, "                                                  \
+        "%64, %65, %66, %67, "                                                  \
+        "%68, %69, %70, %71, "                                                  \
+        "%72, %73, %74, %75, "                                                  \
+        "%76, %77, %78, %79, "                                                  \
+        "%80, %81, %82, %83, "                                                  \
+        "%84, %85, %86, %87, "                                                  \
+        "%88, %89, %90, %91, "                                                  \
+        "%92, %93, %94, %95, "                                                  \
+        "%96, %97, %98, %99, "                                                  \
+        "%100, %101, %102, %103, "                                              \
+        "%104, %105, %106, %107, "                                              \
+        "%108, %109, %110, %111, "                                              \
+        "%112, %113, %114, %115, "                                              \
+        "%116, %117, %118, %119, "                                              \
+        "%120, %121, %122, %123, "                                              \
+        "%124, %125, %126, %127}, "                                             \
+        "%128, %129, 1, 1, 1, 0, 1;"                                            \
+        :                                                                       \
+        "+f"((sum)[0]), "+f"((sum)[1]), "+f"((sum)[2]), "+f"((sum)[3]),         \
+        "+f"((sum)[4]), "+f"((sum)[5]), "+f"((sum)[6]), "+f"((sum)[7]),         \
+        "+f"((sum)[8]), "+f"((sum)[9]), "+f"((sum)[10]), "+f"((sum)[11]),       \
+        "+f"((sum)[12]), "+f"((sum)[13]), "+f"((sum)[14]), "+f"((sum)[15]),     \
+        "+f"((sum)[16]), "+f"((sum)[17]), "+f"((sum)[18]), "+f"((sum)[19]),     \
+        "+f"((sum)[20]), "+f"((sum)[21]), "+f"((sum)[22]), "+f"((sum)[23]),     \
+        "+f"((sum)[24]), "+f"((sum)[25]), "+f"((sum)[26]), "+f"((sum)[27]),     \
+        "+f"((sum)[28]), "+f"((sum)[29]), "+f"((sum)[30]), "+f"((sum)[31]),     \
+        "+f"((sum)[32]), "+f"((sum)[33]), "+f"((sum)[34]), "+f"((sum)[35]),     \
+        "+f"((sum)[36]), "+f"((sum)[37]), "+f"((sum)[38]), "+f"((sum)[39]),     \
+        "+f"((sum)[40]), "+f"((sum)[41]), "+f"((sum)[42]), "+f"((sum)[43]),     \
+        "+f"((sum)[44]), "+f"((sum)[45]), "+f"((sum)[46]), "+f"((sum)[47]),     \
+        "+f"((sum)[48]), "+f"((sum)[49]), "+f"((sum)[50]), "+f"((sum)[51]),     \
+        "+f"((sum)[52]), "+f"((sum)[53]), "+f"((sum)[54]), "+f"((sum)[55]),     \
+        "+f"((sum)[56]), "+f"((sum)[57]), "+f"((sum)[58]), "+f"((sum)[59]),     \
+        "+f"((sum)[60]), "+f"((sum)[61]), "+f"((sum)[62]), "+f"((sum)[63]),     \
+        "+f"((sum)[64]), "+f"((sum)[65]), "+f"((sum)[66]), "+f"((sum)[67]),     \
+        "+f"((sum)[68]), "+f"((sum)[69]), "+f"((sum)[70]), "+f"((sum)[71]),     \
+        "+f"((sum)[72]), "+f"((sum)[73]), "+f"((sum)[74]), "+f"((sum)[75]),     \
+        "+f"((sum)[76]), "+f"((sum)[77]), "+f"((sum)[78]), "+f"((sum)[79]),     \
+        "+f"((sum)[80]), "+f"((sum)[81]), "+f"((sum)[82]), "+f"((sum)[83]),     \
+        "+f"((sum)[84]), "+f"((sum)[85]), "+f"((sum)[86]), "+f"((sum)[87]),     \
+        "+f"((sum)[88]), "+f"((sum)[89]), "+f"((sum)[90]), "+f"((sum)[91]),     \
+        "+f"((sum)[92]), "+f"((sum)[93]), "+f"((sum)[94]), "+f"((sum)[95]),     \
+        "+f"((sum)[96]), "+f"((sum)[97]), "+f"((sum)[98]), "+f"((sum)[99]),     \
         "+f"((sum)[100]), "+f"((sum)[101]), "+f"((sum)[102]), "+f"((sum)[103]), \
         "+f"((sum)[104]), "+f"((sum)[105]), "+f"((sum)[106]), "+f"((sum)[107]), \
         "+f"((sum)[108]), "+f"((sum)[109]), "+f"((sum)[110]), "+f"((sum)[111]), \
         "+f"((sum)[112]), "+f"((sum)[113]), "+f"((sum)[114]), "+f"((sum)[115]), \
         "+f"((sum)[116]), "+f"((sum)[117]), "+f"((sum)[118]), "+f"((sum)[119]), \
         "+f"((sum)[120]), "+f"((sum)[121]), "+f"((sum)[122]), "+f"((sum)[123]), \
-        "+f"((sum)[124]), "+f"((sum)[125]), "+f"((sum)[126]), "+f"((sum)[127]) \
-        : "l"(descriptor((tile_b) + (first_b), B_FREE_IS_CONTIGUOUS ? B_PANEL * 2 : 16)),        \
-          "l"(descriptor((tile_a) + (first_a), A_FREE_IS_CONTIGUOUS ? A_PANEL * 2 : 16)))
-
+        "+f"((sum)[124]), "+f"((sum)[125]), "+f"((sum)[126]), "+f"((sum)[127])  \
+        : "l"(descriptor((tile_b) + (first_b), 16)),                            \
+          "l"(descriptor((tile_a) + (first_a), A_PANEL * 2)))
 
 /*
  * ---- A: from global memory to the local tile ----
@@ -193,25 +188,19 @@ static inline ulong descriptor(const __local LOCAL *first, const uint panel)
 #define A_PLACE(row, chunk) ((row) * 64 + (((chunk) ^ (row) % 8) * CHUNK))
 
 /* Where the products find the element `l` of the sum and `free` of the free index. */
-#define A_FIRST(free, l)                                                                      \
-    (A_FREE_IS_CONTIGUOUS ? (free) / 64 * A_PANEL + (l) * 64                               \
-                             : (l) / 64 * A_PANEL + (free) * 64 + (l) % 64)
+#define A_FIRST(free, l) ((free) / 64 * A_PANEL + (l) * 64)
 
 /* Eight work-items copy a row: the panel and the row in it that a work-item copies as its n-th. */
-#define A_IN_PANEL(n)                                                                         \
-    (A_ROWS % STEP == 0 ? (n) * STEP / A_ROWS : (item / 8 + (n) * STEP) / A_ROWS)
-#define A_ROW(n)                                                                              \
-    (A_ROWS % STEP == 0 ? item / 8 + (n) * STEP % A_ROWS                                   \
-                           : (item / 8 + (n) * STEP) % A_ROWS)
+#define A_IN_PANEL(n) ((n) * STEP / A_ROWS)
+#define A_ROW(n) (item / 8 + (n) * STEP % A_ROWS)
 
 /* Copy this work-item's share of a tile that lies inside of the matrix, at multiples of a chunk. */
-#define COPY_WHOLE_A()                                                                          \
-    _Pragma("unroll") for (uint n = 0; n < A_LOADS; ++n)                                       \
-        if (A_ALL_ROWS % STEP == 0 || item / 8 + n * STEP < A_ALL_ROWS)                    \
-            copy_chunk(tile_a + filling * A_TILE + n * STEP * 64 +                           \
-                           A_PLACE(item / 8, item % 8),                                       \
-                       (const __global LOCAL *)next_a + A_IN_PANEL(n) * 64 +                 \
-                           item % 8 * CHUNK + A_ROW(n) * ld_a,                               \
+#define COPY_WHOLE_A()                                                       \
+    _Pragma("unroll") for (uint n = 0; n < A_LOADS; ++n)                     \
+            copy_chunk(tile_a + filling * A_TILE + n * STEP * 64 +           \
+                           A_PLACE(item / 8, item % 8),                      \
+                       (const __global LOCAL *)next_a + A_IN_PANEL(n) * 64 + \
+                           item % 8 * CHUNK + A_ROW(n) * ld_a,               \
                        16)
 
 /* The same for any tile, with zeros for what lies outside. */
@@ -219,8 +208,8 @@ static inline void copy_a(__local LOCAL *tile, const __global LOCAL *a, const ul
                           const ulong ld_a, const uint item, const uint free_left,
                           const uint terms_left, const uint piece)
 {
-    const uint rows_left = A_FREE_IS_CONTIGUOUS ? terms_left : free_left;
-    const uint along_left = A_FREE_IS_CONTIGUOUS ? free_left : terms_left;
+    const uint rows_left = terms_left;
+    const uint along_left = free_left;
 #pragma unroll 1
     for (uint n = item; n < A_ALL_ROWS * 8; n += THREADS) {
         const uint row = n / 8 % A_ROWS, along = n / 8 / A_ROWS * 64 + n % 8 * CHUNK;
@@ -242,7 +231,6 @@ static inline void copy_a(__local LOCAL *tile, const __global LOCAL *a, const ul
     }
 }
 
-
 /*
  * ---- B: from global memory to the local tile ----
  *
@@ -253,25 +241,19 @@ static inline void copy_a(__local LOCAL *tile, const __global LOCAL *a, const ul
 #define B_PLACE(row, chunk) ((row) * 64 + (((chunk) ^ (row) % 8) * CHUNK))
 
 /* Where the products find the element `l` of the sum and `free` of the free index. */
-#define B_FIRST(free, l)                                                                      \
-    (B_FREE_IS_CONTIGUOUS ? (free) / 64 * B_PANEL + (l) * 64                               \
-                             : (l) / 64 * B_PANEL + (free) * 64 + (l) % 64)
+#define B_FIRST(free, l) ((l) / 64 * B_PANEL + (free) * 64 + (l) % 64)
 
 /* Eight work-items copy a row: the panel and the row in it that a work-item copies as its n-th. */
-#define B_IN_PANEL(n)                                                                         \
-    (B_ROWS % STEP == 0 ? (n) * STEP / B_ROWS : (item / 8 + (n) * STEP) / B_ROWS)
-#define B_ROW(n)                                                                              \
-    (B_ROWS % STEP == 0 ? item / 8 + (n) * STEP % B_ROWS                                   \
-                           : (item / 8 + (n) * STEP) % B_ROWS)
+#define B_IN_PANEL(n) ((n) * STEP / B_ROWS)
+#define B_ROW(n) (item / 8 + (n) * STEP % B_ROWS)
 
 /* Copy this work-item's share of a tile that lies inside of the matrix, at multiples of a chunk. */
-#define COPY_WHOLE_B()                                                                          \
-    _Pragma("unroll") for (uint n = 0; n < B_LOADS; ++n)                                       \
-        if (B_ALL_ROWS % STEP == 0 || item / 8 + n * STEP < B_ALL_ROWS)                    \
-            copy_chunk(tile_b + filling * B_TILE + n * STEP * 64 +                           \
-                           B_PLACE(item / 8, item % 8),                                       \
-                       (const __global LOCAL *)next_b + B_IN_PANEL(n) * 64 +                 \
-                           item % 8 * CHUNK + B_ROW(n) * ld_b,                               \
+#define COPY_WHOLE_B()                                                       \
+    _Pragma("unroll") for (uint n = 0; n < B_LOADS; ++n)                     \
+            copy_chunk(tile_b + filling * B_TILE + n * STEP * 64 +           \
+                           B_PLACE(item / 8, item % 8),                      \
+                       (const __global LOCAL *)next_b + B_IN_PANEL(n) * 64 + \
+                           item % 8 * CHUNK + B_ROW(n) * ld_b,               \
                        16)
 
 /* The same for any tile, with zeros for what lies outside. */
@@ -279,8 +261,8 @@ static inline void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ul
                           const ulong ld_b, const uint item, const uint free_left,
                           const uint terms_left, const uint piece)
 {
-    const uint rows_left = B_FREE_IS_CONTIGUOUS ? terms_left : free_left;
-    const uint along_left = B_FREE_IS_CONTIGUOUS ? free_left : terms_left;
+    const uint rows_left = free_left;
+    const uint along_left = terms_left;
 #pragma unroll 1
     for (uint n = item; n < B_ALL_ROWS * 8; n += THREADS) {
         const uint row = n / 8 % B_ROWS, along = n / 8 / B_ROWS * 64 + n % 8 * CHUNK;
@@ -306,41 +288,42 @@ static inline void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ul
  * ---- The kernel: C = alpha * A * B + beta * C, one macro tile of C per work-group ----
  *
  * Index i runs along C's shortest stride (down a column of a column-major matrix), j along the
- * other tiled one, and l is summed. GROUPS_A x GROUPS_B warpgroups of 128 lanes each compute A_GROUP
+ * other tiled one, and l is summed. 1 x 2 warpgroups of 128 lanes each compute A_GROUP
  * x B_GROUP elements of C, by instructions that read both operands from local memory and multiply
  * A_GROUP columns of i with 64 rows of j. The sum runs in steps of DU terms, in UNITS instructions
  * each. BUFFERS tiles of A and of B are in local memory: one is multiplied, the one before may still
  * be, and the others are on their way.
  *
- * At the rim of C and in the last step of the sum, what lies outside counts as zero and is neither
- * read nor written. All work-items take the same way. Sizes are below 2^31; addresses have 64
+ * At the edge of C and in the last step of the sum, what lies outside counts as zero and is neither
+ * read nor written. All work-items take the same branch. Sizes are below 2^31; addresses have 64
  * bits.
  */
 #define COLUMN(x, e) (group_a * A_GROUP + (x) * 8 + 2 * t + (e))
 #define ROW(y) (group_b * B_GROUP + (y) / 2 * 64 + warp * 16 + (y) % 2 * 8 + g)
 
 /* Begin to copy the next tiles, if there are more. */
-#define COPY_NEXT()                                                                              \
-    do {                                                                                         \
-        if (copied < whole_tiles) {                                                              \
-            COPY_WHOLE_A();                                                                      \
-            COPY_WHOLE_B();                                                                      \
-        } else if (copied < tiles) {                                                             \
-            const uint left = terms - min(terms, copied * DU);                                   \
-            copy_a(tile_a + filling * A_TILE, (const __global LOCAL *)next_a, step_a, ld_a,      \
-                   item, size_i - tile_i, left, piece_a);                                        \
-            copy_b(tile_b + filling * B_TILE, (const __global LOCAL *)next_b, step_b, ld_b,      \
-                   item, size_j - tile_j, left, piece_b);                                        \
-        }                                                                                        \
-        COMMIT();                                                                                \
-        next_a += DU * term_step_a;                                                       \
-        next_b += DU * term_step_b;                                                       \
-        copied += 1;                                                                             \
-        filling = filling + 1 == BUFFERS ? 0 : filling + 1;                                      \
+#define COPY_NEXT()                                                                         \
+    do {                                                                                    \
+        if (copied < whole_tiles) {                                                         \
+            COPY_WHOLE_A();                                                                 \
+            COPY_WHOLE_B();                                                                 \
+        } else if (copied < tiles) {                                                        \
+            const uint left = terms - min(terms, copied * DU);                              \
+            copy_a(tile_a + filling * A_TILE, (const __global LOCAL *)next_a, step_a, ld_a, \
+                   item, size_i - tile_i, left, piece_a);                                   \
+            copy_b(tile_b + filling * B_TILE, (const __global LOCAL *)next_b, step_b, ld_b, \
+                   item, size_j - tile_j, left, piece_b);                                   \
+        }                                                                                   \
+        COMMIT();                                                                           \
+        next_a += DU * term_step_a;                                                         \
+        next_b += DU * term_step_b;                                                         \
+        copied += 1;                                                                        \
+        filling = filling + 1 == BUFFERS ? 0 : filling + 1;                                 \
     } while (0)
 
-__kernel __attribute__((reqd_work_group_size(THREADS, 1, 1)))
-void KERNEL_NAME(__global STORED *restrict c,
+__kernel __attribute__((reqd_work_group_size(256, 1, 1)))
+void Cij_Aik_Bkj_HB_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64(
+        __global STORED *restrict c,
         const __global STORED *restrict a, const __global STORED *restrict b,
         const FACTOR alpha_argument, const FACTOR beta_argument,
         const uint size_i, const uint size_j, const uint size_l,
@@ -386,10 +369,10 @@ void KERNEL_NAME(__global STORED *restrict c,
     const uint piece_b = chunks_b ? CHUNK : pairs_b ? 2 : 1;
     const bool vectors_c = step_c == 1 && (start_c | ld_c) % VW == 0;
 
-    const ulong free_step_a = A_FREE_IS_CONTIGUOUS ? step_a : ld_a;
-    const ulong free_step_b = B_FREE_IS_CONTIGUOUS ? step_b : ld_b;
-    const ulong term_step_a = A_FREE_IS_CONTIGUOUS ? ld_a : step_a;
-    const ulong term_step_b = B_FREE_IS_CONTIGUOUS ? ld_b : step_b;
+    const ulong free_step_a = step_a;
+    const ulong free_step_b = ld_b;
+    const ulong term_step_a = ld_a;
+    const ulong term_step_b = step_b;
     a += start_a + tile_i * free_step_a;
     b += start_b + tile_j * free_step_b;
     const bool whole_chunks =

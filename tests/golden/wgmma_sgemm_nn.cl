@@ -1,24 +1,6 @@
 /* Cij_Aik_Bkj_SB_MT128x128x32_LB4_PST64_WGM8_WPG1x2_WPT128x64 */
-#define KERNEL_NAME Cij_Aik_Bkj_SB_MT128x128x32_LB4_PST64_WGM8_WPG1x2_WPT128x64
-#define GROUPS_A 1
-#define GROUPS_B 2
-#define THREADS 256
-#define DU 32
-#define UNITS 4
-#define TURN 64
-#define TURN_STEP 1
-#define WGM 8
-#define BUFFERS 4
-#define PARTIAL_TILES 2
-#define FEW_TERMS 4
-#define LOCAL float
-#define FRAGMENT float
-#define CHUNK 4
-#define SUM float4
-#define SUMS 64
-#define PACK_ITEMS 256
-#define PACK_ROWS 32
-#define SPLIT_SUMS 0
+
+/* Numbers. */
 #define TYPE float
 #define STORED float
 #define FACTOR float
@@ -30,14 +12,29 @@
 #define MULTIPLY_ADD_ELEMENT(x, y, z) MULTIPLY_ADD(x, (VECTOR)(y), z)
 #define READ_ONE(p) (*(p))
 #define WRITE_ONE(v, p) (*(p) = (v))
+
+/* Warpgroups, and the tiles that they multiply. */
+#define GROUPS_A 1
+#define THREADS 256
+#define DU 32
+#define UNITS 4
+#define TURN 64
+#define TURN_STEP 1
+#define WGM 8
+#define BUFFERS 4
+#define PARTIAL_TILES 2
+#define FEW_TERMS 4
+#define LOCAL float
+#define SUM float4
+#define SUMS 64
+#define PACK_ITEMS 256
+#define PACK_ROWS 32
 #define ALL_TERMS size_l
 #define VW 2
 #define READ_C(p) (*(const __global float2 *)(p))
 #define WRITE_C(v, p) (*(__global float2 *)(p) = (v))
-#define PACK_A_NAME Cij_Aik_Bkj_SB_MT128x128x32_LB4_PST64_WGM8_WPG1x2_WPT128x64_pack_a
-#define PACK_B_NAME Cij_Aik_Bkj_SB_MT128x128x32_LB4_PST64_WGM8_WPG1x2_WPT128x64_pack_b
-#define A_FREE_IS_CONTIGUOUS 1
-#define B_FREE_IS_CONTIGUOUS 0
+
+/* A and B: packed in scratch memory, then in local memory and in registers. */
 #define A_FREE 128
 #define B_FREE 128
 #define A_BLOCK 128
@@ -49,7 +46,6 @@
 #define B_TILES 2
 #define A_SHARE 1
 
-
 /*
  * ---- The scratch memory ----
  *
@@ -57,12 +53,11 @@
  * whole macro tiles and turns, for every product of a batch.
  */
 #define WHOLE(extent, tile) (((size_t)((extent) - 1) / (tile) + 1) * (tile))
-#define SUMS_SIZE                                                                                \
-    (SPLIT_SUMS * get_num_groups(2) * WHOLE(size_i, A_FREE) * WHOLE(size_j, B_FREE))
+#define SUMS_SIZE 0
 #define A_SIZE (WHOLE(size_i, A_FREE) * WHOLE(ALL_TERMS, TURN))
 #define B_SIZE (WHOLE(size_j, B_FREE) * WHOLE(ALL_TERMS, TURN))
 #define PACKED_A(scratch) ((scratch) + SUMS_SIZE + get_group_id(2) * A_SIZE)
-#define PACKED_B(scratch)                                                                        \
+#define PACKED_B(scratch) \
     ((scratch) + SUMS_SIZE + get_num_groups(2) * A_SIZE + get_group_id(2) * B_SIZE)
 
 /* A number is packed so that its first 11 bits, which are all that the instruction sees of it, are
@@ -71,9 +66,8 @@
 #define PACKED(v) as_float(as_uint(v) + 0x1000u)
 #define UNPACKED(p) as_float(as_uint(p) - 0x1000u)
 #define SMALL_PART(p) (UNPACKED(p) - as_float(as_uint(p) & 0xffffe000u))
-#define SMALL_PARTS(p)                                                                           \
+#define SMALL_PARTS(p) \
     (float4)(SMALL_PART((p).x), SMALL_PART((p).y), SMALL_PART((p).z), SMALL_PART((p).w))
-
 
 /*
  * ---- A pass before it: packs A ----
@@ -84,8 +78,9 @@
  */
 #define TERM_PLACE_A(l) ((l) * ld_a)
 
-__kernel __attribute__((reqd_work_group_size(PACK_ITEMS, 1, 1)))
-void PACK_A_NAME(__global STORED *restrict c,
+__kernel __attribute__((reqd_work_group_size(256, 1, 1)))
+void Cij_Aik_Bkj_SB_MT128x128x32_LB4_PST64_WGM8_WPG1x2_WPT128x64_pack_a(
+        __global STORED *restrict c,
         const __global STORED *restrict a, const __global STORED *restrict b,
         const FACTOR alpha_argument, const FACTOR beta_argument,
         const uint size_i, const uint size_j, const uint size_l,
@@ -107,15 +102,15 @@ void PACK_A_NAME(__global STORED *restrict c,
     const uint terms = IS_ZERO(alpha) ? 0 : ALL_TERMS;
     const uint item = get_local_id(0);
     const uint first_free = get_group_id(0) * PACK_ROWS, first_term = get_group_id(1) * TURN;
-    const ulong free_step = A_FREE_IS_CONTIGUOUS ? step_a : ld_a;
+    const ulong free_step = step_a;
     const __global STORED *from = a + start_a + first_free * free_step;
 
     /* Neighbouring work-items read what is contiguous. */
 #pragma unroll
     for (uint n = 0; n < PACK_ROWS * TURN / PACK_ITEMS; ++n) {
         const uint number = item + n * PACK_ITEMS;
-        const uint free = A_FREE_IS_CONTIGUOUS ? number % PACK_ROWS : number / TURN;
-        const uint term = A_FREE_IS_CONTIGUOUS ? number / PACK_ROWS : number % TURN;
+        const uint free = number % PACK_ROWS;
+        const uint term = number / PACK_ROWS;
         const uint l = first_term + term;
         const bool is_inside = first_free + free < size_i && l < terms;
         turned[free * (TURN + 1) + term] =
@@ -139,7 +134,6 @@ void PACK_A_NAME(__global STORED *restrict c,
     }
 }
 
-
 /*
  * ---- A pass before it: packs B ----
  *
@@ -149,8 +143,9 @@ void PACK_A_NAME(__global STORED *restrict c,
  */
 #define TERM_PLACE_B(l) ((l) * step_b)
 
-__kernel __attribute__((reqd_work_group_size(PACK_ITEMS, 1, 1)))
-void PACK_B_NAME(__global STORED *restrict c,
+__kernel __attribute__((reqd_work_group_size(256, 1, 1)))
+void Cij_Aik_Bkj_SB_MT128x128x32_LB4_PST64_WGM8_WPG1x2_WPT128x64_pack_b(
+        __global STORED *restrict c,
         const __global STORED *restrict a, const __global STORED *restrict b,
         const FACTOR alpha_argument, const FACTOR beta_argument,
         const uint size_i, const uint size_j, const uint size_l,
@@ -172,15 +167,15 @@ void PACK_B_NAME(__global STORED *restrict c,
     const uint terms = IS_ZERO(alpha) ? 0 : ALL_TERMS;
     const uint item = get_local_id(0);
     const uint first_free = get_group_id(0) * PACK_ROWS, first_term = get_group_id(1) * TURN;
-    const ulong free_step = B_FREE_IS_CONTIGUOUS ? step_b : ld_b;
+    const ulong free_step = ld_b;
     const __global STORED *from = b + start_b + first_free * free_step;
 
     /* Neighbouring work-items read what is contiguous. */
 #pragma unroll
     for (uint n = 0; n < PACK_ROWS * TURN / PACK_ITEMS; ++n) {
         const uint number = item + n * PACK_ITEMS;
-        const uint free = B_FREE_IS_CONTIGUOUS ? number % PACK_ROWS : number / TURN;
-        const uint term = B_FREE_IS_CONTIGUOUS ? number / PACK_ROWS : number % TURN;
+        const uint free = number / TURN;
+        const uint term = number % TURN;
         const uint l = first_term + term;
         const bool is_inside = first_free + free < size_j && l < terms;
         turned[free * (TURN + 1) + term] =
@@ -211,7 +206,6 @@ void PACK_B_NAME(__global STORED *restrict c,
  *
  * A pointer into local memory, cast to a number, is the address that they take.
  */
-#define INSTRUCTION_STORAGE
 
 /* Begin to copy 16 bytes to local memory; all after the first `bytes` of them become zero. */
 static inline void copy_chunk(__local LOCAL *to, const __global LOCAL *from, const uint bytes)
@@ -220,30 +214,9 @@ static inline void copy_chunk(__local LOCAL *to, const __global LOCAL *from, con
                  :: "r"((uint)to), "l"(from), "r"(bytes) : "memory");
 }
 
-/* The same for fewer elements: all are there, or none. A single half has too few bytes for that. */
-static inline void copy_piece(__local LOCAL *to, const __global LOCAL *from, const uint elements,
-                              const bool are_there)
-{
-    if (elements * 4 == 8)
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;"
-                     :: "r"((uint)to), "l"(from), "r"(are_there ? 8 : 0) : "memory");
-    else if (elements * 4 == 4)
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
-                     :: "r"((uint)to), "l"(from), "r"(are_there ? 4 : 0) : "memory");
-    else
-        *to = are_there ? *from : (LOCAL)0;
-}
-
-/* Nothing is known of an address any more: so the compiler adds to it from copy to copy, and does
-   not keep an offset for each of them in registers. */
-#define FORGET(address) asm("" : "+l"(address))
-
 /* Copies between two COMMITs are a group; AWAIT(n) waits for all groups but the youngest n. */
 #define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
 #define AWAIT(n) asm volatile("cp.async.wait_group %0;" :: "n"(n) : "memory")
-
-/* What lanes of a wave have written to local memory is there for the others. */
-#define WAVE_BARRIER() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 
 /*
  * ---- The products of a warpgroup, in PTX ----
@@ -270,50 +243,51 @@ static inline ulong descriptor(const __local float *first)
 
 /* Add the products of 64 rows of j, in registers, with 128 columns of i, over 8 terms, to a
    warpgroup's sums; these begin anew where not `adds`. */
-#define MULTIPLY(sum, row, tile, first, adds)                                                    \
-    asm volatile("{ .reg .pred adds; setp.ne.b32 adds, %69, 0;\n\t" \
-        "//@ wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {" \
-        "%0, %1, %2, %3, " \
-        "%4, %5, %6, %7, " \
-        "%8, %9, %10, %11, " \
-        "%12, %13, %14, %15, " \
-        "%16, %17, %18, %19, " \
-        "%20, %21, %22, %23, " \
-        "%24, %25, %26, %27, " \
-        "%28, %29, %30, %31, " \
-        "%32, %33, %34, %35, " \
-        "%36, %37, %38, %39, " \
-        "%40, %41, %42, %43, " \
-        "%44, %45, %46, %47, " \
-        "%48, %49, %50, %51, " \
-        "%52, %53, %54, %55, " \
-        "%56, %57, %58, %59, " \
-        "%60, %61, %62, %63}, " \
-        "{%64, %65, %66, %67}, %68, adds, 1, 1;\n\t}" \
-        : "+f"((sum)[0]), "+f"((sum)[1]), "+f"((sum)[2]), "+f"((sum)[3]), \
-        "+f"((sum)[4]), "+f"((sum)[5]), "+f"((sum)[6]), "+f"((sum)[7]), \
-        "+f"((sum)[8]), "+f"((sum)[9]), "+f"((sum)[10]), "+f"((sum)[11]), \
-        "+f"((sum)[12]), "+f"((sum)[13]), "+f"((sum)[14]), "+f"((sum)[15]), \
-        "+f"((sum)[16]), "+f"((sum)[17]), "+f"((sum)[18]), "+f"((sum)[19]), \
-        "+f"((sum)[20]), "+f"((sum)[21]), "+f"((sum)[22]), "+f"((sum)[23]), \
-        "+f"((sum)[24]), "+f"((sum)[25]), "+f"((sum)[26]), "+f"((sum)[27]), \
-        "+f"((sum)[28]), "+f"((sum)[29]), "+f"((sum)[30]), "+f"((sum)[31]), \
-        "+f"((sum)[32]), "+f"((sum)[33]), "+f"((sum)[34]), "+f"((sum)[35]), \
-        "+f"((sum)[36]), "+f"((sum)[37]), "+f"((sum)[38]), "+f"((sum)[39]), \
-        "+f"((sum)[40]), "+f"((sum)[41]), "+f"((sum)[42]), "+f"((sum)[43]), \
-        "+f"((sum)[44]), "+f"((sum)[45]), "+f"((sum)[46]), "+f"((sum)[47]), \
-        "+f"((sum)[48]), "+f"((sum)[49]), "+f"((sum)[50]), "+f"((sum)[51]), \
-        "+f"((sum)[52]), "+f"((sum)[53]), "+f"((sum)[54]), "+f"((sum)[55]), \
-        "+f"((sum)[56]), "+f"((sum)[57]), "+f"((sum)[58]), "+f"((sum)[59]), \
-        "+f"((sum)[60]), "+f"((sum)[61]), "+f"((sum)[62]), "+f"((sum)[63]) \
-        : "r"(as_uint((row).x)), "r"(as_uint((row).y)), "r"(as_uint((row).z)),                   \
+#define MULTIPLY(sum, row, tile, first, adds)                                  \
+    asm volatile("{ .reg .pred adds; setp.ne.b32 adds, %69, 0;\n\t"            \
+        "//@ wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {"           \
+        "%0, %1, %2, %3, "                                                     \
+        "%4, %5, %6, %7, "                                                     \
+        "%8, %9, %10, %11, "                                                   \
+        "%12, %13, %14, %15, "                                                 \
+        "%16, %17, %18, %19, "                                                 \
+        "%20, %21, %22, %23, "                                                 \
+        "%24, %25, %26, %27, "                                                 \
+        "%28, %29, %30, %31, "                                                 \
+        "%32, %33, %34, %35, "                                                 \
+        "%36, %37, %38, %39, "                                                 \
+        "%40, %41, %42, %43, "                                                 \
+        "%44, %45, %46, %47, "                                                 \
+        "%48, %49, %50, %51, "                                                 \
+        "%52, %53, %54, %55, "                                                 \
+        "%56, %57, %58, %59, "                                                 \
+        "%60, %61, %62, %63}, "                                                \
+        "{" "%64, %65, %66, %67" "}, %68, adds, 1, 1;\n\t}"                    \
+        :                                                                      \
+        "+f"((sum)[0]), "+f"((sum)[1]), "+f"((sum)[2]), "+f"((sum)[3]),        \
+        "+f"((sum)[4]), "+f"((sum)[5]), "+f"((sum)[6]), "+f"((sum)[7]),        \
+        "+f"((sum)[8]), "+f"((sum)[9]), "+f"((sum)[10]), "+f"((sum)[11]),      \
+        "+f"((sum)[12]), "+f"((sum)[13]), "+f"((sum)[14]), "+f"((sum)[15]),    \
+        "+f"((sum)[16]), "+f"((sum)[17]), "+f"((sum)[18]), "+f"((sum)[19]),    \
+        "+f"((sum)[20]), "+f"((sum)[21]), "+f"((sum)[22]), "+f"((sum)[23]),    \
+        "+f"((sum)[24]), "+f"((sum)[25]), "+f"((sum)[26]), "+f"((sum)[27]),    \
+        "+f"((sum)[28]), "+f"((sum)[29]), "+f"((sum)[30]), "+f"((sum)[31]),    \
+        "+f"((sum)[32]), "+f"((sum)[33]), "+f"((sum)[34]), "+f"((sum)[35]),    \
+        "+f"((sum)[36]), "+f"((sum)[37]), "+f"((sum)[38]), "+f"((sum)[39]),    \
+        "+f"((sum)[40]), "+f"((sum)[41]), "+f"((sum)[42]), "+f"((sum)[43]),    \
+        "+f"((sum)[44]), "+f"((sum)[45]), "+f"((sum)[46]), "+f"((sum)[47]),    \
+        "+f"((sum)[48]), "+f"((sum)[49]), "+f"((sum)[50]), "+f"((sum)[51]),    \
+        "+f"((sum)[52]), "+f"((sum)[53]), "+f"((sum)[54]), "+f"((sum)[55]),    \
+        "+f"((sum)[56]), "+f"((sum)[57]), "+f"((sum)[58]), "+f"((sum)[59]),    \
+        "+f"((sum)[60]), "+f"((sum)[61]), "+f"((sum)[62]), "+f"((sum)[63])     \
+        : "r"(as_uint((row).x)), "r"(as_uint((row).y)), "r"(as_uint((row).z)), \
           "r"(as_uint((row).w)), "l"(descriptor((tile) + (first))), "r"((uint)(adds)))
 
 /*
  * ---- The kernel: C = alpha * A * B + beta * C, one macro tile of C per work-group ----
  *
  * Index i runs along C's shortest stride (down a column of a column-major matrix), j along the
- * other tiled one, and l is summed. GROUPS_A x GROUPS_B warpgroups of 128 lanes each compute A_GROUP
+ * other tiled one, and l is summed. 1 x 2 warpgroups of 128 lanes each compute A_GROUP
  * x 64 elements of C, by instructions that multiply A_GROUP columns of i, which all lanes read from
  * local memory, with 64 rows of j, which the lanes have in registers, over 8 terms. An instruction
  * goes on while the warpgroup does other things.
@@ -329,7 +303,7 @@ static inline ulong descriptor(const __local float *first)
  * others are on their way. Of small parts there are three tiles.
  *
  * An instruction's sums are cut off, not rounded, so that errors add up: the sums of PARTIAL_TILES
- * tiles are added to sums of their own. Beyond the rim of C, nothing is written. All work-items take
+ * tiles are added to sums of their own. Beyond the edge of C, nothing is written. All work-items take
  * the same way. Sizes, and the number of all terms, are below 2^31; addresses have 64 bits.
  */
 #define COLUMN(x, e) (group_a * A_GROUP + (x) * 8 + 2 * t + (e))
@@ -343,76 +317,77 @@ static inline ulong descriptor(const __local float *first)
 #define IS_THERE(n) (A_TILE / 4 % THREADS == 0 || CHUNK_PLACE(n) < A_TILE)
 
 /* Begin to copy the next tile of A, if there are more. */
-#define COPY_NEXT()                                                                              \
-    do {                                                                                         \
-        if (copied < tiles) {                                                                    \
-            const __global float *from_tile = from_a + TILE_PLACE(copied) * A_TILE;              \
-            _Pragma("unroll") for (uint n = 0; n < A_LOADS; ++n)                                 \
-                if (IS_THERE(n))                                                                 \
-                    copy_chunk(tile_a + filling * A_TILE + CHUNK_PLACE(n),                       \
-                               from_tile + CHUNK_PLACE(n), 16);                                  \
-        }                                                                                        \
-        COMMIT();                                                                                \
-        copied += 1;                                                                             \
-        filling = filling + 1 == BUFFERS ? 0 : filling + 1;                                      \
+#define COPY_NEXT()                                                                 \
+    do {                                                                            \
+        if (copied < tiles) {                                                       \
+            const __global float *from_tile = from_a + TILE_PLACE(copied) * A_TILE; \
+            _Pragma("unroll") for (uint n = 0; n < A_LOADS; ++n)                    \
+                if (IS_THERE(n))                                                    \
+                    copy_chunk(tile_a + filling * A_TILE + CHUNK_PLACE(n),          \
+                               from_tile + CHUNK_PLACE(n), 16);                     \
+        }                                                                           \
+        COMMIT();                                                                   \
+        copied += 1;                                                                \
+        filling = filling + 1 == BUFFERS ? 0 : filling + 1;                         \
     } while (0)
 
 /* Compute the small parts of the chunks that this work-item has copied itself. */
-#define SPLIT_A()                                                                                \
-    _Pragma("unroll") for (uint n = 0; n < A_LOADS; ++n)                                         \
-        if (IS_THERE(n)) {                                                                       \
-            const __local float *whole = tile_a + buffer * A_TILE + CHUNK_PLACE(n);              \
-            __local float *small = small_a + small_buffer * A_TILE + CHUNK_PLACE(n);             \
-            *(__local float4 *)small = SMALL_PARTS(*(const __local float4 *)whole);              \
+#define SPLIT_A()                                                                    \
+    _Pragma("unroll") for (uint n = 0; n < A_LOADS; ++n)                             \
+        if (IS_THERE(n)) {                                                           \
+            const __local float *whole = tile_a + buffer * A_TILE + CHUNK_PLACE(n);  \
+            __local float *small = small_a + small_buffer * A_TILE + CHUNK_PLACE(n); \
+            *(__local float4 *)small = SMALL_PARTS(*(const __local float4 *)whole);  \
         }
 
-#define READ_B(set, n)                                                                           \
-    _Pragma("unroll") for (int unit = 0; unit < UNITS; ++unit)                                   \
+#define READ_B(set, n)                                         \
+    _Pragma("unroll") for (int unit = 0; unit < UNITS; ++unit) \
         large_rows[set][unit] = from_b[TILE_PLACE(n) * (64 * DU / 4) + unit * 32]
 
-#define SPLIT_B(set)                                                                             \
-    _Pragma("unroll") for (int unit = 0; unit < UNITS; ++unit)                                   \
+#define SPLIT_B(set)                                           \
+    _Pragma("unroll") for (int unit = 0; unit < UNITS; ++unit) \
         small_rows[set][unit] = SMALL_PARTS(large_rows[set][unit])
 
 /* Multiply a tile and prepare the next one. */
-#define MULTIPLY_TILE(set)                                                                       \
-    do {                                                                                         \
-        const bool begins = done % PARTIAL_TILES == 0;                                           \
-        if (begins && done > 0) {                                                                \
-            AWAIT_PRODUCTS(0);                                                                   \
-            ADD_PARTIAL();                                                                       \
-        }                                                                                        \
-        SPLIT_B(set);                                                                            \
-        SHOW_COPIES();                                                                           \
-        barrier(CLK_LOCAL_MEM_FENCE);                                                            \
-        const __local float *large = tile_a + buffer * A_TILE + group_a * A_GROUP * DU;          \
-        const __local float *small = small_a + small_buffer * A_TILE + group_a * A_GROUP * DU;   \
-        BEGIN_PRODUCTS();                                                                        \
-        _Pragma("unroll") for (int unit = 0; unit < UNITS; ++unit) {                             \
-            MULTIPLY(partial, small_rows[set][unit], large, unit * 8, !begins || unit > 0);      \
-            MULTIPLY(partial, large_rows[set][unit], small, unit * 8, 1);                        \
-            MULTIPLY(partial, large_rows[set][unit], large, unit * 8, 1);                        \
-        }                                                                                        \
-        END_PRODUCTS();                                                                          \
-        buffer = buffer + 1 == BUFFERS ? 0 : buffer + 1;                                         \
-        small_buffer = small_buffer + 1 == 3 ? 0 : small_buffer + 1;                             \
-        /* What is filled now was multiplied two tiles ago: all have waited for that. */         \
-        COPY_NEXT();                                                                             \
-        AWAIT_PRODUCTS(1);                                                                       \
-        done += 1;                                                                               \
-        if (done < tiles) {                                                                      \
-            READ_B(1 - set, done);                                                               \
-            AWAIT(BUFFERS - 3);                                                                  \
-            SPLIT_A();                                                                           \
-        }                                                                                        \
+#define MULTIPLY_TILE(set)                                                                     \
+    do {                                                                                       \
+        const bool begins = done % PARTIAL_TILES == 0;                                         \
+        if (begins && done > 0) {                                                              \
+            AWAIT_PRODUCTS(0);                                                                 \
+            ADD_PARTIAL();                                                                     \
+        }                                                                                      \
+        SPLIT_B(set);                                                                          \
+        SHOW_COPIES();                                                                         \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                          \
+        const __local float *large = tile_a + buffer * A_TILE + group_a * A_GROUP * DU;        \
+        const __local float *small = small_a + small_buffer * A_TILE + group_a * A_GROUP * DU; \
+        BEGIN_PRODUCTS();                                                                      \
+        _Pragma("unroll") for (int unit = 0; unit < UNITS; ++unit) {                           \
+            MULTIPLY(partial, small_rows[set][unit], large, unit * 8, !begins || unit > 0);    \
+            MULTIPLY(partial, large_rows[set][unit], small, unit * 8, 1);                      \
+            MULTIPLY(partial, large_rows[set][unit], large, unit * 8, 1);                      \
+        }                                                                                      \
+        END_PRODUCTS();                                                                        \
+        buffer = buffer + 1 == BUFFERS ? 0 : buffer + 1;                                       \
+        small_buffer = small_buffer + 1 == 3 ? 0 : small_buffer + 1;                           \
+        /* What is filled now was multiplied two tiles ago: all have waited for that. */       \
+        COPY_NEXT();                                                                           \
+        AWAIT_PRODUCTS(1);                                                                     \
+        done += 1;                                                                             \
+        if (done < tiles) {                                                                    \
+            READ_B(1 - set, done);                                                             \
+            AWAIT(BUFFERS - 3);                                                                \
+            SPLIT_A();                                                                         \
+        }                                                                                      \
     } while (0)
 
-#define ADD_PARTIAL()                                                                            \
-    _Pragma("unroll") for (int n = 0; n < SUMS; ++n)                                             \
+#define ADD_PARTIAL()                                \
+    _Pragma("unroll") for (int n = 0; n < SUMS; ++n) \
         sums[n] += partial[n]
 
-__kernel __attribute__((reqd_work_group_size(THREADS, 1, 1)))
-void KERNEL_NAME(__global STORED *restrict c,
+__kernel __attribute__((reqd_work_group_size(256, 1, 1)))
+void Cij_Aik_Bkj_SB_MT128x128x32_LB4_PST64_WGM8_WPG1x2_WPT128x64(
+        __global STORED *restrict c,
         const __global STORED *restrict a, const __global STORED *restrict b,
         const FACTOR alpha_argument, const FACTOR beta_argument,
         const uint size_i, const uint size_j, const uint size_l,
@@ -423,7 +398,6 @@ void KERNEL_NAME(__global STORED *restrict c,
 {
     __local float tile_a[BUFFERS * A_TILE] __attribute__((aligned(1024)));
     __local float small_a[3 * A_TILE] __attribute__((aligned(1024)));
-    INSTRUCTION_STORAGE
     const TYPE alpha = FACTOR_VALUE(alpha_argument), beta = FACTOR_VALUE(beta_argument);
 
     const uint item = get_local_id(0);

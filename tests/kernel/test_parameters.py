@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.parameters import DECLARED
-from mltune.kernel.parameters.param import IntParam
+from mltune.kernel.parameters.param import IntParam, Limit
 from mltune.kernel.parameters.tiled import TILED
-from mltune.problem import Precision
+from mltune.problem import Precision, gemm
 from mltune.space import Config
 
 GOOD = Config.of(
@@ -30,13 +32,86 @@ GOOD = Config.of(
 )
 
 
+ASYNC: dict[str, int | str] = {"global_to_local": "async", "local_buffers": 2}
+TILE = {"work_group_0": 4, "work_group_1": 4, "thread_tile_0": 8, "thread_tile_1": 8}
+MMA_TILE = {"waves_0": 2, "waves_1": 2, "wave_tile_0": 32, "wave_tile_1": 32, "depth_u": 32}
+WGMMA_TILE = {
+    "warp_groups_0": 1,
+    "warp_groups_1": 1,
+    "warp_group_tile_0": 64,
+    "warp_group_tile_1": 64,
+}
+PANELS = {"panels_0": 2, "panels_1": 4, "thread_tile_0": 8, "thread_tile_1": 4, "depth_u": 64}
+REGISTERS: dict[str, int | str] = {
+    **TILE,
+    "depth_u": 8,
+    "vector_width": 4,
+    "multiply_add": "expr",
+    "vector_access": "cast",
+}
+CONFIGS: dict[str, list[dict[str, int | str]]] = {
+    "tiled": [
+        {**GOOD, **more}
+        for more in (
+            {},
+            ASYNC,
+            {"global_split_u": 2},
+            {"stagger_u": 4},
+            {"persistent_kernel": 1},
+            {"prefetch_global_read": 1, "local_buffers": 2},
+            {"wave_lanes_0": 4, "wave_lanes_1": 8},
+        )
+    ],
+    "direct": [{**REGISTERS, "work_group_mapping": 8}],
+    "small": [{**REGISTERS, "local_split_u": 2, "problems": 1}],
+    "mma": [
+        {**MMA_TILE, "local_buffers": 3, "work_group_mapping": 8, **more}
+        for more in ({}, {"global_split_u": 2})
+    ],
+    "wgmma": [
+        {**WGMMA_TILE, "local_buffers": 3, "work_group_mapping": 8, **more}
+        for more in (
+            {"depth_u": 32, "partial_sum_terms": 32},
+            {"depth_u": 32, "partial_sum_terms": 32, "global_split_u": 2},
+            {"depth_u": 64},
+        )
+    ],
+    "packed": [
+        {**PANELS, "vector_width": 8, "loop_unroll": 2, "multiply_add": "expr", "pack_b": 1}
+    ],
+}
+
+
+def _kernel(family: str, values: dict[str, int | str], precision: Precision) -> object:
+    """What is built and launched, but for its name; None for what is refused."""
+    try:
+        kernel = FAMILIES[family].generate(gemm(precision, "t", "n"), Config.of(values))
+    except UsageError:
+        return None
+    source = kernel.source.replace(kernel.name, "")
+    return source, kernel.build_options, kernel.work_group, kernel.limits, kernel.groups_per_unit
+
+
+@pytest.mark.parametrize(
+    ("family", "name"), [(each.family, p.name) for each in DECLARED.values() for p in each.params]
+)
+def test_every_declared_parameter_changes_the_kernel(family: str, name: str) -> None:
+    param = DECLARED[family].by_name[name]
+    values = param.values or (1, 2, 4, 8, 16, 64, 512)
+    changed = {
+        value
+        for config in CONFIGS[family]
+        for value in values
+        for precision in (Precision.SINGLE, Precision.HALF)
+        if (kernel := _kernel(family, {**config, name: value}, precision)) is not None
+        and kernel != _kernel(family, config, precision)
+    }
+
+    assert changed
+
+
 def test_every_family_declares_its_parameters() -> None:
     assert set(DECLARED) == set(FAMILIES)
-
-
-@pytest.mark.parametrize("family", DECLARED)
-def test_limits_are_conditions_on_names_that_exist(family: str) -> None:
-    DECLARED[family].check()
 
 
 @pytest.mark.parametrize("family", DECLARED)
@@ -82,11 +157,17 @@ def test_what_another_precision_takes_is_unsupported() -> None:
         TILED.read(config, Precision.HALF)
 
 
-def test_a_declaration_that_names_what_there_is_not_is_found() -> None:
-    from dataclasses import replace
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("tile_q > 1", "unknown name 'tile_q'"),
+        ('edge_type == "jump"', "unknown word 'jump'"),
+        ("depth_u // local_pad > 1", "the divisor of '//' can be 0"),
+        ("depth_u", "is no condition"),
+    ],
+)
+def test_a_declaration_checks_itself(text: str, words: str) -> None:
+    wrong = replace(TILED.params[0], limits=(Limit(text, "larger"),))
 
-    from mltune.kernel.parameters.param import Limit
-
-    wrong = replace(TILED.params[0], limits=(Limit("tile_q > 1", "larger"),))
-    with pytest.raises(UsageError, match="unknown name 'tile_q'"):
-        replace(TILED, params=(wrong, *TILED.params[1:])).check()
+    with pytest.raises(UsageError, match=words):
+        replace(TILED, params=(wrong, *TILED.params[1:]))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from mltune.errors import UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.name import parse_kernel_name
-from mltune.kernel.space_file import load_space
+from mltune.kernel.space_file import load_space, parse_space
 from mltune.problem import Precision, gemm
 from mltune.resources import data_folder
 from mltune.space.names import precision_names
@@ -107,3 +110,33 @@ def test_every_config_of_the_packed_space_gives_a_kernel(
 
     for config in space.sample(np.random.default_rng(0), 100):
         assert FAMILIES[loaded.family].generate(gemm(precision), config).config == config
+
+
+def recorded() -> list[str]:
+    """The texts of spaces that runs and models keep, which name values and conditions of old."""
+    root = Path(__file__).parents[2]
+    runs = [json.loads(path.read_text("utf-8")) for path in root.glob("runs/*/run.json")]
+    models = [
+        json.loads(path.read_text("utf-8")) for path in root.glob("models/**/candidates.json")
+    ]
+    families = [one for model in models for one in model["families"]]
+    return sorted({str(one["space_text"]) for one in (*runs, *families) if one.get("space_text")})
+
+
+def test_recorded_texts_are_read_as_ever() -> None:
+    texts = recorded()
+
+    assert len(texts) > 5
+    assert any("meaning:" in text for text in texts)
+    for text in texts:
+        assert parse_space(text, "a run").parameters
+
+
+def test_a_recorded_text_has_the_configs_of_the_file_of_today() -> None:
+    text = next(text for text in recorded() if text.startswith("name: tiled-gpu\n"))
+    names = {**LIMITS, **precision_names(Precision.SINGLE)}
+    old = parse_space(text, "a run").bind(names)
+    today = load_space(data_folder("spaces") / "tiled-gpu.yaml").bind(names)
+
+    assert old.size == today.size
+    assert old.sample(np.random.default_rng(0), 50) == today.sample(np.random.default_rng(0), 50)

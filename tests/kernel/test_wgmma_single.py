@@ -94,7 +94,8 @@ def test_the_sums_of_an_instruction_are_all_tied(columns: int) -> None:
 
     assert f"m64n{columns}k8" in source
     assert len(re.findall(r'"\+f"\(\(sum\)\[\d+\]\)', source)) == columns // 2
-    assert f"{{%{columns // 2}, %{columns // 2 + 1}, " in source  # the rows come after the sums
+    first = columns // 2
+    assert f"%{first}, %{first + 1}, " in source  # the rows come after the sums
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,17 @@ def test_large_problems_are_prepared_on_a_gpu_that_has_doubles(device: Device) -
     assert not suits_device(gpu, small)
     assert not suits_device(replace(gpu, fp64=False), large)
     assert not suits_device(replace(gpu, max_alloc_bytes=1 << 20), large)
+    assert not suits_device(replace(gpu, platform="Oclgrind"), large)
     assert not suits_device(device.info, large)
+
+
+def test_a_device_that_suits_a_problem_prepares_it(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preparation, "suits_device", lambda *_: True)
+    problem = gemm_problem(gemm(Precision.SINGLE), 9, 8, 7)
+
+    assert isinstance(prepare(device, problem, SEED).right, DeviceReference)
 
 
 @pytest.mark.parametrize("error", [ProofError("not proved"), BuildError("not built")])

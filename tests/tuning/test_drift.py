@@ -1,4 +1,4 @@
-"""Which measurements something was in the way of, by their anchor and by their samples."""
+"""Which measurements something was in the way of, by their reference kernel and their samples."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ from collections.abc import Callable
 import pytest
 
 from mltune.measurement import Measurement, Status
-from mltune.runner.live import ANCHOR
+from mltune.runner.live import REFERENCE_SECONDS
 from mltune.tuning.drift import DriftCorrection
 
 Make = Callable[..., Measurement]
 
 
-def row(make: Make, anchor: float, *seconds: float) -> Measurement:
-    return make(0, 8, 1.0, seconds=seconds or (1.0,) * 7, observed=((ANCHOR, anchor),))
+def row(make: Make, reference: float, *seconds: float) -> Measurement:
+    return make(
+        0, 8, 1.0, seconds=seconds or (1.0,) * 7, observed=((REFERENCE_SECONDS, reference),)
+    )
 
 
-def steady(make: Make, *anchors: float) -> DriftCorrection:
-    return DriftCorrection(row(make, anchor) for anchor in anchors)
+def steady(make: Make, *references: float) -> DriftCorrection:
+    return DriftCorrection(row(make, reference) for reference in references)
 
 
-def test_a_slow_anchor_is_a_disturbance_and_taken_out_of_the_time(make: Make) -> None:
+def test_a_slow_reference_is_a_disturbance_and_taken_out_of_the_time(make: Make) -> None:
     times = steady(make, *(1.0,) * 20)
 
     assert times.is_undisturbed(row(make, 1.05))
@@ -29,7 +31,7 @@ def test_a_slow_anchor_is_a_disturbance_and_taken_out_of_the_time(make: Make) ->
     assert times.seconds(row(make, 2.0)) == pytest.approx(0.5)
 
 
-def test_an_anchor_that_always_varies_is_no_disturbance(make: Make) -> None:
+def test_an_reference_that_always_varies_is_no_disturbance(make: Make) -> None:
     times = steady(make, *(11.0, 12.0, 13.0, 14.0) * 5)
 
     assert times.slowdown(row(make, 14.5)) == 1
@@ -52,7 +54,7 @@ def test_three_samples_of_a_lost_race_say_too_little(make: Make) -> None:
     assert steady(make, 1.0).is_undisturbed(row(make, 1.0, 1.0, 1.5, 2.0))
 
 
-def test_a_failure_and_a_row_without_anchor_are_undisturbed(make: Make) -> None:
+def test_a_failure_and_a_row_without_reference_are_undisturbed(make: Make) -> None:
     times = steady(make, *(1.0,) * 20)
 
     assert times.is_undisturbed(make(0, 8, Status.TIMEOUT))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from mltune.measurement import Measurement
 from mltune.run.run_info import TIME
-from mltune.runner.live import ANCHOR
+from mltune.runner.live import REFERENCE_SECONDS
 from mltune.tuning.final_rounds import contenders
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.trial import group_trials
@@ -17,8 +17,8 @@ Make = Callable[..., Measurement]
 
 
 def test_they_stay_the_same_when_the_rounds_are_resumed(make: Make) -> None:
-    def row(trial: int, seconds: float, anchor: float, phase: str = "search") -> Measurement:
-        return make(trial, 8, seconds, phase, observed=((ANCHOR, anchor),))
+    def row(trial: int, seconds: float, reference: float, phase: str = "search") -> Measurement:
+        return make(trial, 8, seconds, phase, observed=((REFERENCE_SECONDS, reference),))
 
     searched = [row(trial, 1 + trial / 100, 1.0) for trial in range(10)]
     searched.append(row(10, 1.4, 1.45))  # the fastest, had nothing been in its way

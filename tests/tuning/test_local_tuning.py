@@ -13,7 +13,7 @@ from mltune.measurement import Measurement, Phase
 from mltune.problem import Problem, Size
 from mltune.run.run import Run
 from mltune.run.run_info import RunInfo
-from mltune.runner.live import ANCHOR
+from mltune.runner.live import REFERENCE_SECONDS
 from mltune.search.exhaustive import ExhaustiveSampler
 from mltune.search.guided import GuidedSampler
 from mltune.space.config import Config
@@ -34,9 +34,12 @@ def searched(
     """Search two configs on one size; return phase and time of each row that came of it.
 
     Args:
-        answers: seconds, and those of the anchor beside them.
+        answers: seconds, and those of the reference kernel beside them.
     """
-    rows = [make(0, 8, seconds, observed=((ANCHOR, anchor),)) for seconds, anchor in answers]
+    rows = [
+        make(0, 8, seconds, observed=((REFERENCE_SECONDS, reference),))
+        for seconds, reference in answers
+    ]
     space = RecordedSpace("two", [Config.of({"depth_u": 1}), Config.of({"depth_u": 2})])
     info = replace(info, sizes=(Size((8, 8, 8)),))
     with Run.create(folder, info) as run:

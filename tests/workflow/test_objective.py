@@ -1,4 +1,4 @@
-"""An objective measures what any study proposes, on PoCL."""
+"""An objective measures what any study proposes, on a recorded device."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from mltune.errors import UsageError
 from mltune.measurement import Phase, Status
 from mltune.workflow.objective import Objective
 from tests.quick import QUICK_SPACE
+from tests.sessions import session_spec
 
 # The family refuses a vector of 4 numbers for tiles of 6: such trials fail.
 FAILING_SPACE = QUICK_SPACE.replace(
@@ -22,13 +23,13 @@ FAILING_SPACE = QUICK_SPACE.replace(
 
 
 @pytest.fixture
-def objective(tmp_path: Path, device_spec: str) -> Iterator[Objective]:
+def objective(tmp_path: Path) -> Iterator[Objective]:
     space = tmp_path / "failing.yaml"
     space.write_text(FAILING_SPACE)
     with Objective(
         "sgemm_nn",
         "16x16x16,8x24x16",
-        device_spec,
+        session_spec("quick_space"),
         space=str(space),
         folder=tmp_path / "run",
         samples=2,
@@ -85,8 +86,15 @@ def test_an_unknown_option_is_one_line() -> None:
     ],
 )
 def test_a_sampler_that_cannot_be_made_leaves_no_folder(
-    tmp_path: Path, device_spec: str, options: dict[str, Any], rule: str
+    tmp_path: Path, options: dict[str, Any], rule: str
 ) -> None:
     with pytest.raises(UsageError, match=rule):
-        Objective("sgemm_nn", "8x8x8", device_spec, folder=tmp_path / "run", builders=0, **options)
+        Objective(
+            "sgemm_nn",
+            "8x8x8",
+            session_spec("quick_space"),
+            folder=tmp_path / "run",
+            builders=0,
+            **options,
+        )
     assert not (tmp_path / "run").exists()

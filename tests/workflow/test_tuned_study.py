@@ -1,4 +1,4 @@
-"""An Optuna study over an objective: its `optimize` is a search as the verb's, on PoCL."""
+"""An Optuna study over an objective, whose `optimize` is a search; on a recorded device."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from optuna.trial import FrozenTrial, TrialState
 from mltune.errors import UsageError
 from mltune.measurement import Phase
 from mltune.run.run import Run
-from mltune.search.distributions import FAMILY
+from mltune.space.union import FAMILY
 from mltune.tuning.trial import Trial, group_trials
 from mltune.workflow.objective import Objective
 from mltune.workflow.tuned_study import create_study
 from tests.quick import QUICK_SPACE
+from tests.sessions import session_spec
 
 Open = Callable[..., Objective]
 CONFIGS = 12
@@ -26,8 +27,8 @@ SIZES = 2
 
 
 @pytest.fixture
-def begin(tmp_path: Path, device_spec: str) -> Iterator[Open]:
-    """Open an objective on PoCL, which is closed at the end."""
+def begin(tmp_path: Path) -> Iterator[Open]:
+    """Open an objective on a recorded device, which is closed at the end."""
     space = tmp_path / "quick.yaml"
     space.write_text(QUICK_SPACE)
     opened: list[Objective] = []
@@ -35,8 +36,12 @@ def begin(tmp_path: Path, device_spec: str) -> Iterator[Open]:
     def make(**options: Any) -> Objective:
         if not options.get("resume"):
             of_new = {"space": str(space), "samples": 2, "sizes": "16x16x16,8x24x16"}
-            options = of_new | {"device": device_spec} | options
-        given: dict[str, Any] = {"folder": tmp_path / "run", "builders": 0}
+            options = of_new | options
+        given: dict[str, Any] = {
+            "folder": tmp_path / "run",
+            "builders": 0,
+            "device": session_spec("quick_space"),
+        }
         objective = Objective(**given | options)
         opened.append(objective)
         return objective

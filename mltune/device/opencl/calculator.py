@@ -37,15 +37,19 @@ _REALS = {2: "half", 4: "float", 8: "double"}
 _WORDS = {2: "ushort", 4: "uint", 8: "ulong"}
 _U, _L, _D = np.uint32, np.uint64, np.float64
 _VIEW = (None, _L, None, _U, _U, _U)
-_ARGUMENTS: dict[str, tuple[Any, ...]] = {
-    "draw": (None, _L, None, _U, _L, _L, _U),
-    "look": (None, _L, None, _U, None, None),
-    "along": (*_VIEW, _L, _L, _L, _L, _U, _D, None, _L, _L, None),
-    "add_shares": (None, _L, _U),
-    "unpack": (*_VIEW, _D, _L, _L, _L, _U, _U, None),
-    "multiply": (None, None, _U, _U, _U, _U, None),
-    "finish": (None, _L, _L, _U, *[_D] * 4, _U, *_VIEW, None, *_VIEW[2:], *[_L] * 3, _U, _U),
-}  # by the names of the kernels: the types of their numbers; None is a buffer
+_ARGUMENTS: dict[str, dict[str, tuple[Any, ...]]] = {
+    "numbers.cl": {
+        "draw": (None, _L, None, _U, _L, _L, _U),
+        "look": (None, _L, None, _U, None, None),
+        "along": (*_VIEW, _L, _L, _L, _L, _U, _D, None, _L, _L, None),
+        "add_shares": (None, _L, _U),
+    },
+    "product.cl": {
+        "unpack": (*_VIEW, _D, _L, _L, _L, _U, _U, None),
+        "multiply": (None, None, _U, _U, _U, _U, None),
+        "finish": (None, _L, _L, _U, *[_D] * 4, _U, *_VIEW, None, *_VIEW[2:], *[_L] * 3, _U, _U),
+    },
+}  # of each file, by the names of its kernels: the types of their numbers; None is a buffer
 
 
 class OpenCLCalculator:
@@ -55,7 +59,7 @@ class OpenCLCalculator:
         """Build the kernels.
 
         Raises:
-            BuildError: when the driver cannot.
+            BuildError: when the driver cannot. `multiply` may raise it, too.
         """
         self._context, self._queue = context, queue
         self._dtype = np.dtype(dtype)
@@ -65,11 +69,8 @@ class OpenCLCalculator:
         self._units = device.max_compute_units
         most = min(device.global_mem_size // _MEMORY_SHARE, device.max_mem_alloc_size)
         self._panel_numbers = min(_PANEL_NUMBERS, most // 16) // self._parts
-        program = self._built()
-        self._kernels = {name: cl.Kernel(program, f"mltune_{name}") for name in _ARGUMENTS}
-        for name, types in _ARGUMENTS.items():
-            # Without their types, PyOpenCL takes 10 us for each number.
-            self._kernels[name].set_scalar_arg_dtypes(list(types))
+        self._kernels: dict[str, cl.Kernel] = {}
+        self._build("numbers.cl")
         self._dims: dict[tuple[Pairs, Pairs, Pairs], cl.Buffer] = {}
         self._memory: dict[str, cl.Buffer] = {}
         self._retired: list[cl.Buffer] = []
@@ -145,6 +146,8 @@ class OpenCLCalculator:
         beta: complex,
     ) -> None:
         """Calculate `right = alpha * a * b^T + beta * c` of each matrix; returns at once."""
+        if "multiply" not in self._kernels:
+            self._build("product.cl")
         of_a, of_b = (_GROUP * each for each in _TILE[self._parts])
         batch, m, k = a.counts
         n = b.counts[1]
@@ -256,7 +259,8 @@ class OpenCLCalculator:
         except cl.Error as error:
             raise DeviceLostError(f"the device failed to calculate: {error}") from error
 
-    def _built(self) -> Any:
+    def _build(self, file: str) -> None:
+        """Build the kernels of a file."""
         real = _REALS[self._dtype.itemsize // self._parts]
         is_half = real == "half"
         rows, columns = _TILE[self._parts]
@@ -272,11 +276,16 @@ class OpenCLCalculator:
             "DEPTH": _DEPTH,
         }
         source = "".join(f"#define {name} {value}\n" for name, value in definitions.items())
-        source += Path(__file__).with_name("calculator.cl").read_text(encoding="utf-8")
+        for name in ("tensor.cl", file):
+            source += Path(__file__).with_name(name).read_text(encoding="utf-8")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", cl.CompilerWarning)
-                return cl.Program(self._context, source).build(["-cl-std=CL1.2"])
+                program = cl.Program(self._context, source).build(["-cl-std=CL1.2"])
+            for name, types in _ARGUMENTS[file].items():
+                self._kernels[name] = kernel = cl.Kernel(program, f"mltune_{name}")
+                # Without their types, PyOpenCL takes 10 us for each number.
+                kernel.set_scalar_arg_dtypes(list(types))
         except cl.Error as error:
             raise BuildError(f"the driver cannot build what calculates: {error}") from error
 

@@ -37,6 +37,9 @@ MOST_BYTES = 1 << 30
 """Of what the data of one line is when it is unpacked."""
 
 
+_NO_LINE = (UsageError, ValueError, KeyError, TypeError, AttributeError, zlib.error)
+
+
 @dataclass(frozen=True, slots=True)
 class Built:
     """How a build went.
@@ -54,11 +57,19 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Bytes that a launch wrote: where, from the beginning of which argument."""
+    """Bytes that a launch wrote: where, from the beginning of which argument.
+
+    Raises:
+        ValueError: when there is no such argument.
+    """
 
     role: str
     first_byte: int
     data: bytes
+
+    def __post_init__(self) -> None:
+        if self.role not in ROLES:
+            raise ValueError(f"unknown argument '{self.role}'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +143,7 @@ def read_session(path: Path) -> Session:
                 data_of[document["data"]] = _unpacked(document["zlib"])
             elif session is not None:
                 _add(session, document, data_of)
-        except (ValueError, KeyError, TypeError, zlib.error) as error:
+        except _NO_LINE as error:
             if number == len(lines):
                 break  # the process was ended while it wrote
             raise UsageError(f"{path}: line {number} is no line of a session ({error})") from error
@@ -161,7 +172,9 @@ def _add(session: Session, document: Any, data_of: dict[str, bytes]) -> None:
             is_lost=bool(document.get("lost", False)),
         )
     for key, *times in document.get("times", ()):
-        session.times.setdefault(key, []).append(tuple(map(int, times)))
+        if len(times) < 2 or len(times) % 2 or not all(type(each) is int for each in times):
+            raise ValueError(f"times {times}")
+        session.times.setdefault(key, []).append(tuple(times))
 
 
 def _unpacked(text: str) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mltune.kernel.arithmetic import Arithmetic, largest_width
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
-from mltune.kernel.template import Definition
+from mltune.kernel.template import Section
 
 
 def width_along(settings: Settings, arithmetic: Arithmetic) -> int:
@@ -20,10 +20,8 @@ def sums_run_along(settings: Settings, arithmetic: Arithmetic, signature: Signat
     return width_along(settings, arithmetic) > 1 and reads and arithmetic.parts == 1
 
 
-def definitions(
-    settings: Settings, arithmetic: Arithmetic, signature: Signature
-) -> tuple[Definition, ...]:
-    """The macros of `steps_along_sum.cl`: its vectors, and how a work-item's share gives them."""
+def along_sum_section(settings: Settings, arithmetic: Arithmetic, signature: Signature) -> Section:
+    """The macros of such sums: their vectors, and how a work-item's share gives them."""
     width = width_along(settings, arithmetic)
     vector = arithmetic.vector(width)
 
@@ -33,9 +31,12 @@ def definitions(
         elements = ", ".join(f"{operand}_ELEMENT((v) * {width} + {e}, r)" for e in range(width))
         return f"(({vector})({elements}))"
 
-    return (
-        ("ALONG_WIDTH", width),
-        ("ALONG_VECTOR", vector),
-        ("TERMS_A(v, r)", terms("A")),
-        ("TERMS_B(v, r)", terms("B")),
+    return Section(
+        "Sums that are vectors along the sum.",
+        (
+            ("ALONG_WIDTH", width),
+            ("ALONG_VECTOR", vector),
+            ("TERMS_A(v, r)", terms("A")),
+            ("TERMS_B(v, r)", terms("B")),
+        ),
     )

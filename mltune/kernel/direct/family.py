@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from mltune.kernel.direct.register_tile import Work, write
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.parameters.register_tile import DIRECT
-from mltune.kernel.template import fill
 from mltune.problem import Contraction
 from mltune.space.config import Config
-
-_FOLDER = Path(__file__).parent
 
 
 class DirectFamily:
@@ -29,11 +24,7 @@ class DirectFamily:
         """Write the kernel of one config; see `KernelFamily.generate`."""
         settings = DIRECT.read(config, contraction.precision)
         work = Work(
-            definitions=(
-                ("WGM", settings.number("work_group_mapping")),
-                ("LSU", 1),
-            ),
+            definitions=(("WGM", settings.number("work_group_mapping")),),
             work_group=(*settings.pair("work_group"), 1),
-            place=fill(_FOLDER / "place.cl"),
         )
         return write(contraction.canonical(), settings, config, work)

@@ -1,3 +1,4 @@
+{# Where in C this work-item's register tile is. #}
     /* Work-groups walk over C in strips of WGM columns of tiles: those that run at the same time
        then share more of A and B in the cache. */
     const uint groups_0 = get_num_groups(0), groups_1 = get_num_groups(1);
@@ -7,4 +8,3 @@
     const uint in_strip = group - strip * groups_0 * WGM;
     const uint my_i = in_strip / strip_width * MT0 + get_local_id(0) * VW;
     const uint my_j = (strip * WGM + in_strip % strip_width) * MT1 + get_local_id(1) * VWB;
-    const uint slice = 0;

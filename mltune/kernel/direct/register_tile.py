@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from mltune.kernel.arithmetic import Arithmetic, edge_unroll, largest_width
 from mltune.kernel.build_options import build_options
-from mltune.kernel.direct.along_sum import definitions as along_sum_definitions
-from mltune.kernel.direct.along_sum import sums_run_along, width_along
+from mltune.kernel.direct.along_sum import along_sum_section, sums_run_along, width_along
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.limits import NO_LIMITS, exact_limits
 from mltune.kernel.name import kernel_name
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
-from mltune.kernel.template import Definition, fill, kernel_source
+from mltune.kernel.template import Definition, Section, kernel_source
 from mltune.problem import Contraction
 from mltune.space.config import Config
 
-_FOLDER = Path(__file__).parent
-
-
 _EXACT = "none"
 """The edge type of a kernel for problems without a rim."""
-
-_LEAVE = """
-    if (!is_mine)
-        return; /* there is no barrier, so that every work-item goes its own way */"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,20 +25,63 @@ class Work:
     """How a family shares the work out.
 
     Attributes:
-        definitions: the macros that only this family has, LSU among them.
+        definitions: the macros that only this family has.
         work_group: work-items of a work-group along the three dimensions.
-        place: the statements that find a work-item's part of C, as `my_i`, `my_j` and `slice`.
         number: the expression for a work-item's product of the batch.
-        exists: the condition on that product, followed by `&&`; empty where there is none.
-        reduction: the statements that add up what the slices have; empty where there is one.
     """
 
     definitions: tuple[Definition, ...]
     work_group: tuple[int, int, int]
-    place: str
     number: str = "get_group_id(2)"
-    exists: str = ""
-    reduction: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operand:
+    """How A or B gets into registers: what the template asks for.
+
+    Attributes:
+        x: `a` or `b`.
+        tile: elements along the free index that a work-item has.
+        width: elements that are read at once.
+        free_is_contiguous: whether the free index runs along global memory; else the summed one.
+        conjugates: whether its complex conjugate is multiplied.
+        reads_elements: whether what was read is taken apart.
+    """
+
+    x: str
+    tile: int
+    width: int
+    free_is_contiguous: bool
+    conjugates: bool
+    reads_elements: bool
+
+    @property
+    def X(self) -> str:  # noqa: N802 - the operand's name in the names of macros
+        """`A` or `B`."""
+        return self.x.upper()
+
+    @property
+    def axis(self) -> int:
+        """Of C, along which its free index runs."""
+        return "ab".index(self.x)
+
+    @property
+    def i(self) -> str:
+        """The free index."""
+        return "ij"[self.axis]
+
+    @property
+    def part_width(self) -> str:
+        """The macro for the elements in a vector of rows, or in a group of columns."""
+        return ("VW", "VWB")[self.axis]
+
+    def conjugated(self, value: str) -> str:
+        """The expression for what is multiplied of a vector."""
+        return f"{self.X}_CONJUGATE({value})" if self.conjugates else value
+
+    def conjugated_one(self, value: str) -> str:
+        """The same for an element."""
+        return f"{self.X}_CONJUGATE_ONE({value})" if self.conjugates else value
 
 
 def write(contraction: Contraction, settings: Settings, config: Config, work: Work) -> Kernel:
@@ -66,50 +100,12 @@ def write(contraction: Contraction, settings: Settings, config: Config, work: Wo
     if is_exact:
         multiples = (*macro_tile, settings.number("depth_u"))
         limits = exact_limits(settings.family, contraction, multiples)
-    along = sums_run_along(settings, arithmetic, signature)
-    definitions = (
-        ("KERNEL_NAME", name),
-        *_definitions(settings, arithmetic),
-        *work.definitions,
-        *_operand("A", settings, arithmetic, signature),
-        *_operand("B", settings, arithmetic, signature),
-        *(
-            along_sum_definitions(settings, arithmetic, signature)
-            if along
-            else (("ROWS(l, x)", _rows(settings, arithmetic, signature)),)
-        ),
-    )
     return Kernel(
         name=name,
         family=settings.family,
         contraction=contraction,
         config=config,
-        source=kernel_source(
-            name,
-            arithmetic.pragmas,
-            definitions,
-            (
-                fill(_FOLDER / "operand.cl", X="A", x="a", i="i", TT="TT0", VW="VW"),
-                fill(_FOLDER / "operand.cl", X="B", x="b", i="j", TT="TT1", VW="VWB"),
-                fill(
-                    _FOLDER / "register_tile.cl",
-                    group=", ".join(map(str, work.work_group)),
-                    arguments=signature.arguments,
-                    place=work.place.rstrip("\n"),
-                    position=signature.position,
-                    exists=work.exists,
-                    leave="" if work.reduction else _LEAVE,
-                    outer_loop=signature.outer_loop,
-                    steps=fill(_FOLDER / ("steps_along_sum.cl" if along else "steps.cl")).rstrip(
-                        "\n"
-                    ),
-                    places_a=signature.places("a"),
-                    places_b=signature.places("b"),
-                    places_c=signature.places("c"),
-                    reduction=work.reduction,
-                ),
-            ),
-        ),
+        source=_source(name, settings, arithmetic, signature, work),
         build_options=build_options(settings.number("max_registers")),
         work_group=work.work_group,
         macro_tile=macro_tile,
@@ -117,60 +113,106 @@ def write(contraction: Contraction, settings: Settings, config: Config, work: Wo
     )
 
 
-def _definitions(settings: Settings, arithmetic: Arithmetic) -> tuple[Definition, ...]:
-    """The macros that do not belong to one operand, in the order of their dependence."""
+def _source(
+    name: str, settings: Settings, arithmetic: Arithmetic, signature: Signature, work: Work
+) -> str:
+    is_along = sums_run_along(settings, arithmetic, signature)
+    operands = tuple(_operand(x, settings, arithmetic, signature, is_along) for x in "ab")
+    width, _ = _widths(settings, arithmetic)
+    names = {
+        "name": name,
+        "family": settings.family,
+        "p": dict(settings.values.items()),
+        "edge_type": settings.word("edge_type"),
+        "edge_unroll": edge_unroll(width),
+        "is_aligned": settings.word("vector_access") == "cast",
+        "is_along": is_along,
+        "is_sliced": settings.values.get("local_split_u", 1) != 1,
+        "signature": signature,
+        "work_group": work.work_group,
+        "operands": operands,
+        "a": operands[0],
+        "b": operands[1],
+    }
+    last = (
+        along_sum_section(settings, arithmetic, signature)
+        if is_along
+        else Section("A work-item's rows.", (("ROWS(l, x)", _rows(width, operands[0])),))
+    )
+    sections = (
+        Section("Numbers.", arithmetic.definitions(settings.word("multiply_add"), width)),
+        _tile_section(settings, arithmetic, work),
+        *(_operand_section(operand, settings, arithmetic) for operand in operands),
+        last,
+    )
+    return kernel_source("direct/kernel.cl", name, arithmetic.pragmas, sections, names)
+
+
+def _tile_section(settings: Settings, arithmetic: Arithmetic, work: Work) -> Section:
+    """The macros that do not belong to one operand."""
     group, tile = settings.pair("work_group"), settings.pair("thread_tile")
     width, width_b = _widths(settings, arithmetic)
     access = settings.word("vector_access")
-    return (
-        *arithmetic.definitions(settings.word("multiply_add"), width),
-        ("WG0", group[0]),
-        ("WG1", group[1]),
-        ("TT0", tile[0]),
-        ("TT1", tile[1]),
-        ("MT0", group[0] * tile[0]),
-        ("MT1", group[1] * tile[1]),
-        ("DU", settings.number("depth_u")),
-        ("SHIFT", int(settings.word("edge_type") == "shiftptr")),
-        ("EXACT", int(settings.word("edge_type") == _EXACT)),
-        ("VW", width),
-        ("VWB", width_b),
-        ("EDGE_UNROLL", edge_unroll(width)),
-        ("C_ALIGNED", int(access == "cast")),
-        ("READ_C(p)", arithmetic.read(width, access)),
-        ("WRITE_C(v, p)", arithmetic.write(width, access)),
-        ("FIRST_I(x)", "(my_i + (x) * (WG0 * VW))"),
-        ("FIRST_J(y)", "(my_j + (y) * (WG1 * VWB))"),
+    return Section(
+        "Work-items, and the tiles of C that they compute.",
+        (
+            ("WG0", group[0]),
+            ("WG1", group[1]),
+            *work.definitions,
+            ("TT0", tile[0]),
+            ("TT1", tile[1]),
+            ("MT0", group[0] * tile[0]),
+            ("MT1", group[1] * tile[1]),
+            ("DU", settings.number("depth_u")),
+            ("VW", width),
+            ("VWB", width_b),
+            ("READ_C(p)", arithmetic.read(width, access)),
+            ("WRITE_C(v, p)", arithmetic.write(width, access)),
+            ("FIRST_I(x)", "(my_i + (x) * (WG0 * VW))"),
+            ("FIRST_J(y)", "(my_j + (y) * (WG1 * VWB))"),
+        ),
     )
 
 
 def _operand(
-    operand: str, settings: Settings, arithmetic: Arithmetic, signature: Signature
-) -> tuple[Definition, ...]:
-    """The macros about how A or B gets into registers."""
-    free = signature.free_is_contiguous(operand.lower())
-    width, depth = _widths(settings, arithmetic)["AB".index(operand)], settings.number("depth_u")
+    x: str, settings: Settings, arithmetic: Arithmetic, signature: Signature, is_along: bool
+) -> Operand:
+    axis = "ab".index(x)
+    free = signature.free_is_contiguous(x)
+    width, depth = _widths(settings, arithmetic)[axis], settings.number("depth_u")
     if not free:
         given = settings.number("vector_width_u") > 0
         width = width_along(settings, arithmetic) if given else largest_width(width, depth)
-    access = settings.word("vector_access")
-    conjugates = getattr(signature.contraction, f"conjugate_{operand.lower()}")
-    return (
-        (f"{operand}_FREE_IS_CONTIGUOUS", int(free)),
-        (f"{operand}_WIDTH", width),
-        (f"{operand}_ALIGNED", int(access == "cast")),
-        (f"{operand}_VECTOR", arithmetic.vector(width)),
-        (f"{operand}_READ(p)", arithmetic.read(width, access)),
-        (f"{operand}_CONJUGATE(v)", arithmetic.conjugate(width, conjugates)),
-        (f"{operand}_CONJUGATE_ONE(v)", arithmetic.conjugate(1, conjugates)),
+    contraction = signature.contraction
+    return Operand(
+        x=x,
+        tile=settings.pair("thread_tile")[axis],
+        width=width,
+        free_is_contiguous=free,
+        conjugates=contraction.conjugate_a if x == "a" else contraction.conjugate_b,
+        # Columns are multiplied one by one, rows in vectors, which may lie along the sum.
+        reads_elements=free if is_along else x == "b" or not free,
     )
 
 
-def _rows(settings: Settings, arithmetic: Arithmetic, signature: Signature) -> str:
+def _operand_section(operand: Operand, settings: Settings, arithmetic: Arithmetic) -> Section:
+    X, width = operand.X, operand.width  # noqa: N806 - as in the templates
+    return Section(
+        f"{X}: from global memory to registers.",
+        (
+            (f"{X}_WIDTH", width),
+            (f"{X}_VECTOR", arithmetic.vector(width)),
+            (f"{X}_READ(p)", arithmetic.read(width, settings.word("vector_access"))),
+            (f"{X}_CONJUGATE(v)", arithmetic.conjugate(width, operand.conjugates)),
+            (f"{X}_CONJUGATE_ONE(v)", arithmetic.conjugate(1, operand.conjugates)),
+        ),
+    )
+
+
+def _rows(width: int, operand: Operand) -> str:
     """The expression for vector x of this work-item's rows of A, for term l of a step."""
-    if signature.free_is_contiguous("a"):
+    if operand.free_is_contiguous:
         return "part_a[l][x]"
-    width = _widths(settings, arithmetic)[0]
     elements = ", ".join(f"A_ELEMENT(l, (x) * VW + {e})" for e in range(width))
     return f"((VECTOR)({elements}))"
 

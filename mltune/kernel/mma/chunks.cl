@@ -1,16 +1,19 @@
+{# In which pieces A, B and C may be moved, and where A and B begin. #}
     /* A and B are copied in chunks, which are 16 bytes at a multiple of 16, else in pairs, else
        element by element. A vector of C lies as a chunk does. */
-    const bool chunks_a = step_a == 1 && (${places_a}) % CHUNK == 0;
-    const bool chunks_b = step_b == 1 && (${places_b}) % CHUNK == 0;
-    const bool pairs_a = step_a == 1 && (${places_a} | ${along_a}) % 2 == 0;
-    const bool pairs_b = step_b == 1 && (${places_b} | ${along_b}) % 2 == 0;
+    const bool chunks_a = step_a == 1 && ({{ signature.places("a") }}) % CHUNK == 0;
+    const bool chunks_b = step_b == 1 && ({{ signature.places("b") }}) % CHUNK == 0;
+    const bool pairs_a = step_a == 1 && ({{ signature.places("a") }} | size_{{ "i" if signature.free_is_contiguous("a") else "l" }}) % 2 == 0;
+    const bool pairs_b = step_b == 1 && ({{ signature.places("b") }} | size_{{ "j" if signature.free_is_contiguous("b") else "l" }}) % 2 == 0;
     const uint piece_a = chunks_a ? CHUNK : pairs_a ? 2 : 1;
     const uint piece_b = chunks_b ? CHUNK : pairs_b ? 2 : 1;
-    const bool vectors_c = step_c == 1 && (${places_c}) % VW == 0;
+{% if writes_c %}
+    const bool vectors_c = step_c == 1 && ({{ signature.places("c") }}) % VW == 0;
+{% endif %}
 
-    const ulong free_step_a = A_FREE_IS_CONTIGUOUS ? step_a : ld_a;
-    const ulong free_step_b = B_FREE_IS_CONTIGUOUS ? step_b : ld_b;
-    const ulong term_step_a = A_FREE_IS_CONTIGUOUS ? ld_a : step_a;
-    const ulong term_step_b = B_FREE_IS_CONTIGUOUS ? ld_b : step_b;
+    const ulong free_step_a = {{ signature.free_step("a") }};
+    const ulong free_step_b = {{ signature.free_step("b") }};
+    const ulong term_step_a = {{ signature.term_step("a") }};
+    const ulong term_step_b = {{ signature.term_step("b") }};
     a += start_a + tile_i * free_step_a;
     b += start_b + tile_j * free_step_b;

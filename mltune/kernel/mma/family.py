@@ -10,17 +10,16 @@ from mltune.kernel.arithmetic import Arithmetic
 from mltune.kernel.build_options import build_options
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.mma.instruction import CHUNK_BYTES, INSTRUCTIONS, Instruction
-from mltune.kernel.mma.macro_tile import tile_chunks, tile_pieces, tile_place, tile_store
+from mltune.kernel.mma.macro_tile import tile_operands, tile_sums
 from mltune.kernel.name import kernel_name
 from mltune.kernel.parameters.mma import MMA
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.split_sum import SplitSum
-from mltune.kernel.template import Definition, fill, kernel_source
+from mltune.kernel.template import Section, kernel_source
 from mltune.problem import Contraction
 from mltune.space.config import Config
 
-_FOLDER = Path(__file__).parent
 _LANES = 32
 _FEW_TERMS = 4  # from so many terms on, what splitting loses is far inside the rounding error
 
@@ -31,11 +30,12 @@ class MmaFamily:
     Single is computed in three tf32 products per number, which gives single's accuracy.
     """
 
-    def __init__(self, instructions: Path = _FOLDER / "ptx") -> None:
-        """Take the instructions from the templates of a folder.
+    def __init__(self, instructions: Path | None = None) -> None:
+        """Take the instructions from templates.
 
         Args:
-            instructions: holds `copy.cl`, `multiply.cl` and `matrices.cl`.
+            instructions: a folder whose templates, such as `mma/ptx/copy.cl`, stand in for those
+                of PTX; None where there are none.
         """
         self._instructions = instructions
 
@@ -58,33 +58,16 @@ class MmaFamily:
         name = kernel_name(canonical, config)
         waves, tile = settings.pair("waves"), settings.pair("wave_tile")
         arithmetic = Arithmetic(canonical.precision)
-        operand_a = _operand("A", settings, instruction, signature)
-        operand_b = _operand("B", settings, instruction, signature)
-        width = min(2 * int(dict(operand_a)["A_SHARE"]), CHUNK_BYTES // instruction.bytes)
         macro_tile = (waves[0] * tile[0], waves[1] * tile[1])
         split = SplitSum.of(settings)
         before, after = split.passes(name)
-        definitions = (
-            *_definitions(name, settings, instruction),
-            *split.definitions(name, macro_tile),
-            *arithmetic.definitions("expr", width),
-            ("VW", width),
-            ("READ_C(p)", arithmetic.read(width, "cast")),
-            ("WRITE_C(v, p)", arithmetic.write(width, "cast")),
-            *operand_a,
-            *operand_b,
-        )
+        source = self._source(name, settings, instruction, signature, arithmetic, split)
         return Kernel(
             name=name,
             family=self.name,
             contraction=canonical,
             config=config,
-            source=kernel_source(
-                name,
-                arithmetic.pragmas,
-                definitions,
-                self._templates(instruction, settings, signature, arithmetic, split),
-            ),
+            source=source,
             build_options=build_options(settings.number("max_registers")),
             work_group=(_threads(settings), 1, 1),
             macro_tile=macro_tile,
@@ -95,53 +78,47 @@ class MmaFamily:
             counters=split.has_counters,
         )
 
-    def _templates(
+    def _source(
         self,
-        instruction: Instruction,
+        name: str,
         settings: Settings,
+        instruction: Instruction,
         signature: Signature,
         arithmetic: Arithmetic,
         split: SplitSum,
-    ) -> tuple[str, ...]:
-        """The source after the macros."""
-        names: dict[str, str | int] = {
-            "shape": instruction.shape,
-            "terms": instruction.terms,
+    ) -> str:
+        share = _share(0, settings, instruction, signature)
+        width = min(2 * share, CHUNK_BYTES // instruction.bytes)
+        writes_c = not split.has_other_pass
+        is_sliced = settings.number("local_split_u") > 1
+        elements = math.prod(settings.pair("wave_tile")) // _LANES
+        names = {
+            "name": name,
+            "p": dict(settings.values.items()),
+            "instruction": instruction,
             "bytes": instruction.bytes,
-            "operand": instruction.operand,
-            "result": instruction.result,
+            "few_terms": _FEW_TERMS,
+            "threads": _threads(settings),
+            "units": _units(settings, instruction),
+            "copies_pieces": True,
+            "steps_addresses": True,
+            "by_rows": writes_c and _has_room_for_rows(settings, instruction),
+            "arithmetic": arithmetic,
+            "signature": signature,
+            "operands": tile_operands(signature),
+            "split": split,
+            "sums": tile_sums(elements, is_sliced),
+            "stride": split.stride,
+            "writes_c": writes_c,
         }
-        instructions = ["copy.cl", *(["matrices.cl"] if instruction.by_matrix else [])]
-        fragments = "fragments_matrices.cl" if instruction.by_matrix else "fragments_lanes.cl"
-        few = _FEW_TERMS if instruction.splits > 1 else 0
-        return (
-            *(fill(self._instructions / f, **names) for f in (*instructions, "multiply.cl")),
-            *(fill(_FOLDER / "operand.cl", X=x.upper(), x=x) for x in "ab"),
-            *(fill(_FOLDER / fragments, X=x.upper(), x=x) for x in "ab"),
-            *split.before(arithmetic),
-            fill(
-                _FOLDER / "mma.cl",
-                arguments=signature.arguments + split.argument,
-                place=tile_place(signature, split),
-                chunks=tile_chunks(signature),
-                pieces=tile_pieces(signature),
-                terms=split.terms,
-                stride=split.stride,
-                reduction=_reduction(settings, split),
-                store=tile_store(
-                    split,
-                    math.prod(settings.pair("wave_tile")) // _LANES,
-                    is_sliced=settings.number("local_split_u") > 1,
-                    by_rows=_has_room_for_rows(settings, instruction),
-                ),
-                outer_loop=signature.outer_loop,
-                few_terms=fill(_FOLDER / "few_terms.cl", few=few).rstrip("\n")
-                if few
-                else "        const uint terms_here = terms;",
-                turn_whole=_turn_of_tiles("COPY_WHOLE"),
-                turn_next=_turn_of_tiles("COPY_NEXT"),
-            ),
-            *split.after(arithmetic, signature),
+        sections = (
+            Section("Numbers.", arithmetic.definitions("expr", width)),
+            _wave_section(settings, instruction, arithmetic, width),
+            split.section,
+            *(_operand_section(x, settings, instruction, signature) for x in "AB"),
+        )
+        return kernel_source(
+            "mma/kernel.cl", name, arithmetic.pragmas, sections, names, self._instructions
         )
 
 
@@ -156,53 +133,47 @@ def _has_room_for_rows(settings: Settings, instruction: Instruction) -> bool:
     return settings.number("local_split_u") == 1 and needed <= room * instruction.bytes
 
 
-def _reduction(settings: Settings, split: SplitSum) -> str:
-    """Statements: the slices of waves that share a tile's terms give their sums to the first."""
-    if settings.number("local_split_u") == 1:
-        return ""
-    leave = "" if split.has_counters else "    if (slice > 0)\n        return;\n"
-    return fill(_FOLDER / "reduction.cl", leave=leave)
-
-
-def _turn_of_tiles(copy: str) -> str:
-    multiply = fill(_FOLDER / "multiply.cl").rstrip("\n")
-    return fill(_FOLDER / "turn.cl", copy=copy, multiply=multiply).rstrip("\n")
-
-
-def _definitions(
-    name: str, settings: Settings, instruction: Instruction
-) -> tuple[Definition, ...]:
-    """The macros that do not belong to one operand, in the order of their dependence."""
-    waves, depth = settings.pair("waves"), settings.number("depth_u")
-    slices = settings.number("local_split_u")
-    units = depth // instruction.unit_terms // slices
+def _wave_section(
+    settings: Settings, instruction: Instruction, arithmetic: Arithmetic, width: int
+) -> Section:
+    """The macros that do not belong to one operand."""
+    waves, tile = settings.pair("waves"), settings.pair("wave_tile")
     whole = "as_float((as_uint(v) + 0x1000u) & 0xffffe000u)"  # to tf32's 10 bits, to nearest
-    split = (
-        ("LARGE_PART(v)", whole if instruction.splits > 1 else "(v)"),
-        ("OPERAND(v)", instruction.as_operand),
+    return Section(
+        "Waves, and the tiles that they multiply.",
+        (
+            ("WAVES_A", waves[0]),
+            ("WAVES_B", waves[1]),
+            ("LSU", settings.number("local_split_u")),
+            ("THREADS", _threads(settings)),
+            ("MT0", waves[0] * tile[0]),
+            ("MT1", waves[1] * tile[1]),
+            ("DU", settings.number("depth_u")),
+            ("UNITS", _units(settings, instruction)),
+            ("TURN", _turn(settings, _units(settings, instruction))),
+            ("WGM", settings.number("work_group_mapping")),
+            ("BUFFERS", settings.number("local_buffers")),
+            ("SUM_PAIRS", settings.number("partial_sum_terms") // instruction.terms),
+            ("LOCAL", instruction.local),
+            ("FRAGMENT", instruction.fragment),
+            ("SUM", f"{'double' if instruction.result == 'd' else 'float'}4"),
+            ("CHUNK", instruction.chunk),
+            ("PARTS", instruction.parts),
+            ("TERMS", f"{instruction.local}{instruction.chunk}"),
+            ("SPLITS", instruction.splits),
+            ("LARGE_PART(v)", whole),
+            ("OPERAND(v)", instruction.as_operand),
+            ("VW", width),
+            ("READ_C(p)", arithmetic.read(width, "cast")),
+            ("WRITE_C(v, p)", arithmetic.write(width, "cast")),
+        ),
     )
-    return (
-        ("KERNEL_NAME", name),
-        ("WAVES_A", waves[0]),
-        ("WAVES_B", waves[1]),
-        ("LSU", slices),
-        ("THREADS", _threads(settings)),
-        ("DU", depth),
-        ("UNITS", units),
-        ("TURN", _turn(settings, units)),
-        ("WGM", settings.number("work_group_mapping")),
-        ("BUFFERS", settings.number("local_buffers")),
-        ("PLR", settings.number("prefetch_local_read")),
-        ("SUM_PAIRS", settings.number("partial_sum_terms") // instruction.terms),
-        ("LOCAL", instruction.local),
-        ("FRAGMENT", instruction.fragment),
-        ("SUM", f"{'double' if instruction.result == 'd' else 'float'}4"),
-        ("CHUNK", instruction.chunk),
-        ("PARTS", instruction.parts),
-        ("TERMS", f"{instruction.local}{instruction.chunk}"),
-        ("SPLITS", instruction.splits),
-        *split,
-    )
+
+
+def _units(settings: Settings, instruction: Instruction) -> int:
+    """Parts of a tile that are multiplied one after the other, by one slice of waves."""
+    depth = settings.number("depth_u") // settings.number("local_split_u")
+    return depth // instruction.unit_terms
 
 
 def _threads(settings: Settings) -> int:
@@ -221,28 +192,40 @@ def _turn(settings: Settings, units: int) -> int:
     return max(both_sets, settings.number("partial_sum_terms") // depth)
 
 
-def _operand(
+def _share(axis: int, settings: Settings, instruction: Instruction, signature: Signature) -> int:
+    """Neighbours along the free index that a lane reads at once."""
+    if instruction.by_matrix or not signature.free_is_contiguous("ab"[axis]):
+        return 1
+    return min(instruction.chunk, settings.number(f"wave_tile_{axis}") // 8)
+
+
+def _operand_section(
     operand: str, settings: Settings, instruction: Instruction, signature: Signature
-) -> tuple[Definition, ...]:
+) -> Section:
     """The macros about how A or B gets into local memory and out of it again."""
     axis = "AB".index(operand)
     wave = settings.number(f"wave_tile_{axis}")
     extent = settings.number(f"waves_{axis}") * wave
-    depth, chunk = settings.number("depth_u"), instruction.chunk
+    depth = settings.number("depth_u")
     is_free = signature.free_is_contiguous(operand.lower())
-    run = (extent if is_free else depth) // chunk
-    share = min(chunk, wave // 8) if is_free and not instruction.by_matrix else 1
+    run = (extent if is_free else depth) // instruction.chunk
+    share = _share(axis, settings, instruction, signature)
     swizzle = _swizzle(run, is_free, instruction) if settings.number("swizzle") else "0"
-    return (
-        (f"{operand}_FREE", extent),
-        (f"{operand}_FREE_IS_CONTIGUOUS", int(is_free)),
-        (f"{operand}_RUN", run),
-        (f"{operand}_TILE", extent * depth),
-        (f"{operand}_SWIZZLE(row)", swizzle),
-        (f"{operand}_WAVE", wave),
-        (f"{operand}_TILES", wave // 8),
-        (f"{operand}_SHARE", share),
-        (f"{operand}_SHARED", instruction.local if share == 1 else f"{instruction.local}{share}"),
+    return Section(
+        f"{operand}: from global memory to registers.",
+        (
+            (f"{operand}_FREE", extent),
+            (f"{operand}_RUN", run),
+            (f"{operand}_TILE", extent * depth),
+            (f"{operand}_SWIZZLE(row)", swizzle),
+            (f"{operand}_WAVE", wave),
+            (f"{operand}_TILES", wave // 8),
+            (f"{operand}_SHARE", share),
+            (
+                f"{operand}_SHARED",
+                instruction.local if share == 1 else f"{instruction.local}{share}",
+            ),
+        ),
     )
 
 

@@ -1,30 +1,60 @@
+{# A turn of tiles: each is multiplied unit by unit, and a copy of a further one begins. #}
+{% set unit = "unit * LSU + slice" if p.local_split_u > 1 else "unit" %}
+#pragma unroll
+            for (int step = 0; step < TURN * UNITS; ++step) {
+{% if p.prefetch_local_read %}
+                /* The next unit travels to registers while this one is multiplied. */
+                const int p = step & 1, unit = (step + 1) % UNITS;
+{% else %}
+                const int unit = step % UNITS;
+{% endif %}
+                if (unit == 0) {
+                    AWAIT(BUFFERS - 2);
+                    /* All have read what the copies overwrite. */
+                    barrier(CLK_LOCAL_MEM_FENCE);
+                    TURN_TO_NEXT();
+                    {{ copy }}();
+                }
+                READ_A({{ "p ^ 1, " if p.prefetch_local_read }}{{ unit }});
+                READ_B({{ "p ^ 1, " if p.prefetch_local_read }}{{ unit }});
                 /* Two parts at a time are what an instruction multiplies. */
 #pragma unroll
                 for (int pair = 0; pair < PARTS / 2; ++pair) {
+{% if p.partial_sum_terms %}
                     const int pairs = step * (PARTS / 2) + pair;
-                    const bool begins = SUM_PAIRS > 0 && pairs % max(SUM_PAIRS, 1) == 0;
-                    const bool ends = SUM_PAIRS > 0 && (pairs + 1) % max(SUM_PAIRS, 1) == 0;
+                    const bool begins = pairs % SUM_PAIRS == 0, ends = (pairs + 1) % SUM_PAIRS == 0;
+{% endif %}
                     FRAGMENT split_a[SPLITS][A_TILES][2], split_b[SPLITS][B_TILES][2];
                     SPLIT_PAIR(a, A_TILES);
                     SPLIT_PAIR(b, B_TILES);
 #pragma unroll
                     for (int y = 0; y < B_TILES; y += 2) {
-                        /* Small times large, large times small, large times large: the last alone
-                           where numbers are not split. */
+{% if instruction.splits > 1 %}
+                        /* Small times large, large times small, large times large. */
 #pragma unroll
-                        for (int product = SPLITS == 1 ? 2 : 0; product < 3; ++product)
+                        for (int product = 0; product < 3; ++product)
 #pragma unroll
-                            for (int x = 0; x < A_TILES; ++x) {
-                                const bool is_new = begins && (SPLITS == 1 || product == 0);
+                            for (int x = 0; x < A_TILES; ++x)
                                 partial[y / 2][x] = multiply_add(
-                                    is_new ? (SUM)(0) : partial[y / 2][x],
+                                    {{ "begins && product == 0 ? (SUM)(0) : " if p.partial_sum_terms }}partial[y / 2][x],
                                     split_b[product == 0][y][0], split_b[product == 0][y + 1][0],
                                     split_b[product == 0][y][1], split_b[product == 0][y + 1][1],
                                     split_a[product == 1][x][0], split_a[product == 1][x][1]);
-                            }
+{% else %}
+#pragma unroll
+                        for (int x = 0; x < A_TILES; ++x)
+                            partial[y / 2][x] = multiply_add(
+                                {{ "begins ? (SUM)(0) : " if p.partial_sum_terms }}partial[y / 2][x],
+                                split_b[0][y][0], split_b[0][y + 1][0], split_b[0][y][1],
+                                split_b[0][y + 1][1], split_a[0][x][0], split_a[0][x][1]);
+{% endif %}
+{% if p.partial_sum_terms %}
                         if (ends)
 #pragma unroll
                             for (int x = 0; x < A_TILES; ++x)
                                 sum[y / 2][x] += partial[y / 2][x];
+{% endif %}
                     }
                 }
+            }
+            done += TURN;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
+from dataclasses import dataclass
 
 from mltune.kernel.arithmetic import VECTOR_WIDTHS, Arithmetic
 from mltune.kernel.build_options import build_options
@@ -12,11 +12,9 @@ from mltune.kernel.name import kernel_name
 from mltune.kernel.parameters.packed import PACKED
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
-from mltune.kernel.template import Definition, fill, kernel_source
+from mltune.kernel.template import Definition, Section, kernel_source
 from mltune.problem import Contraction, Precision
 from mltune.space.config import Config
-
-_FOLDER = Path(__file__).parent
 
 
 class PackedFamily:
@@ -38,76 +36,113 @@ class PackedFamily:
         signature = Signature(canonical)
         name = kernel_name(canonical, config)
         panels, tile = settings.pair("panels"), settings.pair("thread_tile")
-        packed = "ab" if settings.number("pack_b") else "a"
-        definitions = (
-            *_definitions(name, settings, arithmetic),
-            *_operand("A", settings, arithmetic, signature),
-            *_operand("B", settings, arithmetic, signature),
+        operands = tuple(_operand(x, settings, arithmetic, signature) for x in "ab")
+        names = {
+            "name": name,
+            "p": dict(settings.values.items()),
+            "is_half": arithmetic.precision is Precision.HALF,
+            "signature": signature,
+            "packed": operands if settings.number("pack_b") else operands[:1],
+            "b": operands[1],
+        }
+        sections = (
+            Section(
+                "Numbers.",
+                arithmetic.definitions(
+                    settings.word("multiply_add"), _width_c(settings, arithmetic)
+                ),
+            ),
+            _tile_section(settings, arithmetic),
+            *(_operand_section(operand, arithmetic) for operand in operands),
         )
         return Kernel(
             name=name,
             family=self.name,
             contraction=canonical,
             config=config,
-            source=kernel_source(
-                name,
-                arithmetic.pragmas,
-                definitions,
-                (
-                    *(_text("operand.cl", X=x.upper(), x=x) for x in packed),
-                    _text(
-                        "packed.cl",
-                        arguments=signature.arguments,
-                        position=signature.position,
-                        outer_loop=signature.outer_loop,
-                    ),
-                ),
-            ),
+            source=kernel_source("packed/kernel.cl", name, arithmetic.pragmas, sections, names),
             build_options=build_options(),
             work_group=(1, 1, 1),
             macro_tile=(panels[0] * tile[0], panels[1] * tile[1]),
         )
 
 
-def _text(file: str, **names: str) -> str:
-    return fill(_FOLDER / file, **names)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Operand:
+    """How A or B gets into its panels: what the templates ask for.
+
+    Attributes:
+        x: `a` or `b`.
+        tile: elements of a panel along the free index.
+        width: elements that are copied at once.
+        free_is_contiguous: whether the free index runs along global memory; else the summed one.
+        conjugates: whether its complex conjugate is multiplied.
+    """
+
+    x: str
+    tile: int
+    width: int
+    free_is_contiguous: bool
+    conjugates: bool
+
+    @property
+    def X(self) -> str:  # noqa: N802 - the operand's name in the names of macros
+        """`A` or `B`."""
+        return self.x.upper()
+
+    def conjugated(self, value: str) -> str:
+        """The expression for what is multiplied of an element."""
+        return f"{self.X}_CONJUGATE({value})" if self.conjugates else value
+
+    def conjugated_vector(self, value: str) -> str:
+        """The same for a vector."""
+        return f"{self.X}_CONJUGATE_VECTOR({value})" if self.conjugates else value
 
 
-def _definitions(name: str, settings: Settings, arithmetic: Arithmetic) -> tuple[Definition, ...]:
-    """The macros that do not belong to one operand, in the order of their dependence."""
+def _tile_section(settings: Settings, arithmetic: Arithmetic) -> Section:
+    """The macros that do not belong to one operand."""
     panels, tile = settings.pair("panels"), settings.pair("thread_tile")
-    width = _width(settings, arithmetic, tile[0])
-    return (
-        ("KERNEL_NAME", name),
-        *arithmetic.definitions(settings.word("multiply_add"), width),
-        ("PN0", panels[0]),
-        ("PN1", panels[1]),
-        ("TT0", tile[0]),
-        ("TT1", tile[1]),
-        ("DU", settings.number("depth_u")),
-        ("LU", settings.number("loop_unroll")),
-        ("PACK_B", settings.number("pack_b")),
-        ("VW", width),
-        *_access("C", width, arithmetic),
+    width = _width_c(settings, arithmetic)
+    return Section(
+        "Panels, and the register tiles of C.",
+        (
+            ("PN0", panels[0]),
+            ("PN1", panels[1]),
+            ("TT0", tile[0]),
+            ("TT1", tile[1]),
+            ("DU", settings.number("depth_u")),
+            ("LU", settings.number("loop_unroll")),
+            ("VW", width),
+            *_access("C", width, arithmetic),
+        ),
     )
 
 
-def _operand(
-    operand: str, settings: Settings, arithmetic: Arithmetic, signature: Signature
-) -> tuple[Definition, ...]:
-    """The macros about how A or B gets into its panels."""
-    tile = settings.pair("thread_tile")["AB".index(operand)]
-    is_free = signature.free_is_contiguous(operand.lower())
-    conjugates = getattr(signature.contraction, f"conjugate_{operand.lower()}")
-    # Turned vectors of any width fit, as the terms that are left over go one by one.
-    width = _width(settings, arithmetic, tile if is_free else VECTOR_WIDTHS[-1])
-    return (
-        (f"{operand}_TILE", tile),
-        (f"{operand}_FREE_IS_CONTIGUOUS", int(is_free)),
-        (f"{operand}_WIDTH", width),
-        (f"{operand}_CONJUGATE(v)", arithmetic.conjugate(1, conjugates)),
-        (f"{operand}_CONJUGATE_VECTOR(v)", arithmetic.conjugate(width, conjugates)),
-        *_access(operand, width, arithmetic),
+def _operand(x: str, settings: Settings, arithmetic: Arithmetic, signature: Signature) -> _Operand:
+    tile = settings.pair("thread_tile")["ab".index(x)]
+    is_free = signature.free_is_contiguous(x)
+    contraction = signature.contraction
+    return _Operand(
+        x=x,
+        tile=tile,
+        # Turned vectors of any width fit, as the terms that are left over go one by one.
+        width=_width(settings, arithmetic, tile if is_free else VECTOR_WIDTHS[-1]),
+        free_is_contiguous=is_free,
+        conjugates=contraction.conjugate_a if x == "a" else contraction.conjugate_b,
+    )
+
+
+def _operand_section(operand: _Operand, arithmetic: Arithmetic) -> Section:
+    X, width = operand.X, operand.width  # noqa: N806 - as in the templates
+    return Section(
+        f"{X}: from global memory to its panels.",
+        (
+            (f"{X}_TILE", operand.tile),
+            (f"{X}_WIDTH", width),
+            (f"{X}_CONJUGATE(v)", arithmetic.conjugate(1, operand.conjugates)),
+            (f"{X}_CONJUGATE_VECTOR(v)", arithmetic.conjugate(width, operand.conjugates)),
+            *_access(X, width, arithmetic),
+        ),
     )
 
 
@@ -124,6 +159,11 @@ def _access(tensor: str, width: int, arithmetic: Arithmetic) -> tuple[Definition
         (f"READ_{tensor}(p)", arithmetic.read(width, "vload") if is_half else read),
         (f"WRITE_{tensor}(v, p)", arithmetic.write(width, "vload") if is_half else write),
     )
+
+
+def _width_c(settings: Settings, arithmetic: Arithmetic) -> int:
+    """Elements of a vector of C."""
+    return _width(settings, arithmetic, settings.number("thread_tile_0"))
 
 
 def _width(settings: Settings, arithmetic: Arithmetic, extent: int) -> int:

@@ -7,19 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mltune.errors import UnsupportedError, UsageError
-from mltune.kernel.parameters.param import (
-    DEVICE_NAMES,
-    PRECISION_NAMES,
-    IntParam,
-    Limit,
-    Param,
-)
+from mltune.kernel.parameters.param import IntParam, Limit, Param
 from mltune.kernel.rules import Settings
 from mltune.problem.precision import Precision
 from mltune.space.config import Config, Value
 from mltune.space.domain import Condition, Domain, IntDomain, infer
 from mltune.space.expression import Evaluator, evaluator, slots_of
-from mltune.space.names import precision_names
+from mltune.space.names import OUTSIDE_NAMES, precision_names
 from mltune.space.parser import parse
 
 
@@ -31,11 +25,23 @@ class FamilyParameters:
         family: its name.
         params: in the order of the docs.
         macro_tile: two pairs of parameters whose products are the macro tile's sides.
+
+    Raises:
+        UsageError: when a limit names what there is not, or is no condition.
     """
 
     family: str
     params: tuple[Param, ...]
     macro_tile: tuple[str, str]
+
+    def __post_init__(self) -> None:
+        scope: dict[str, Domain] = dict.fromkeys(OUTSIDE_NAMES, IntDomain(0, 2**62))
+        scope |= {param.name: param.domain for param in self.params}
+        for param in self.params:
+            applies = [parse(param.applies_when)] if param.applies_when else []
+            for rule in (*applies, *(limit.tree for limit in param.limits)):
+                if not isinstance(infer(rule, scope), Condition):
+                    raise UsageError(f"{self.family}: {param.name}: {rule} is no condition")
 
     @cached_property
     def by_name(self) -> Mapping[str, Param]:
@@ -78,22 +84,6 @@ class FamilyParameters:
                 refusal = self._refusal(param, values[param.name], wanted)
                 raise UnsupportedError(str(refusal)) if limit.needs_precision else refusal
         return Settings(self.family, Config.of(values))
-
-    def check(self) -> None:
-        """Check the declarations themselves; for tests.
-
-        Raises:
-            UsageError: when an expression names what there is not, or is no condition.
-        """
-        one = IntDomain(1, 2**31)
-        scope: dict[str, Domain] = dict.fromkeys(DEVICE_NAMES | PRECISION_NAMES, one)
-        scope |= {param.name: param.domain for param in self.params}
-        for param in self.params:
-            rules = [limit.tree for limit in param.limits]
-            rules += [parse(param.applies_when)] if param.applies_when else []
-            for rule in rules:
-                if not isinstance(infer(rule, scope), Condition):
-                    raise UsageError(f"{self.family}: {param.name}: must be conditions")
 
     @cached_property
     def _limits(self) -> tuple[tuple[Param, Limit, Evaluator], ...]:

@@ -18,12 +18,8 @@ from mltune.space.names import precision_names
 from mltune.space.parser import parse
 
 _LARGEST = 2**31
-
-DEVICE_NAMES = limit_names()
-"""What an expression may name of a device."""
-
-PRECISION_NAMES = frozenset(precision_names(Precision.SINGLE))
-"""What it may name of a precision."""
+_DEVICE_NAMES = limit_names()
+_PRECISION_NAMES = frozenset(precision_names(Precision.SINGLE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +46,12 @@ class Limit:
     @property
     def needs_device(self) -> bool:
         """Whether only a space, which is bound to a device, can be checked."""
-        return bool(names(self.tree) & DEVICE_NAMES)
+        return bool(names(self.tree) & _DEVICE_NAMES)
 
     @property
     def needs_precision(self) -> bool:
         """Whether what it refuses is right in another precision."""
-        return bool(names(self.tree) & PRECISION_NAMES)
+        return bool(names(self.tree) & _PRECISION_NAMES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,10 @@ from mltune.kernel.parameters.shared import (
 )
 
 READ_NEXT_TILE = 2  # of prefetch_local_read: also over the barrier between two tiles
+_BOTH_LANES = Limit(
+    "wave_lanes_0 * wave_lanes_1 > 0 or wave_lanes_0 + wave_lanes_1 == 0",
+    "0 if wave_lanes_0 is, and only then",
+)
 
 
 def _direct_to_registers(tensor: str, *more: Limit) -> IntParam:
@@ -182,6 +186,16 @@ TILED = FamilyParameters(
             tensile=switch("DirectToLds", "registers", "async"),
         ),
         IntParam(
+            name="prefetch_l2",
+            abbreviation="PLT",
+            meaning="bytes that the second-level cache fetches from memory with every `async` "
+            "copy, beyond what is copied: PTX's `.L2::128B`, as CUTLASS has it. In no space "
+            "that ships",
+            values=(0, 64, 128, 256),
+            default=0,
+            applies_when='global_to_local == "async"',
+        ),
+        IntParam(
             name="local_pad",
             abbreviation="LP",
             meaning="unused elements after each row of a tile",
@@ -258,13 +272,10 @@ TILED = FamilyParameters(
             ),
             lambda axis: (
                 Limit(
-                    "wave_lanes_0 * wave_lanes_1 > 0 or wave_lanes_0 + wave_lanes_1 == 0",
-                    "0 where the other one is",
-                ),
-                Limit(
                     f"work_group_{axis} % max(wave_lanes_{axis}, 1) == 0",
                     f"a divisor of work_group_{axis}",
                 ),
+                *((_BOTH_LANES,) if axis == "1" else ()),
             ),
         ),
         WORK_GROUP_MAPPING,

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 from mltune.kernel.direct.register_tile import Work, write
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.parameters.register_tile import SMALL
-from mltune.kernel.template import fill
 from mltune.problem import Contraction
 from mltune.space.config import Config
-
-_FOLDER = Path(__file__).parent
 
 
 class SmallFamily:
@@ -39,9 +35,6 @@ class SmallFamily:
             ),
             # In one dimension: devices allow few work-items along the third.
             work_group=(plane * split * problems, 1, 1),
-            place=fill(_FOLDER / "place.cl"),
             number="problem",
-            exists="problem < problems && ",
-            reduction=fill(_FOLDER / "reduction.cl") if split > 1 else "",
         )
         return write(contraction.canonical(), settings, config, work)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from mltune.kernel.arithmetic import Arithmetic, largest_width
 from mltune.kernel.rules import Settings
-from mltune.kernel.template import Definition
 
 _LINE_BYTES = 128  # what local memory's banks hold side by side
 
@@ -17,12 +16,6 @@ _LINE_BYTES = 128  # what local memory's banks hold side by side
 def width_along(settings: Settings, arithmetic: Arithmetic) -> int:
     """Terms in a vector along the sum."""
     return min(settings.number("vector_width_u"), arithmetic.widest)
-
-
-def definitions(settings: Settings, arithmetic: Arithmetic) -> tuple[Definition, ...]:
-    """The macros of both operands."""
-    width = width_along(settings, arithmetic)
-    return (("VWU", width), ("VECTOR_U", arithmetic.vector(width)))
 
 
 def row_swizzle(depth_u: int, together: int, element_bytes: int) -> tuple[int, int]:
@@ -40,27 +33,3 @@ def row_swizzle(depth_u: int, together: int, element_bytes: int) -> tuple[int, i
     in_line = max(1, _LINE_BYTES // (together * element_bytes))
     places = largest_width(in_line, depth_u // together)
     return in_line // places, places
-
-
-def row_swizzle_definition(
-    operand: str, depth_u: int, together: int, element_bytes: int
-) -> Definition:
-    """The macro for the place of term l in a row of operand `A` or `B`; see `row_swizzle`."""
-    rows, places = row_swizzle(depth_u, together, element_bytes)
-    # The same in all the rows of a work-item, so that these are a constant apart.
-    work_item = f"(row) % WG{'AB'.index(operand)}"
-    return f"{operand}_SWIZZLE(row, l)", f"((l) ^ {work_item} / {rows} % {places} * {together})"
-
-
-def take_definition(operand: str, width: int, arithmetic: Arithmetic) -> Definition:
-    """The macro for number `term` of the vectors that give a work-item's n-th part.
-
-    Args:
-        operand: `A` or `B`.
-        width: elements along the free index in a part.
-        arithmetic: of the kernel.
-    """
-    # A literal: pip's PoCL hands vectors that were written by elements wrongly to fma and mad.
-    vectors = (f"along_{operand.lower()}[(n) * {width} + {e}]" for e in range(width))
-    elements = ", ".join(f"ELEMENT({vector}, term)" for vector in vectors)
-    return f"TAKE_{operand}(n, term)", f"(({arithmetic.vector(width)})({elements}))"

@@ -7,13 +7,10 @@ step ask for addresses of the same memory channels, all at once. Staggered ones 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
-from mltune.kernel.template import Definition, fill
-
-_FOLDER = Path(__file__).parent
+from mltune.kernel.template import Section
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +39,7 @@ class Stagger:
         )
 
     @property
-    def definitions(self) -> tuple[Definition, ...]:
-        """The macros that the texts use."""
-        return (("SU", self.places), ("SUS", self.steps)) if self.places > 1 else ()
-
-    def begin(self, stride: str) -> str:
-        """Statements: where this work-group's first step is.
-
-        Args:
-            stride: the expression for the terms from one step to the next.
-        """
-        if self.places <= 1:
-            return ""
-        return fill(_FOLDER / "stagger.cl", number=self.number, stride=stride)
-
-    def advance(self, stride: str) -> str:
-        """Lines of a macro: to the next step; see `begin`."""
-        file = "advance.cl" if self.places <= 1 else "advance_around.cl"
-        return fill(_FOLDER / file, stride=stride).rstrip("\n")
+    def section(self) -> Section:
+        """The macros of the template."""
+        definitions = (("SU", self.places), ("SUS", self.steps))
+        return Section("Places where work-groups begin, and steps between them.", definitions)

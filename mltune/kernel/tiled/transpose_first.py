@@ -8,17 +8,15 @@ pays where each is multiplied often. CLBlast's large kernels do so.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from mltune.errors import UnsupportedError
 from mltune.kernel.arithmetic import Arithmetic
 from mltune.kernel.passes import Area, Pass
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
-from mltune.kernel.template import Definition, fill
+from mltune.kernel.template import Definition, Section
 from mltune.problem import Contraction
 
-_FOLDER = Path(__file__).parent
 _SIDE, _ROWS = 32, 8  # of the tile that a work-group transposes; it reads so many rows at once
 _FREE = {"a": "i", "b": "j"}
 _BITS = {2: "ushort", 4: "uint", 8: "uint2", 16: "uint4"}
@@ -75,45 +73,27 @@ class TransposeFirst:
         scratch = ",\n        const __global STORED *restrict transposed"
         return arguments + (scratch if self.operands else "")
 
-    @property
-    def statements(self) -> str:
-        """Where the multiplying pass finds the transposed operands."""
-        texts = (
-            fill(_FOLDER / "transposed.cl", x=x, X=x.upper(), i=_FREE[x], first=self._first(x))
-            for x in self.operands
-        )
-        return "".join(texts)
+    def section(self, arithmetic: Arithmetic) -> Section:
+        """The macros of the passes before the kernel."""
+        definitions: list[Definition] = [("BITS", _BITS[arithmetic.precision.bytes])]
+        for x in self.operands:
+            tile = f"MT{'ab'.index(x)}"
+            rows = f"((size_{_FREE[x]} + {tile} - 1) / {tile} * (ulong){tile})"
+            definitions.append((f"LD_TRANSPOSED_{x.upper()}", rows))
+        return Section("Elements as bits, and rows of transposed operands.", tuple(definitions))
 
-    def definitions(self, name: str, arithmetic: Arithmetic) -> tuple[Definition, ...]:
-        """The macros of the passes before the kernel of this name."""
-        if not self.operands:
-            return ()
-        return (
-            ("BITS", _BITS[arithmetic.precision.bytes]),
-            *((f"TRANSPOSE_{x.upper()}_NAME", _entry(name, x)) for x in self.operands),
-            *(
-                (
-                    f"LD_TRANSPOSED_{x.upper()}",
-                    f"((size_{_FREE[x]} + MT{d} - 1) / MT{d} * (ulong)MT{d})",
-                )
-                for d, x in enumerate("ab")
-                if x in self.operands
-            ),
-        )
-
-    def texts(self) -> tuple[str, ...]:
-        """The passes before."""
+    def for_template(self, name: str) -> tuple[dict[str, str | int], ...]:
+        """What the template of such a pass asks for, for each operand."""
         return tuple(
-            fill(
-                _FOLDER / "transpose.cl",
-                x=x,
-                X=x.upper(),
-                i=_FREE[x],
-                first=self._first(x),
-                side=_SIDE,
-                rows=_ROWS,
-                arguments=self.signature.arguments,
-            )
+            {
+                "x": x,
+                "X": x.upper(),
+                "i": _FREE[x],
+                "entry": _entry(name, x),
+                "first": self._first(x),
+                "side": _SIDE,
+                "rows": _ROWS,
+            }
             for x in self.operands
         )
 

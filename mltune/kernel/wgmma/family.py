@@ -10,8 +10,6 @@ from mltune.kernel.wgmma import half, single
 from mltune.problem import Contraction, Precision
 from mltune.space.config import Config
 
-_FOLDER = Path(__file__).parent
-_COPIES = _FOLDER.parent / "mma" / "ptx" / "copy.cl"
 _WRITERS = {Precision.HALF: half.generate, Precision.SINGLE: single.generate}
 
 
@@ -22,14 +20,13 @@ class WgmmaFamily:
     `mltune.kernel.held_back`.
     """
 
-    def __init__(self, copies: Path = _COPIES, instructions: Path = _FOLDER / "ptx") -> None:
+    def __init__(self, instructions: Path | None = None) -> None:
         """Take the instructions from templates.
 
         Args:
-            copies: the instructions that copy to local memory.
-            instructions: a folder with those that multiply, a file for each precision.
+            instructions: a folder whose templates, such as `wgmma/ptx/half.cl`, stand in for those
+                of PTX; None where there are none.
         """
-        self._copies = copies
         self._instructions = instructions
 
     @property
@@ -46,4 +43,4 @@ class WgmmaFamily:
             raise UnsupportedError(
                 f"kernel family wgmma: writes {known}, not {canonical.precision.name.lower()}"
             )
-        return writer(canonical, config, self._copies, self._instructions)
+        return writer(canonical, config, self._instructions)

@@ -1,57 +1,68 @@
+{# The whole source after its macros: the instructions, how operands are loaded, the kernel. #}
+{% from "head.cl" import head %}
+{% include "mma/ptx/copy.cl" %}
+
+{% include "wgmma/ptx/groups.cl" %}
+
+{% include "wgmma/ptx/half.cl" %}
+{% for o in operands %}
+
+{% include "wgmma/load.cl" %}
+{% endfor %}
+
+{% include "split_sum/functions.cl" %}
 /*
  * ---- The kernel: C = alpha * A * B + beta * C, one macro tile of C per work-group ----
  *
  * Index i runs along C's shortest stride (down a column of a column-major matrix), j along the
- * other tiled one, and l is summed. GROUPS_A x GROUPS_B warpgroups of 128 lanes each compute A_GROUP
+ * other tiled one, and l is summed. {{ p.warp_groups_0 }} x {{ p.warp_groups_1 }} warpgroups of 128 lanes each compute A_GROUP
  * x B_GROUP elements of C, by instructions that read both operands from local memory and multiply
  * A_GROUP columns of i with 64 rows of j. The sum runs in steps of DU terms, in UNITS instructions
  * each. BUFFERS tiles of A and of B are in local memory: one is multiplied, the one before may still
  * be, and the others are on their way.
  *
- * At the rim of C and in the last step of the sum, what lies outside counts as zero and is neither
- * read nor written. All work-items take the same way. Sizes are below 2^31; addresses have 64
+ * At the edge of C and in the last step of the sum, what lies outside counts as zero and is neither
+ * read nor written. All work-items take the same branch. Sizes are below 2^31; addresses have 64
  * bits.
  */
 #define COLUMN(x, e) (group_a * A_GROUP + (x) * 8 + 2 * t + (e))
 #define ROW(y) (group_b * B_GROUP + (y) / 2 * 64 + warp * 16 + (y) % 2 * 8 + g)
 
 /* Begin to copy the next tiles, if there are more. */
-#define COPY_NEXT()                                                                              \
-    do {                                                                                         \
-        if (copied < whole_tiles) {                                                              \
-            COPY_WHOLE_A();                                                                      \
-            COPY_WHOLE_B();                                                                      \
-        } else if (copied < tiles) {                                                             \
-            const uint left = terms - min(terms, copied * DU);                                   \
-            copy_a(tile_a + filling * A_TILE, (const __global LOCAL *)next_a, step_a, ld_a,      \
-                   item, size_i - tile_i, left, piece_a);                                        \
-            copy_b(tile_b + filling * B_TILE, (const __global LOCAL *)next_b, step_b, ld_b,      \
-                   item, size_j - tile_j, left, piece_b);                                        \
-        }                                                                                        \
-        COMMIT();                                                                                \
-        next_a += ${stride} * term_step_a;                                                       \
-        next_b += ${stride} * term_step_b;                                                       \
-        copied += 1;                                                                             \
-        filling = filling + 1 == BUFFERS ? 0 : filling + 1;                                      \
+{% filter continued %}
+#define COPY_NEXT()
+    do {
+        if (copied < whole_tiles) {
+            COPY_WHOLE_A();
+            COPY_WHOLE_B();
+        } else if (copied < tiles) {
+            const uint left = terms - min(terms, copied * DU);
+            copy_a(tile_a + filling * A_TILE, (const __global LOCAL *)next_a, step_a, ld_a,
+                   item, size_i - tile_i, left, piece_a);
+            copy_b(tile_b + filling * B_TILE, (const __global LOCAL *)next_b, step_b, ld_b,
+                   item, size_j - tile_j, left, piece_b);
+        }
+        COMMIT();
+        next_a += {{ stride }} * term_step_a;
+        next_b += {{ stride }} * term_step_b;
+        copied += 1;
+        filling = filling + 1 == BUFFERS ? 0 : filling + 1;
     } while (0)
+{% endfilter %}
 
-__kernel __attribute__((reqd_work_group_size(THREADS, 1, 1)))
-void KERNEL_NAME(__global STORED *restrict c,
-        const __global STORED *restrict a, const __global STORED *restrict b,
-        const FACTOR alpha_argument, const FACTOR beta_argument,
-        ${arguments})
+{{ head(name, [threads, 1, 1], signature.arguments ~ split.argument) }}
 {
     __local LOCAL tile_a[BUFFERS * A_TILE] __attribute__((aligned(1024)));
     __local LOCAL tile_b[BUFFERS * B_TILE] __attribute__((aligned(1024)));
-    const TYPE alpha = FACTOR_VALUE(alpha_argument), beta = FACTOR_VALUE(beta_argument);
+    const TYPE alpha = FACTOR_VALUE(alpha_argument){{ ", beta = FACTOR_VALUE(beta_argument)" if writes_c }};
 
     const uint item = get_local_id(0);
     const uint lane = item % 32, g = lane / 4, t = lane % 4, warp = item / 32 % 4;
     const uint group_a = item / 128 % GROUPS_A, group_b = item / 128 / GROUPS_A;
 
-${place}
+{% include "mma/place.cl" %}
 
-${chunks}
+{% include "mma/chunks.cl" %}
     const bool whole_chunks =
         chunks_a && chunks_b && size_i - tile_i >= A_FREE && size_j - tile_j >= B_FREE;
 
@@ -62,8 +73,8 @@ ${chunks}
         for (int x = 0; x < SUMS; ++x)
             sums[y][x] = 0;
 
-${terms}
-${outer_loop}
+{% include "split_sum/terms.cl" %}
+{{ signature.outer_loop }}
         /* Of an empty sum there is one tile, of zeros. */
         const uint tiles = max(1u, terms / DU + (terms % DU > 0));
         const uint whole_tiles = whole_chunks ? terms / DU : 0;
@@ -107,5 +118,8 @@ ${outer_loop}
             sum[y][x] = (SUM)(sums[y][4 * x], sums[y][4 * x + 1], sums[y][4 * x + 2],
                               sums[y][4 * x + 3]);
 
-${store}
+{% include "mma/store.cl" %}
 }
+{% if split.has_other_pass %}
+{% include "split_sum/other_pass.cl" %}
+{% endif %}

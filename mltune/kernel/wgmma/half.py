@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from mltune.kernel.arithmetic import Arithmetic
 from mltune.kernel.build_options import build_options
 from mltune.kernel.kernel import Kernel
-from mltune.kernel.mma.macro_tile import tile_chunks, tile_place, tile_store
+from mltune.kernel.mma.macro_tile import TileOperand, tile_operands, tile_sums
 from mltune.kernel.name import kernel_name
 from mltune.kernel.parameters.wgmma import WGMMA
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.split_sum import SplitSum
-from mltune.kernel.template import Definition, fill, kernel_source
-from mltune.kernel.wgmma.registers import as_operands, in_text
+from mltune.kernel.template import Section, kernel_source
 from mltune.problem import Contraction
 from mltune.space.config import Config
 
-_FOLDER = Path(__file__).parent
 _LANES = 128  # of a warpgroup
 _ROWS = 64  # of an instruction, along d1
 _TERMS = 16  # of a sum that one instruction adds
@@ -28,14 +27,13 @@ _CHUNK = 8  # elements in the 16 bytes that are copied at once
 _VECTOR = 2  # neighbouring elements of C that a lane has
 
 
-def generate(contraction: Contraction, config: Config, copies: Path, instructions: Path) -> Kernel:
+def generate(contraction: Contraction, config: Config, instructions: Path | None) -> Kernel:
     """Write the kernel of one config.
 
     Args:
         contraction: canonical, of half precision.
         config: see `WGMMA`.
-        copies: the template of the instructions that copy.
-        instructions: the folder with the templates of those that multiply.
+        instructions: a folder whose templates stand in for those of PTX.
 
     Raises:
         UsageError: when a parameter's value is refused.
@@ -45,53 +43,45 @@ def generate(contraction: Contraction, config: Config, copies: Path, instruction
     name = kernel_name(contraction, config)
     groups, tile = settings.pair("warp_groups"), settings.pair("warp_group_tile")
     macro_tile = (groups[0] * tile[0], groups[1] * tile[1])
+    threads = _LANES * groups[0] * groups[1]
     split = SplitSum.of(settings)
     before, after = split.passes(name)
-    definitions = (
-        *_definitions(name, settings),
-        *split.definitions(name, macro_tile),
-        *arithmetic.definitions("expr", _VECTOR),
-        ("VW", _VECTOR),
-        ("READ_C(p)", arithmetic.read(_VECTOR, "cast")),
-        ("WRITE_C(v, p)", arithmetic.write(_VECTOR, "cast")),
-        *_operand("A", settings, signature),
-        *_operand("B", settings, signature),
-    )
-    templates = (
-        fill(copies, bytes=_BYTES),
-        fill(instructions / "groups.cl"),
-        fill(
-            instructions / "half.cl",
-            columns=tile[0],
-            sums=in_text(tile[0] // 2),
-            ties=as_operands('"+f"((sum)[{}])', tile[0] // 2),
-            descriptor_b=f"%{tile[0] // 2}",
-            descriptor_a=f"%{tile[0] // 2 + 1}",
-            turned_a=int(signature.free_is_contiguous("a")),
-            turned_b=int(signature.free_is_contiguous("b")),
-        ),
-        *(fill(_FOLDER / "operand.cl", X=x.upper(), x=x) for x in "ab"),
-        *split.before(arithmetic),
-        fill(
-            _FOLDER / "half.cl",
-            arguments=signature.arguments + split.argument,
-            place=tile_place(signature, split),
-            chunks=tile_chunks(signature),
-            terms=split.terms,
-            stride=split.stride,
-            store=tile_store(split, tile[0] * tile[1] // _LANES),
-            outer_loop=signature.outer_loop,
-        ),
-        *split.after(arithmetic, signature),
+    operands = tuple(_operand(operand, settings) for operand in tile_operands(signature))
+    names = {
+        "name": name,
+        "p": dict(settings.values.items()),
+        "threads": threads,
+        "columns": tile[0],
+        "bytes": _BYTES,
+        "by_rows": False,
+        "copies_pieces": True,
+        "steps_addresses": False,
+        "arithmetic": arithmetic,
+        "signature": signature,
+        "operands": operands,
+        "a": operands[0],
+        "b": operands[1],
+        "split": split,
+        "sums": tile_sums(tile[0] * tile[1] // _LANES),
+        "stride": split.stride,
+        "writes_c": not split.has_other_pass,
+    }
+    sections = (
+        Section("Numbers.", arithmetic.definitions("expr", _VECTOR)),
+        _group_section(settings, arithmetic),
+        split.section,
+        *(_operand_section(operand, settings) for operand in operands),
     )
     return Kernel(
         name=name,
         family="wgmma",
         contraction=contraction,
         config=config,
-        source=kernel_source(name, arithmetic.pragmas, definitions, templates),
+        source=kernel_source(
+            "wgmma/half.cl", name, arithmetic.pragmas, sections, names, instructions
+        ),
         build_options=build_options(settings.number("max_registers")),
-        work_group=(_LANES * groups[0] * groups[1], 1, 1),
+        work_group=(threads, 1, 1),
         macro_tile=macro_tile,
         split=split.slices,
         before=before,
@@ -101,49 +91,108 @@ def generate(contraction: Contraction, config: Config, copies: Path, instruction
     )
 
 
-def _definitions(name: str, settings: Settings) -> tuple[Definition, ...]:
+def _group_section(settings: Settings, arithmetic: Arithmetic) -> Section:
     """The macros that do not belong to one operand."""
     groups, tile = settings.pair("warp_groups"), settings.pair("warp_group_tile")
-    return (
-        ("KERNEL_NAME", name),
-        ("GROUPS_A", groups[0]),
-        ("GROUPS_B", groups[1]),
-        ("THREADS", _LANES * groups[0] * groups[1]),
-        ("DU", settings.number("depth_u")),
-        ("UNITS", settings.number("depth_u") // _TERMS),
-        ("WGM", settings.number("work_group_mapping")),
-        ("BUFFERS", settings.number("local_buffers")),
-        ("LOCAL", "ushort"),
-        ("CHUNK", _CHUNK),
-        ("SUM", "float4"),
-        ("SUMS", tile[0] // 2),
-        ("BLOCKS", tile[1] // _ROWS),
-        ("STEP", _LANES * groups[0] * groups[1] // (_ROW // _CHUNK)),
+    threads = _LANES * groups[0] * groups[1]
+    return Section(
+        "Warpgroups, and the tiles that they multiply.",
+        (
+            ("GROUPS_A", groups[0]),
+            ("GROUPS_B", groups[1]),
+            ("THREADS", threads),
+            ("MT0", groups[0] * tile[0]),
+            ("MT1", groups[1] * tile[1]),
+            ("DU", settings.number("depth_u")),
+            ("UNITS", settings.number("depth_u") // _TERMS),
+            ("WGM", settings.number("work_group_mapping")),
+            ("BUFFERS", settings.number("local_buffers")),
+            ("LOCAL", "ushort"),
+            ("CHUNK", _CHUNK),
+            ("SUM", "float4"),
+            ("SUMS", tile[0] // 2),
+            ("BLOCKS", tile[1] // _ROWS),
+            ("STEP", threads // (_ROW // _CHUNK)),
+            ("VW", _VECTOR),
+            ("READ_C(p)", arithmetic.read(_VECTOR, "cast")),
+            ("WRITE_C(v, p)", arithmetic.write(_VECTOR, "cast")),
+        ),
     )
 
 
-def _operand(operand: str, settings: Settings, signature: Signature) -> tuple[Definition, ...]:
-    """The macros about how A or B lies in local memory.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Operand:
+    """How A or B lies in local memory: the numbers of its template.
 
     Numbers that are neighbours in global memory are so in local memory: along the free index or
     along the sum. What is longer than a row of 64 elements continues in another panel of rows.
+
+    Attributes:
+        x: `a` or `b`.
+        i: the free index.
+        free_is_contiguous: whether that is what runs along the rows.
+        group: elements along it that a warpgroup multiplies.
+        extent: elements along it, of the macro tile.
+        rows: of a panel.
+        all_rows: of all panels.
+        step: rows that the work-group copies at once.
     """
-    axis = "AB".index(operand)
+
+    x: str
+    i: str
+    free_is_contiguous: bool
+    group: int
+    extent: int
+    rows: int
+    all_rows: int
+    step: int
+
+    @property
+    def X(self) -> str:  # noqa: N802 - the operand's name in the names of macros
+        """`A` or `B`."""
+        return self.x.upper()
+
+    @property
+    def has_even_rows(self) -> bool:
+        """Whether all that a work-item copies lies at steps from its first row."""
+        return self.rows % self.step == 0
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether some work-items copy less than others."""
+        return self.all_rows % self.step > 0
+
+
+def _operand(tile: TileOperand, settings: Settings) -> _Operand:
+    axis = "ab".index(tile.x)
     group = settings.number(f"warp_group_tile_{axis}")
     extent, depth = settings.number(f"warp_groups_{axis}") * group, settings.number("depth_u")
-    is_free = signature.free_is_contiguous(operand.lower())
-    rows = depth if is_free else extent
-    all_rows = extent * depth // _ROW
     threads = _LANES * settings.number("warp_groups_0") * settings.number("warp_groups_1")
-    return (
-        (f"{operand}_FREE", extent),
-        (f"{operand}_FREE_IS_CONTIGUOUS", int(is_free)),
-        (f"{operand}_ROWS", rows),
-        (f"{operand}_ALL_ROWS", all_rows),
-        (f"{operand}_LOADS", -(-all_rows * (_ROW // _CHUNK) // threads)),
-        (f"{operand}_TILE", extent * depth),
-        (f"{operand}_PANEL", rows * _ROW),
-        (f"{operand}_GROUP", group),
-        (f"{operand}_TILES", group // 8 if operand == "A" else group // 32),
-        (f"{operand}_SHARE", 1),
+    return _Operand(
+        x=tile.x,
+        i=tile.i,
+        free_is_contiguous=tile.free_is_contiguous,
+        group=group,
+        extent=extent,
+        rows=depth if tile.free_is_contiguous else extent,
+        all_rows=extent * depth // _ROW,
+        step=threads // (_ROW // _CHUNK),
+    )
+
+
+def _operand_section(operand: _Operand, settings: Settings) -> Section:
+    X = operand.X  # noqa: N806 - as in the templates
+    return Section(
+        f"{X}: from global memory to local memory.",
+        (
+            (f"{X}_FREE", operand.extent),
+            (f"{X}_ROWS", operand.rows),
+            (f"{X}_ALL_ROWS", operand.all_rows),
+            (f"{X}_LOADS", -(-operand.all_rows // operand.step)),
+            (f"{X}_TILE", operand.extent * settings.number("depth_u")),
+            (f"{X}_PANEL", operand.rows * _ROW),
+            (f"{X}_GROUP", operand.group),
+            (f"{X}_TILES", operand.group // 8 if operand.x == "a" else operand.group // 32),
+            (f"{X}_SHARE", 1),
+        ),
     )

@@ -1,8 +1,23 @@
+{# The whole source after its macros: the instructions, how operands are loaded, the kernel. #}
+{% from "head.cl" import head %}
+{% include "wgmma/scratch.cl" %}
+{% for o in operands %}
+
+{% include "wgmma/pack.cl" %}
+{% endfor %}
+
+{% include "mma/ptx/copy.cl" %}
+
+{% include "wgmma/ptx/groups.cl" %}
+
+{% include "wgmma/ptx/single.cl" %}
+
+{% include "split_sum/functions.cl" %}
 /*
  * ---- The kernel: C = alpha * A * B + beta * C, one macro tile of C per work-group ----
  *
  * Index i runs along C's shortest stride (down a column of a column-major matrix), j along the
- * other tiled one, and l is summed. GROUPS_A x GROUPS_B warpgroups of 128 lanes each compute A_GROUP
+ * other tiled one, and l is summed. {{ p.warp_groups_0 }} x {{ p.warp_groups_1 }} warpgroups of 128 lanes each compute A_GROUP
  * x 64 elements of C, by instructions that multiply A_GROUP columns of i, which all lanes read from
  * local memory, with 64 rows of j, which the lanes have in registers, over 8 terms. An instruction
  * goes on while the warpgroup does other things.
@@ -18,7 +33,7 @@
  * others are on their way. Of small parts there are three tiles.
  *
  * An instruction's sums are cut off, not rounded, so that errors add up: the sums of PARTIAL_TILES
- * tiles are added to sums of their own. Beyond the rim of C, nothing is written. All work-items take
+ * tiles are added to sums of their own. Beyond the edge of C, nothing is written. All work-items take
  * the same way. Sizes, and the number of all terms, are below 2^31; addresses have 64 bits.
  */
 #define COLUMN(x, e) (group_a * A_GROUP + (x) * 8 + 2 * t + (e))
@@ -32,97 +47,115 @@
 #define IS_THERE(n) (A_TILE / 4 % THREADS == 0 || CHUNK_PLACE(n) < A_TILE)
 
 /* Begin to copy the next tile of A, if there are more. */
-#define COPY_NEXT()                                                                              \
-    do {                                                                                         \
-        if (copied < tiles) {                                                                    \
-            const __global float *from_tile = from_a + TILE_PLACE(copied) * A_TILE;              \
-            _Pragma("unroll") for (uint n = 0; n < A_LOADS; ++n)                                 \
-                if (IS_THERE(n))                                                                 \
-                    copy_chunk(tile_a + filling * A_TILE + CHUNK_PLACE(n),                       \
-                               from_tile + CHUNK_PLACE(n), 16);                                  \
-        }                                                                                        \
-        COMMIT();                                                                                \
-        copied += 1;                                                                             \
-        filling = filling + 1 == BUFFERS ? 0 : filling + 1;                                      \
+{% filter continued %}
+#define COPY_NEXT()
+    do {
+        if (copied < tiles) {
+            const __global float *from_tile = from_a + TILE_PLACE(copied) * A_TILE;
+            _Pragma("unroll") for (uint n = 0; n < A_LOADS; ++n)
+                if (IS_THERE(n))
+                    copy_chunk(tile_a + filling * A_TILE + CHUNK_PLACE(n),
+                               from_tile + CHUNK_PLACE(n), 16);
+        }
+        COMMIT();
+        copied += 1;
+        filling = filling + 1 == BUFFERS ? 0 : filling + 1;
     } while (0)
+{% endfilter %}
 
 /* Compute the small parts of the chunks that this work-item has copied itself. */
-#define SPLIT_A()                                                                                \
-    _Pragma("unroll") for (uint n = 0; n < A_LOADS; ++n)                                         \
-        if (IS_THERE(n)) {                                                                       \
-            const __local float *whole = tile_a + buffer * A_TILE + CHUNK_PLACE(n);              \
-            __local float *small = small_a + small_buffer * A_TILE + CHUNK_PLACE(n);             \
-            *(__local float4 *)small = SMALL_PARTS(*(const __local float4 *)whole);              \
+{% filter continued %}
+#define SPLIT_A()
+    _Pragma("unroll") for (uint n = 0; n < A_LOADS; ++n)
+        if (IS_THERE(n)) {
+            const __local float *whole = tile_a + buffer * A_TILE + CHUNK_PLACE(n);
+            __local float *small = small_a + small_buffer * A_TILE + CHUNK_PLACE(n);
+            *(__local float4 *)small = SMALL_PARTS(*(const __local float4 *)whole);
         }
+{% endfilter %}
 
-#define READ_B(set, n)                                                                           \
-    _Pragma("unroll") for (int unit = 0; unit < UNITS; ++unit)                                   \
+{% filter continued %}
+#define READ_B(set, n)
+    _Pragma("unroll") for (int unit = 0; unit < UNITS; ++unit)
         large_rows[set][unit] = from_b[TILE_PLACE(n) * (64 * DU / 4) + unit * 32]
+{% endfilter %}
 
-#define SPLIT_B(set)                                                                             \
-    _Pragma("unroll") for (int unit = 0; unit < UNITS; ++unit)                                   \
+{% filter continued %}
+#define SPLIT_B(set)
+    _Pragma("unroll") for (int unit = 0; unit < UNITS; ++unit)
         small_rows[set][unit] = SMALL_PARTS(large_rows[set][unit])
+{% endfilter %}
 
 /* Multiply a tile and prepare the next one. */
-#define MULTIPLY_TILE(set)                                                                       \
-    do {                                                                                         \
-        const bool begins = done % PARTIAL_TILES == 0;                                           \
-        if (begins && done > 0) {                                                                \
-            AWAIT_PRODUCTS(0);                                                                   \
-            ADD_PARTIAL();                                                                       \
-        }                                                                                        \
-        SPLIT_B(set);                                                                            \
-        SHOW_COPIES();                                                                           \
-        barrier(CLK_LOCAL_MEM_FENCE);                                                            \
-        const __local float *large = tile_a + buffer * A_TILE + group_a * A_GROUP * DU;          \
-        const __local float *small = small_a + small_buffer * A_TILE + group_a * A_GROUP * DU;   \
-        BEGIN_PRODUCTS();                                                                        \
-        _Pragma("unroll") for (int unit = 0; unit < UNITS; ++unit) {                             \
-            MULTIPLY(partial, small_rows[set][unit], large, unit * 8, !begins || unit > 0);      \
-            MULTIPLY(partial, large_rows[set][unit], small, unit * 8, 1);                        \
-            MULTIPLY(partial, large_rows[set][unit], large, unit * 8, 1);                        \
-        }                                                                                        \
-        END_PRODUCTS();                                                                          \
-        buffer = buffer + 1 == BUFFERS ? 0 : buffer + 1;                                         \
-        small_buffer = small_buffer + 1 == 3 ? 0 : small_buffer + 1;                             \
-        /* What is filled now was multiplied two tiles ago: all have waited for that. */         \
-        COPY_NEXT();                                                                             \
-        AWAIT_PRODUCTS(1);                                                                       \
-        done += 1;                                                                               \
-        if (done < tiles) {                                                                      \
-            READ_B(1 - set, done);                                                               \
-            AWAIT(BUFFERS - 3);                                                                  \
-            SPLIT_A();                                                                           \
-        }                                                                                        \
+{% filter continued %}
+#define MULTIPLY_TILE(set)
+    do {
+        const bool begins = done % PARTIAL_TILES == 0;
+        if (begins && done > 0) {
+            AWAIT_PRODUCTS(0);
+            ADD_PARTIAL();
+        }
+        SPLIT_B(set);
+        SHOW_COPIES();
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const __local float *large = tile_a + buffer * A_TILE + group_a * A_GROUP * DU;
+        const __local float *small = small_a + small_buffer * A_TILE + group_a * A_GROUP * DU;
+        BEGIN_PRODUCTS();
+        _Pragma("unroll") for (int unit = 0; unit < UNITS; ++unit) {
+            MULTIPLY(partial, small_rows[set][unit], large, unit * 8, !begins || unit > 0);
+            MULTIPLY(partial, large_rows[set][unit], small, unit * 8, 1);
+            MULTIPLY(partial, large_rows[set][unit], large, unit * 8, 1);
+        }
+        END_PRODUCTS();
+        buffer = buffer + 1 == BUFFERS ? 0 : buffer + 1;
+        small_buffer = small_buffer + 1 == 3 ? 0 : small_buffer + 1;
+        /* What is filled now was multiplied two tiles ago: all have waited for that. */
+        COPY_NEXT();
+        AWAIT_PRODUCTS(1);
+        done += 1;
+        if (done < tiles) {
+            READ_B(1 - set, done);
+            AWAIT(BUFFERS - 3);
+            SPLIT_A();
+        }
     } while (0)
+{% endfilter %}
 
-#define ADD_PARTIAL()                                                                            \
-    _Pragma("unroll") for (int n = 0; n < SUMS; ++n)                                             \
+{% filter continued %}
+#define ADD_PARTIAL()
+    _Pragma("unroll") for (int n = 0; n < SUMS; ++n)
         sums[n] += partial[n]
+{% endfilter %}
 
-__kernel __attribute__((reqd_work_group_size(THREADS, 1, 1)))
-void KERNEL_NAME(__global STORED *restrict c,
-        const __global STORED *restrict a, const __global STORED *restrict b,
-        const FACTOR alpha_argument, const FACTOR beta_argument,
-        ${arguments})
+{{ head(name, [threads, 1, 1], signature.arguments ~ split.argument) }}
 {
     __local float tile_a[BUFFERS * A_TILE] __attribute__((aligned(1024)));
     __local float small_a[3 * A_TILE] __attribute__((aligned(1024)));
-    INSTRUCTION_STORAGE
-    const TYPE alpha = FACTOR_VALUE(alpha_argument), beta = FACTOR_VALUE(beta_argument);
+    const TYPE alpha = FACTOR_VALUE(alpha_argument){{ ", beta = FACTOR_VALUE(beta_argument)" if writes_c }};
 
     const uint item = get_local_id(0);
     const uint lane = item % 32, g = lane / 4, t = lane % 4, warp = item / 32 % 4;
     const uint group_a = item / 128 % GROUPS_A, group_b = item / 128 / GROUPS_A;
 
-${place}
+{% include "mma/place.cl" %}
+{% if writes_c %}
 
-    const bool vectors_c = step_c == 1 && (${places_c}) % VW == 0;
+    const bool vectors_c = step_c == 1 && ({{ signature.places("c") }}) % VW == 0;
+{% endif %}
 
     /* This work-group's share of the sum, in turns. If alpha is zero, the first one is of zeros. */
     const uint terms = IS_ZERO(alpha) ? 0 : ALL_TERMS;
     const uint turns = max(1u, terms / TURN + (terms % TURN > 0));
-${share}
+{% if split.slices == 1 %}
+    const uint first_turn = 0, share_turns = turns;
+{% elif split.deals_steps %}
+    const uint first_turn = min(share, turns - 1);
+    const uint share_turns = share < turns ? (turns - share - 1) / GSU + 1 : 0;
+{% else %}
+    const uint each = turns / GSU + (turns % GSU > 0);
+    const uint first_turn = min(share * each, turns - 1);
+    const uint share_turns = share * each < turns ? min(each, turns - share * each) : 0;
+{% endif %}
     const uint tiles = 2 * max(1u, share_turns); /* one turn is taken in any case */
 
     const size_t all_tiles = WHOLE(ALL_TERMS, TURN) / DU;
@@ -166,12 +199,23 @@ ${share}
                            UNPACKED(row[l * 4 + n / 2 % 2]);
             }
     }
-${no_share}
+{% if split.slices > 1 %}
+
+    /* Where there was nothing left to share, the turn was another's. */
+    if (share_turns == 0)
+#pragma unroll
+        for (int n = 0; n < SUMS; ++n)
+            sums[n] = 0;
+{% endif %}
+
     /* A lane has of every 8 columns two neighbours, in rows 8 apart. */
     SUM sum[1][A_TILES];
 #pragma unroll
     for (int x = 0; x < A_TILES; ++x)
         sum[0][x] = (SUM)(sums[4 * x], sums[4 * x + 1], sums[4 * x + 2], sums[4 * x + 3]);
 
-${store}
+{% include "mma/store.cl" %}
 }
+{% if split.has_other_pass %}
+{% include "split_sum/other_pass.cl" %}
+{% endif %}

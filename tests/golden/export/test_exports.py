@@ -62,7 +62,7 @@ SELECTOR = Selector(
 )
 
 
-EXPORTS = WRITERS | {"c-full": FullCWriter(precompile=("all",))}
+EXPORTS = {**WRITERS, "c-full": FullCWriter(precompile=("all",))}
 
 
 @pytest.mark.parametrize("language", list(EXPORTS))

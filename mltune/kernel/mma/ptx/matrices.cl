@@ -1,4 +1,5 @@
-
+{% if operands | rejectattr("free_is_contiguous") | list %}
+{% raw -%}
 /* Read four matrices of 8 x 8 halves; lane 8 m + r says where row r of matrix m is. */
 static inline uint4 read_matrices(const __local LOCAL *row)
 {
@@ -7,8 +8,14 @@ static inline uint4 read_matrices(const __local LOCAL *row)
                  : "=r"(m0), "=r"(m1), "=r"(m2), "=r"(m3) : "r"((uint)row) : "memory");
     return (uint4)(m0, m1, m2, m3);
 }
+{% endraw %}
+{% endif %}
+{% if operands | selectattr("free_is_contiguous") | list %}
+{% if operands | rejectattr("free_is_contiguous") | list %}
 
-/* The same, with every matrix turned. */
+{% endif %}
+{% raw -%}
+/* Read four matrices of 8 x 8 halves, each turned; lane 8 m + r says where row r of matrix m is. */
 static inline uint4 read_matrices_turned(const __local LOCAL *row)
 {
     uint m0, m1, m2, m3;
@@ -16,3 +23,5 @@ static inline uint4 read_matrices_turned(const __local LOCAL *row)
                  : "=r"(m0), "=r"(m1), "=r"(m2), "=r"(m3) : "r"((uint)row) : "memory");
     return (uint4)(m0, m1, m2, m3);
 }
+{% endraw %}
+{% endif %}

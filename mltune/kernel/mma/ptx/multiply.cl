@@ -1,15 +1,15 @@
-
 /* Add 8 x 16 products: a lane has the sums of columns 2 t, 2 t + 1 in rows g and g + 8. */
 static inline SUM multiply_add(const SUM sum, const FRAGMENT b0, const FRAGMENT b1,
                                const FRAGMENT b2, const FRAGMENT b3, const FRAGMENT a0,
                                const FRAGMENT a1)
 {
     TYPE s0, s1, s2, s3;
-    asm("mma.sync.aligned.$shape "
+    asm("mma.sync.aligned.{{ instruction.shape }} "{% raw %}
         "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"
-        : "=$result"(s0), "=$result"(s1), "=$result"(s2), "=$result"(s3)
-        : "$operand"(OPERAND(b0)), "$operand"(OPERAND(b1)), "$operand"(OPERAND(b2)),
-          "$operand"(OPERAND(b3)), "$operand"(OPERAND(a0)), "$operand"(OPERAND(a1)),
-          "$result"(sum.s0), "$result"(sum.s1), "$result"(sum.s2), "$result"(sum.s3));
+{% endraw %}
+        : "={{ instruction.result }}"(s0), "={{ instruction.result }}"(s1), "={{ instruction.result }}"(s2), "={{ instruction.result }}"(s3)
+        : "{{ instruction.operand }}"(OPERAND(b0)), "{{ instruction.operand }}"(OPERAND(b1)), "{{ instruction.operand }}"(OPERAND(b2)),
+          "{{ instruction.operand }}"(OPERAND(b3)), "{{ instruction.operand }}"(OPERAND(a0)), "{{ instruction.operand }}"(OPERAND(a1)),
+          "{{ instruction.result }}"(sum.s0), "{{ instruction.result }}"(sum.s1), "{{ instruction.result }}"(sum.s2), "{{ instruction.result }}"(sum.s3));
     return (SUM)(s0, s1, s2, s3);
 }

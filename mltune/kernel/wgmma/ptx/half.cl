@@ -6,11 +6,19 @@ static inline ulong descriptor(const __local LOCAL *first, const uint panel)
            | 1ul << 62;
 }
 
-/* Add the products of 64 rows of j with $columns columns of i, over 16 terms, to a warpgroup's sums. */
-#define MULTIPLY(sum, tile_b, first_b, tile_a, first_a)                                          \
-    asm volatile("//@ wgmma.mma_async.sync.aligned.m64n${columns}k16.f32.f16.f16 {" \
-        "$sums}, " \
-        "$descriptor_b, $descriptor_a, 1, 1, 1, $turned_b, $turned_a;" \
-        : $ties \
-        : "l"(descriptor((tile_b) + (first_b), B_FREE_IS_CONTIGUOUS ? B_PANEL * 2 : 16)),        \
-          "l"(descriptor((tile_a) + (first_a), A_FREE_IS_CONTIGUOUS ? A_PANEL * 2 : 16)))
+{% set sums = columns // 2 %}
+/* Add the products of 64 rows of j with {{ columns }} columns of i, over 16 terms, to a warpgroup's sums. */
+{% filter continued %}
+#define MULTIPLY(sum, tile_b, first_b, tile_a, first_a)
+    asm volatile("//@ wgmma.mma_async.sync.aligned.m64n{{ columns }}k16.f32.f16.f16 {"
+{% for n in range(0, sums, 4) %}
+        "%{{ n }}, %{{ n + 1 }}, %{{ n + 2 }}, %{{ n + 3 }}{{ "}" if loop.last }}, "
+{% endfor %}
+        "%{{ sums }}, %{{ sums + 1 }}, 1, 1, 1, {{ b.free_is_contiguous | int }}, {{ a.free_is_contiguous | int }};"
+        :
+{% for n in range(0, sums, 4) %}
+        "+f"((sum)[{{ n }}]), "+f"((sum)[{{ n + 1 }}]), "+f"((sum)[{{ n + 2 }}]), "+f"((sum)[{{ n + 3 }}]){{ "," if not loop.last }}
+{% endfor %}
+        : "l"(descriptor((tile_b) + (first_b), {{ "B_PANEL * 2" if b.free_is_contiguous else "16" }})),
+          "l"(descriptor((tile_a) + (first_a), {{ "A_PANEL * 2" if a.free_is_contiguous else "16" }})))
+{% endfilter %}

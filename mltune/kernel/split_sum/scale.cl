@@ -1,1 +1,0 @@
-    TYPE result = (TYPE)(0);

@@ -1,2 +1,0 @@
-    if (slice > 0)
-        return;

@@ -1,1 +1,0 @@
-    __local TYPE *to = tile + ${X}_PLACE(${X}_ROW(across), along);

@@ -1,1 +1,0 @@
-    const uint group = min(next, end - 1);

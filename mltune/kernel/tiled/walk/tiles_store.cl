@@ -1,3 +1,0 @@
-    if (mine && slice == 0) {
-${store}
-    }

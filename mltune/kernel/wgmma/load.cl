@@ -1,0 +1,68 @@
+{# One operand, from global memory to its tile in local memory. #}
+{% set X, x = o.X, o.x %}
+/*
+ * ---- {{ X }}: from global memory to the local tile ----
+ *
+ * The tile consists of panels, {{ X }}_ROWS rows of 64 elements (128 bytes) each: what is contiguous in
+ * global memory runs along the rows, 64 elements in each panel. The 8 chunks of a row, 16 bytes
+ * each, change places from row to row, as the instructions expect it.
+ */
+#define {{ X }}_PLACE(row, chunk) ((row) * 64 + (((chunk) ^ (row) % 8) * CHUNK))
+
+/* Where the products find the element `l` of the sum and `free` of the free index. */
+{% if o.free_is_contiguous %}
+#define {{ X }}_FIRST(free, l) ((free) / 64 * {{ X }}_PANEL + (l) * 64)
+{% else %}
+#define {{ X }}_FIRST(free, l) ((l) / 64 * {{ X }}_PANEL + (free) * 64 + (l) % 64)
+{% endif %}
+
+/* Eight work-items copy a row: the panel and the row in it that a work-item copies as its n-th. */
+{% if o.has_even_rows %}
+#define {{ X }}_IN_PANEL(n) ((n) * STEP / {{ X }}_ROWS)
+#define {{ X }}_ROW(n) (item / 8 + (n) * STEP % {{ X }}_ROWS)
+{% else %}
+#define {{ X }}_IN_PANEL(n) ((item / 8 + (n) * STEP) / {{ X }}_ROWS)
+#define {{ X }}_ROW(n) ((item / 8 + (n) * STEP) % {{ X }}_ROWS)
+{% endif %}
+
+/* Copy this work-item's share of a tile that lies inside of the matrix, at multiples of a chunk. */
+{% filter continued %}
+#define COPY_WHOLE_{{ X }}()
+    _Pragma("unroll") for (uint n = 0; n < {{ X }}_LOADS; ++n)
+{% if o.is_partial %}
+        if (item / 8 + n * STEP < {{ X }}_ALL_ROWS)
+{% endif %}
+            copy_chunk(tile_{{ x }} + filling * {{ X }}_TILE + n * STEP * 64 +
+                           {{ X }}_PLACE(item / 8, item % 8),
+                       (const __global LOCAL *)next_{{ x }} + {{ X }}_IN_PANEL(n) * 64 +
+                           item % 8 * CHUNK + {{ X }}_ROW(n) * ld_{{ x }},
+                       16)
+{% endfilter %}
+
+/* The same for any tile, with zeros for what lies outside. */
+static inline void copy_{{ x }}(__local LOCAL *tile, const __global LOCAL *{{ x }}, const ulong step_{{ x }},
+                          const ulong ld_{{ x }}, const uint item, const uint free_left,
+                          const uint terms_left, const uint piece)
+{
+    const uint rows_left = {{ "terms_left" if o.free_is_contiguous else "free_left" }};
+    const uint along_left = {{ "free_left" if o.free_is_contiguous else "terms_left" }};
+#pragma unroll 1
+    for (uint n = item; n < {{ X }}_ALL_ROWS * 8; n += THREADS) {
+        const uint row = n / 8 % {{ X }}_ROWS, along = n / 8 / {{ X }}_ROWS * 64 + n % 8 * CHUNK;
+        const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
+        __local LOCAL *to = tile + {{ X }}_PLACE(n / 8, n % 8);
+        /* Where nothing is inside, nothing is read. */
+        const __global LOCAL *from = {{ x }} + along * step_{{ x }} + row * ld_{{ x }};
+        if (piece == CHUNK) {
+            copy_chunk(to, from, min(inside, (uint)CHUNK) * (uint)sizeof(LOCAL));
+        } else if (piece == 2) {
+#pragma unroll
+            for (uint e = 0; e < CHUNK; e += 2)
+                copy_piece(to + e, from + e, 2, e < inside);
+        } else {
+#pragma unroll
+            for (uint e = 0; e < CHUNK; ++e)
+                copy_piece(to + e, from + e * step_{{ x }}, 1, e < inside);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+{# Where the packed operands are in the scratch memory, and how their numbers are packed. #}
+/*
+ * ---- The scratch memory ----
+ *
+ * First the sums of work-groups that share one, if they are kept there; then A, then B, packed: in
+ * whole macro tiles and turns, for every product of a batch.
+ */
+#define WHOLE(extent, tile) (((size_t)((extent) - 1) / (tile) + 1) * (tile))
+{% if split.has_scratch %}
+#define SUMS_SIZE (GSU * get_num_groups(2) * WHOLE(size_i, A_FREE) * WHOLE(size_j, B_FREE))
+{% else %}
+#define SUMS_SIZE 0
+{% endif %}
+#define A_SIZE (WHOLE(size_i, A_FREE) * WHOLE(ALL_TERMS, TURN))
+#define B_SIZE (WHOLE(size_j, B_FREE) * WHOLE(ALL_TERMS, TURN))
+#define PACKED_A(scratch) ((scratch) + SUMS_SIZE + get_group_id(2) * A_SIZE)
+{% filter continued %}
+#define PACKED_B(scratch)
+    ((scratch) + SUMS_SIZE + get_num_groups(2) * A_SIZE + get_group_id(2) * B_SIZE)
+{% endfilter %}
+
+/* A number is packed so that its first 11 bits, which are all that the instruction sees of it, are
+   its large part: the number rounded to the nearest. What is left is the small part, which needs 12
+   bits and a sign. */
+#define PACKED(v) as_float(as_uint(v) + 0x1000u)
+#define UNPACKED(p) as_float(as_uint(p) - 0x1000u)
+#define SMALL_PART(p) (UNPACKED(p) - as_float(as_uint(p) & 0xffffe000u))
+{% filter continued %}
+#define SMALL_PARTS(p)
+    (float4)(SMALL_PART((p).x), SMALL_PART((p).y), SMALL_PART((p).z), SMALL_PART((p).w))
+{% endfilter %}

@@ -1,0 +1,58 @@
+"""Marks the tests that need a device, and keeps all others from opening one.
+
+`pytest -m "not device"` is for machines without a driver. So a test that opens a device without
+the marker fails, with a line that says so; in its child processes there are no drivers.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from mltune.device.opencl.kind import OpenCLKind
+from tests.sessions import IS_RECORDING, pack_sessions
+
+DEVICE_FIXTURES = frozenset({"device_spec", "queue", "opencl_environment"})
+"""The fixtures that stand for a device; who uses one of them needs one."""
+
+_WORDS = "this test opens a device and is not marked: give it @pytest.mark.device"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark by the names of fixtures."""
+    for item in items:
+        if DEVICE_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker("device")
+
+
+def pytest_sessionfinish() -> None:
+    """Pack what was recorded."""
+    if IS_RECORDING:
+        pack_sessions()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Guard the tests that have no marker, with their fixtures."""
+    if item.get_closest_marker("device") or IS_RECORDING:
+        return (yield)
+    with _no_device():
+        return (yield)
+
+
+@contextmanager
+def _no_device() -> Iterator[None]:
+    def refuse(*_: object) -> None:
+        pytest.fail(_WORDS, pytrace=False)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OCL_ICD_VENDORS", f"/{_WORDS.replace(' ', '-')}")
+        for name in ("entries", "open"):
+            patch.setattr(OpenCLKind, name, refuse)
+        for name in ("Context", "create_some_context", "get_platforms"):
+            if "pyopencl" in sys.modules:
+                patch.setattr(sys.modules["pyopencl"], name, refuse)
+        yield

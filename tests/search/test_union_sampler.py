@@ -1,0 +1,102 @@
+"""The guided search of a union: who begins, who goes on, and on which sizes."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from mltune.search.sampler import BEST
+from mltune.search.union_sampler import UnionSampler
+from mltune.space.config import Config
+from mltune.space.parameter import Parameter
+from mltune.space.space import Space
+from mltune.space.union import UnionSpace, family_parameter
+from tests.studies import Asked
+
+
+def made(family: str) -> Space:
+    return Space(
+        name=f"of {family}",
+        family=family,
+        parameters=[
+            family_parameter(family),
+            Parameter("x", tuple(range(20))),
+            Parameter("y", tuple(range(20))),
+        ],
+        limits={},
+        default={"x": 10, "y": 10},
+    )
+
+
+FAMILIES = ("slow", "fast", "middling")
+SPACE = UnionSpace("three", [made(family) for family in FAMILIES])
+LEVELS = {"slow": 30.0, "fast": 1.0, "middling": 1.5}
+SIZES = (1.0, 2.0, 50.0, 100.0)
+
+
+def seconds(config: Config) -> dict[int, float]:
+    """A valley whose lowest point is far from the default."""
+    away = abs(config.int("x") - 4) + abs(config.int("y") - 15)
+    level = LEVELS[config.word("family")] * (1 + 0.05 * away)
+    return {number: level * size for number, size in enumerate(SIZES)}
+
+
+def searched(trials: int) -> tuple[Asked, list[Config]]:
+    asked = Asked(UnionSampler(SPACE, 0, (1,) * len(SIZES)), len(SIZES))
+    return asked, [
+        config
+        for config, _ in asked.steps(
+            lambda config, sizes: {size: seconds(config)[size] for size in sizes}, trials
+        )
+    ]
+
+
+def test_the_first_proposals_are_the_defaults() -> None:
+    _, configs = searched(3)
+
+    assert configs == [Config.of({"family": family, "x": 10, "y": 10}) for family in FAMILIES]
+
+
+def test_trials_go_to_the_family_that_gains() -> None:
+    _, configs = searched(60)
+    counts = Counter(config["family"] for config in configs)
+
+    assert counts["slow"] == 2  # the second after 30 trials
+    assert counts["fast"] > 40
+    best = min(configs, key=lambda config: seconds(config)[0])
+    assert abs(best.int("x") - 4) + abs(best.int("y") - 15) <= 1
+
+
+def test_a_family_far_behind_begins_later() -> None:
+    _, configs = searched(29)
+
+    assert Counter(config["family"] for config in configs)["slow"] == 1
+
+
+def test_a_slow_start_is_not_timed_on_what_takes_long() -> None:
+    asked = Asked(UnionSampler(SPACE, 0, (1,) * len(SIZES)), len(SIZES))
+    proposals = [asked.ask() for _ in range(1)]
+    for proposal in proposals:
+        assert proposal is not None
+        asked.tell(
+            proposal, {size: value / 30 for size, value in seconds(proposal.config).items()}
+        )
+    proposal = asked.ask()
+    assert proposal is not None
+    assert proposal.sizes == (0, 1, 2, 3)
+    assert BEST in asked.trials[-1].user_attrs
+
+    slowdown, timed = 40, []
+    for size in proposal.sizes:
+        if timed and proposal.should_prune():
+            break
+        proposal.report(size, slowdown * SIZES[size])
+        timed.append(size)
+    assert timed == [0, 1]
+
+
+def test_the_most_promising_of_all_models_says_what_is_expected() -> None:
+    asked, _ = searched(30)
+    gain = asked.sampler.expected_gain(asked.study.study, 10)
+
+    assert gain is not None
+    assert gain.ahead_gain >= gain.next_gain >= 0

@@ -1,0 +1,75 @@
+"""Spaces by name: those that ship, files, and several of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mltune.errors import UsageError
+from mltune.problem import Precision
+from mltune.resources import data_folder
+from mltune.space.load import load_space
+from mltune.space.names import outside_names
+from mltune.space.shipped import AUTO_SPACES, find_space, split_names
+from tests import devices
+
+SHIPPED = sorted(path.stem for path in data_folder("spaces").glob("*.yaml"))
+SMALL = replace(
+    devices.GPU, wave_size=1, max_work_group_size=64, local_mem_bytes=16384, name="small"
+)
+HOPPER = replace(devices.GPU, compute_capability=90)
+
+
+def test_names_are_separated_by_commas_or_given_one_by_one(tmp_path: Path) -> None:
+    odd = tmp_path / "a,b.yaml"
+    odd.write_text("")
+
+    assert split_names("direct, small") == ("direct", "small")
+    assert split_names(["direct", "small,direct"]) == ("direct", "small")
+    assert split_names(odd) == (str(odd),)
+    with pytest.raises(UsageError, match="a name is empty in 'direct,'"):
+        split_names("direct,")
+
+
+@pytest.mark.parametrize("name", ["mma-nvidia", "spaces/mma-nvidia.yaml"])
+def test_a_space_that_ships_is_found_from_anywhere(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert load_space(find_space(name)).name == "mma-nvidia"
+
+
+def test_a_file_of_that_name_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("direct").write_text("")
+
+    assert find_space("direct") == Path("direct")
+
+
+def test_an_unknown_name_is_told_with_those_that_there_are() -> None:
+    with pytest.raises(UsageError, match=r"unknown space 'mma' \(.*known: auto, direct, "):
+        find_space("mma")
+    assert find_space("some/where.yaml") == Path("some/where.yaml")  # reading says what is wrong
+
+
+@pytest.mark.parametrize("kind", sorted(AUTO_SPACES))
+def test_auto_names_spaces_that_ship(kind: str) -> None:
+    assert set(AUTO_SPACES[kind]) <= set(SHIPPED)
+
+
+@pytest.mark.parametrize("precision", [Precision.SINGLE, Precision.HALF, Precision.DOUBLE])
+@pytest.mark.parametrize("name", [name for name in SHIPPED if name != "tiled-gpu-wide"])
+def test_every_space_has_a_default_on_large_and_small_devices(
+    name: str, precision: Precision
+) -> None:
+    file = load_space(find_space(name))
+    assert {key for key, _ in file.default} == {one.name for one in file.parameters}
+    for device in (HOPPER, SMALL, devices.CPU):
+        try:
+            space = file.bind(outside_names(device, precision))
+        except UsageError:
+            continue
+        assert space.default in space

@@ -1,0 +1,96 @@
+"""Which spaces `auto` stands for, by device and problem."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mltune.device_info import DeviceInfo
+from mltune.errors import UsageError
+from mltune.problem import parse_problem_type
+from mltune.workflow.chosen_spaces import check_spaces, choose_spaces
+from tests import devices
+from tests.quick import QUICK_SPACE
+
+HOPPER = replace(devices.GPU, compute_capability=90)
+WAVES_OF_64 = replace(devices.GPU, wave_size=64, compute_capability=0)
+EVERYWHERE = {"tiled-gpu", "direct", "small", "small-vectors"}
+
+
+@pytest.fixture(autouse=True)
+def without_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out what takes seconds to open."""
+    names = {
+        "cpu": ("packed-cpu", "direct", "tiled-cpu", "small"),
+        "gpu": (
+            *("wgmma-nvidia", "wgmma-single-nvidia", "mma-nvidia", "mma-skinny-nvidia"),
+            *("tiled-large-nvidia", "tiled-gpu", "direct", "small", "small-vectors"),
+        ),
+    }
+    monkeypatch.setattr("mltune.workflow.chosen_spaces.AUTO_SPACES", names)
+
+
+@pytest.mark.parametrize(
+    ("device", "problem", "names"),
+    [
+        (devices.CPU, "sgemm_nn", {"packed-cpu", "direct", "tiled-cpu", "small"}),
+        (devices.CPU, "dgemm_tt", {"packed-cpu", "direct", "tiled-cpu", "small"}),
+        (
+            HOPPER,
+            "sgemm_nt",
+            EVERYWHERE
+            | {"wgmma-single-nvidia", "mma-nvidia", "mma-skinny-nvidia", "tiled-large-nvidia"},
+        ),
+        (
+            HOPPER,
+            "hgemm_nn",
+            EVERYWHERE | {"wgmma-nvidia", "mma-nvidia", "mma-skinny-nvidia", "tiled-large-nvidia"},
+        ),
+        (HOPPER, "cgemm_nc", EVERYWHERE | {"tiled-large-nvidia"}),
+        (WAVES_OF_64, "sgemm_nn", EVERYWHERE | {"tiled-large-nvidia"}),
+    ],
+)
+def test_auto_is_what_device_and_problem_allow(
+    device: DeviceInfo, problem: str, names: set[str]
+) -> None:
+    chosen = choose_spaces(("auto",), device, parse_problem_type(problem))
+
+    assert {space.name.removesuffix(".yaml") for space in chosen} == names
+    assert all(space.family == bound.family for space, bound in chosen.items())
+
+
+def test_what_is_left_out_is_logged_with_the_reason(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        choose_spaces(("auto",), WAVES_OF_64, parse_problem_type("sgemm_nn"))
+
+    assert "left out mma-nvidia: " in caplog.text
+    assert "constraint 'tensor_cores'" in caplog.text
+
+
+def test_a_space_that_is_named_has_to_fit() -> None:
+    with pytest.raises(UsageError, match="constraint 'tensor_cores': the space is empty"):
+        choose_spaces(("direct", "mma-nvidia"), WAVES_OF_64, parse_problem_type("sgemm_nn"))
+
+
+def test_files_stand_beside_names_and_a_text_counts_once(tmp_path: Path) -> None:
+    mine, same = tmp_path / "mine.yaml", tmp_path / "same.yaml"
+    mine.write_text(QUICK_SPACE)
+    same.write_text(QUICK_SPACE)
+    names = (str(mine), "auto", str(same), "direct")
+    chosen = choose_spaces(names, devices.CPU, parse_problem_type("sgemm_nn"))
+
+    assert [space.name for space in chosen] == [
+        str(mine), "packed-cpu.yaml", "direct.yaml", "tiled-cpu.yaml", "small.yaml",
+    ]  # fmt: skip
+
+
+def test_a_wrong_file_is_told_before_a_device_is_opened(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text(QUICK_SPACE.replace("family: tiled", "family: woven"))
+
+    check_spaces(("auto", "direct"))
+    with pytest.raises(UsageError, match="unknown kernel family 'woven'"):
+        check_spaces(("auto", str(wrong)))
