@@ -40,10 +40,10 @@ class PlainMmaFamily(MmaFamily):
         if kernel.contraction.precision is not Precision.DOUBLE:
             source = source.replace("#pragma unroll\n", "#pragma unroll 1\n")
             source = source.replace('("unroll")', '("unroll 1")')
-        return replace(kernel, source=with_storage(source))
+        return replace(kernel, source=with_storage(source, _STORAGE))
 
 
-def with_storage(source: str) -> str:
+def with_storage(source: str, storage: str) -> str:
     """The source with local memory in which the lanes of a kernel hand each other numbers."""
     before, begin, after = source.partition(_BEGIN)
-    return before + _STORAGE + begin + after
+    return before + storage + begin + after

@@ -10,6 +10,8 @@ from mltune.problem import Contraction, Precision
 from mltune.space import Config
 from tests.plain_mma import INSTRUCTIONS, with_storage
 
+_STORAGE = "    __local float handed[THREADS * 4];\n"
+
 
 class PlainWgmmaFamily(WgmmaFamily):
     """All but the instructions is what NVIDIA's GPUs get."""
@@ -24,4 +26,4 @@ class PlainWgmmaFamily(WgmmaFamily):
         source = kernel.source.replace("#pragma unroll\n", "#pragma unroll 1\n")
         source = source.replace('("unroll")', '("unroll 1")')
         is_single = kernel.contraction.precision is Precision.SINGLE
-        return replace(kernel, source=with_storage(source) if is_single else source)
+        return replace(kernel, source=with_storage(source, _STORAGE) if is_single else source)

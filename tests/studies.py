@@ -76,7 +76,13 @@ class Asked:
         self.study.begin(proposal, proposal.number)
         for size, value in found.items():
             proposal.report(size, value)
-        outcome = values if isinstance(values, Status) else 1.0
+        return self.finish(proposal, found, values if isinstance(values, Status) else Status.OK)
+
+    def finish(
+        self, proposal: Proposal, found: Mapping[int, float], status: Status = Status.OK
+    ) -> FrozenTrial:
+        """Say how a proposal ended whose values were reported."""
+        outcome = 1.0 if status is Status.OK else status
         row = build_measurement(proposal.number, 8, outcome, config=proposal.config)
         return self.study.tell(proposal, Trial(proposal.number, proposal.config, (row,)), found)
 

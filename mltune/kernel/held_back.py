@@ -1,4 +1,4 @@
-"""Instructions that a source holds back from the driver's compiler, for a second build.
+"""The two-step build: instructions that the driver's compiler does not see until the second step.
 
 NVIDIA's compiler of OpenCL C assembles inline PTX for a plain architecture, such as sm_90, and
 refuses instructions that only this very architecture has (Hopper's `wgmma` needs sm_90a). But

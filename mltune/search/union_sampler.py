@@ -114,12 +114,14 @@ class UnionSampler(ConfigSampler):
     def worthwhile(self, study: Study, config: Config) -> tuple[int, ...]:
         """Return the sizes that hold most of what is expected of a config."""
         self._read(study)
-        owner = next((one for one in self._contenders if config in one.space), None)
-        if owner is None:
+        owners = [one for one in self._contenders if config in one.space]
+        if not owners:
             return self._all
-        if self._is_starting(owner):
+        if any(map(self._is_starting, owners)):
             return self._quick_first
-        return owner.model.plan(config)
+        # Of a config in several spaces, that which would have proposed it says where.
+        best = self._most_promising() if len(owners) > 1 else owners[0]
+        return (best if best in owners else owners[0]).model.plan(config)
 
     def expected_gain(self, study: Study, trials: int) -> ExpectedGain | None:
         """Return what the model of the most promising space expects; None while all begin."""

@@ -45,6 +45,7 @@ def pocl() -> cl.Context:
     pytest.skip("needs PoCL")
 
 
+@pytest.mark.device
 @pytest.mark.parametrize("variant", list(VARIANTS))
 @pytest.mark.parametrize("einsum", ["", "bmkl,bkln->bmn"])
 def test_the_compiler_sees_the_same_arguments_in_every_pass(

@@ -45,7 +45,7 @@ def test_a_work_item_reads_rows_of_a_and_terms_of_b_as_vectors_like_clblas() -> 
     assert "#define A_READ(p) (*(const __global float8 *)(p))\n" in source
     assert "#define B_READ(p) (*(const __global float4 *)(p))\n" in source
     assert "#define A_LINES DU\n" in source
-    assert "#define B_FREE_IS_CONTIGUOUS 0\n" in source
+    assert "#define B_LINES TT1\n" in source
     assert "__local" not in source
 
 

@@ -74,18 +74,16 @@ def test_a_family_far_behind_begins_later() -> None:
 
 def test_a_slow_start_is_not_timed_on_what_takes_long() -> None:
     asked = Asked(UnionSampler(SPACE, 0, (1,) * len(SIZES)), len(SIZES))
-    proposals = [asked.ask() for _ in range(1)]
-    for proposal in proposals:
-        assert proposal is not None
-        asked.tell(
-            proposal, {size: value / 30 for size, value in seconds(proposal.config).items()}
-        )
+    first = asked.ask()
+    assert first is not None
+    asked.tell(first, {size: value / 30 for size, value in seconds(first.config).items()})
     proposal = asked.ask()
     assert proposal is not None
     assert proposal.sizes == (0, 1, 2, 3)
     assert BEST in asked.trials[-1].user_attrs
 
-    slowdown, timed = 40, []
+    slowdown = 40
+    timed: list[int] = []
     for size in proposal.sizes:
         if timed and proposal.should_prune():
             break

@@ -201,6 +201,18 @@ def test_a_pruner_leaves_out_sizes(begin: Open) -> None:
     assert_one_to_one(objective.run)
 
 
+def test_without_a_pruner_every_config_is_measured_on_every_size(begin: Open) -> None:
+    # Other tests rely on it, too: the recorded device knows the answer to each question then.
+    objective = begin()
+    sampler = optuna.samplers.RandomSampler(seed=2)
+    study = create_study(objective, sampler=sampler, pruner=optuna.pruners.NopPruner())
+    study.optimize(objective, n_trials=CONFIGS)
+
+    trials = trials_of(objective.run)
+    assert [len(trial.measurements) for trial in trials] == [SIZES] * CONFIGS
+    assert_one_to_one(objective.run)
+
+
 def test_optunas_median_pruner_works(begin: Open) -> None:
     objective = begin()
     pruner = optuna.pruners.MedianPruner(n_startup_trials=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import optuna
 import pytest
@@ -48,7 +49,7 @@ def test_a_search_of_two_families_is_resumed_and_used(
     device_spec: str, tmp_path: Path, spaces: list[str]
 ) -> None:
     folder = tmp_path / "run"
-    asked = {"samples": 2, "builders": 0, "cross_sizes": "none", "folder": folder}
+    asked: dict[str, Any] = {"samples": 2, "builders": 0, "cross_sizes": "none", "folder": folder}
     mltune.search(
         "sgemm_nn", "16x16x16,8x24x16,5x40x8", device_spec, budget=5, space=spaces, **asked
     )

@@ -17,7 +17,7 @@ from mltune.problem import Contraction
 from mltune.space.config import Config
 
 _EXACT = "none"
-"""The edge type of a kernel for problems without a rim."""
+"""The edge type of a kernel for problems without an edge."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

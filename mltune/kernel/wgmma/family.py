@@ -16,7 +16,7 @@ _WRITERS = {Precision.HALF: half.generate, Precision.SINGLE: single.generate}
 class WgmmaFamily:
     """Tensor cores of compute capability 9.0, for any contraction.
 
-    Their instructions are held back from the driver's compiler, which does not know them; see
+    Their kernels are built in two steps, as the driver's compiler does not know these; see
     `mltune.kernel.held_back`.
     """
 

@@ -84,6 +84,7 @@ def test_writes_what_is_committed(language: str, tmp_path: Path) -> None:
         assert text == committed[name], f"{language}/{name}"
 
 
+@pytest.mark.device
 @pytest.mark.parametrize("number", range(len(KERNELS)))
 def test_the_kernels_are_right(number: int) -> None:
     pocl = [p for p in cl.get_platforms() if p.name == "Portable Computing Language"]

@@ -34,7 +34,7 @@ def _launched(kernel: Kernel, m: int, n: int) -> list[str]:
     return [each.entry.removeprefix(kernel.name) for each, grid in launches if not grid.is_empty]
 
 
-def test_as_many_kernels_are_launched_as_there_are_pieces_of_c() -> None:
+def test_as_many_kernels_are_launched_as_there_are_edge_regions() -> None:
     kernel = _kernel(gemm(Precision.SINGLE))
     assert kernel.macro_tile == (16, 8)
 
@@ -49,7 +49,9 @@ def test_as_many_kernels_are_launched_as_there_are_pieces_of_c() -> None:
 
 @pytest.mark.parametrize("batched", [False, True])
 @pytest.mark.parametrize("gap", [0, 1])
-def test_every_number_of_pieces_is_right(runner: WorkerRunner, batched: bool, gap: int) -> None:
+def test_every_number_of_edge_regions_is_right(
+    runner: WorkerRunner, batched: bool, gap: int
+) -> None:
     contraction = gemm(Precision.SINGLE, "n", "t", batched=batched)
     kernel = _kernel(contraction)
 
@@ -63,7 +65,7 @@ def test_every_number_of_pieces_is_right(runner: WorkerRunner, batched: bool, ga
 
 
 @pytest.mark.parametrize("einsum", ["bmkl,bkln->bmn", "mk,k->m", "km,kn->nm"])
-def test_contractions_are_right_in_pieces(runner: WorkerRunner, einsum: str) -> None:
+def test_contractions_are_right_in_edge_regions(runner: WorkerRunner, einsum: str) -> None:
     contraction = Contraction.from_einsum(Precision.DOUBLE, einsum).canonical()
     sizes = tuple({0: 19, 1: 37}.get(index, 6) for index in range(contraction.num_indices))
 
@@ -74,7 +76,7 @@ def test_contractions_are_right_in_pieces(runner: WorkerRunner, einsum: str) -> 
     assert measured.status is Status.OK, measured.message
 
 
-def test_the_probe_gives_every_piece_something_to_do() -> None:
+def test_the_probe_gives_every_edge_region_something_to_do() -> None:
     kernel = _kernel(gemm(Precision.SINGLE, "t", "n"))
 
     assert not any(grid.is_empty for grid in kernel.launch(probe_problem(kernel)).grids)
@@ -85,7 +87,7 @@ def test_only_the_body_has_no_guard_along_rows_and_columns() -> None:
 
     assert "inside_i = true" in body
     assert "inside_j = true" in body
-    assert all("= false;" in piece for piece in rest)
+    assert all("= false;" in region for region in rest)
     assert len(rest) == 3
 
 
@@ -96,7 +98,7 @@ def test_a_name_reads_back() -> None:
     assert parse_kernel_name(kernel.name) == (kernel.contraction, kernel.config)
 
 
-def test_in_one_piece_is_what_the_family_writes_without_the_word() -> None:
+def test_one_region_is_what_the_family_writes_without_the_word() -> None:
     contraction = gemm(Precision.SINGLE)
     named = _kernel(contraction, edge_type="branch")
     values = {name: value for name, value in VALUES.items() if name != "edge_type"}
@@ -106,7 +108,7 @@ def test_in_one_piece_is_what_the_family_writes_without_the_word() -> None:
     assert [each.part for each in named.passes] == [("all", "all")]
 
 
-def test_shared_sums_have_no_pieces() -> None:
+def test_shared_sums_have_no_edge_regions() -> None:
     with pytest.raises(UsageError, match="edge_type must be branch where work-groups share a sum"):
         _kernel(gemm(Precision.SINGLE), global_split_u=2)
 
