@@ -86,16 +86,8 @@ def test_each_space_of_a_union_learns_from_runs_of_its_own(info: RunInfo) -> Non
 
     assert describe(names).startswith(f"begins with what {len(names)} shipped runs on NVIDIA H200")
     assert sum(len(one._experts) for one in transfers if one is not None) == len(names)
-<<<<<<< HEAD
-    known = {
-        member.name
-        for member, one in zip(space.members, transfers, strict=True)
-        if one is not None
-    }
-=======
     pairs = zip(space.members, transfers, strict=True)
     known = {member.name for member, one in pairs if one is not None}
->>>>>>> main
     assert {prior.space for prior in priors} <= known
 
 
