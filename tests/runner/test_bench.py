@@ -1,0 +1,64 @@
+"""Which measurements have their timed launches checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from mltune.device import open_device
+from mltune.kernel import Kernel
+from mltune.measurement import Status
+from mltune.problem import Precision, gemm, gemm_problem
+from mltune.runner import bench as bench_module
+from mltune.runner.bench import Bench
+from mltune.runner.messages import Request
+from mltune.runner.timing import SamplingPlan
+from mltune.runner.workspace import Workspace
+
+
+@pytest.mark.parametrize(
+    ("kind", "share", "watched"),
+    [
+        ("cpu", 0.0, [True, True, True]),
+        ("gpu", 0.0, [True, False, True]),
+        ("gpu", 1.0, [True, True, True]),
+    ],
+)
+def test_a_kernels_first_measurement_and_the_leaders_rounds_are_always_watched(
+    device_spec: str,
+    naive_kernel: Callable[..., Kernel],
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    share: float,
+    watched: list[bool],
+) -> None:
+    device = open_device(device_spec)
+    bench = Bench(device, lambda stage: None, 1 << 28)
+    monkeypatch.setattr(device, "_info", replace(device.info, kind=kind))
+    monkeypatch.setattr(bench_module, "_WATCHED_SHARE", share)
+    launched = Workspace.launch_checked
+    seen: list[object] = []
+
+    def launch_checked(workspace: Workspace, program: object) -> object:
+        seen.append(workspace)
+        return launched(workspace, program)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Workspace, "launch_checked", launch_checked)
+    request = Request(
+        problem=gemm_problem(gemm(Precision.SINGLE), 40, 36, 24),
+        kernel=naive_kernel(),
+        plan=SamplingPlan(samples=3),
+        seed=3,
+        run_seconds=30,
+        check=False,
+    )
+
+    found = []
+    for each in (request, request, replace(request, check=True)):
+        seen.clear()
+        assert bench.measure(each).status is Status.OK
+        found.append(bool(seen))
+
+    assert found == watched
