@@ -32,6 +32,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 _INTEGERS = {Kind.UINT: np.uint32, Kind.ULONG: np.uint64}
+COMPILING_AT_LAUNCH = (POCL, "rusticl")
 _BOUND = 2  # a kernel under test and the one that it is held against
 
 
@@ -68,7 +69,7 @@ class OpenCLDevice:
     @property
     def compiles_at_launch(self) -> bool:
         """Whether a kernel's first launch compiles most of it, before it starts on the device."""
-        return POCL in self._info.platform
+        return any(name in self._info.platform for name in COMPILING_AT_LAUNCH)
 
     @property
     def tick_seconds(self) -> float:
