@@ -1,7 +1,7 @@
 """Recorded sessions of PoCL, which tests replay without a driver.
 
 `MLTUNE_RECORD_SESSIONS=1 pytest -n 0 FILE...` records the sessions of these files' tests anew,
-which is due when the source of their kernels changes, as for golden files. Files that share a
+which is due when they ask a device for something new. Files that share a
 session are given together.
 """
 

@@ -17,6 +17,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+pytestmark = pytest.mark.device
+
 NOTEBOOK = Path(__file__).parents[1] / "docs" / "first-search.ipynb"
 MAX_PICTURE_BYTES = 30_000
 

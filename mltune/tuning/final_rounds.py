@@ -20,6 +20,7 @@ from mltune.space.config import Config
 from mltune.tuning.allowance import Allowance
 from mltune.tuning.leader_choice import LeaderChoice, spread_out
 from mltune.tuning.progress import Progress
+from mltune.tuning.recorder import is_apart
 from mltune.tuning.session import CONTENDS, MeasurementSession
 from mltune.tuning.trial import Trial, group_trials, leaders
 
@@ -95,7 +96,9 @@ class FinalRounds:
         competing = contenders(trials, session)
         choice = None
         if info.leaders_chosen:
-            choice = LeaderChoice(competing, info.cross_problems, info.device, rows)
+            choice = LeaderChoice(
+                competing, info.cross_problems, info.device, rows, is_apart=is_apart(info.device)
+            )
         return cls(session, competing, before, add, allowance, choice)
 
     def run(

@@ -1,13 +1,15 @@
 """Which leaders are timed on a size: all of them on the first few, then those that may win there.
 
 What a model expects follows from what was measured before the size alone, and it learns again at
-fixed numbers of sizes: a run that was cut off goes on as it would have.
+fixed numbers of sizes: a run that was cut off goes on as it would have. What it learned is asked
+some sizes later. So a device of its own need not wait: meanwhile it is measured.
 """
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +81,7 @@ class LeaderChoice:
         problems: that they may meet on.
         device: that measures.
         rows: what the run holds, in the order in which it was measured.
+        is_apart: whether to learn in a thread while the device measures.
     """
 
     def __init__(
@@ -87,7 +90,10 @@ class LeaderChoice:
         problems: Sequence[Problem],
         device: DeviceInfo,
         rows: Iterable[Measurement] = (),
+        *,
+        is_apart: bool = False,
     ) -> None:
+        self._thread = ThreadPoolExecutor(1) if is_apart else None
         self._leaders = tuple({trial.config: trial for trial in leaders}.values())
         self._places = {trial.config: place for place, trial in enumerate(self._leaders)}
         self._problems = {problem: place for place, problem in enumerate(problems)}
@@ -97,7 +103,8 @@ class LeaderChoice:
         self._visits: dict[Problem, int] = {}
         self._cells: dict[tuple[Problem, Config], list[Measurement]] = {}
         self._model: LeaderModel | None = None
-        self._learned: tuple[int, LearnedTimes] | None = None
+        self._learned: dict[int, LearnedTimes | Future[LearnedTimes]] = {}
+        self._asked = 0
         self._expected: dict[Problem, Expected] = {}
         for row in rows:
             if row.phase == Phase.SEARCH:  # who competes now may not be who competed before
@@ -138,7 +145,9 @@ class LeaderChoice:
         if visit < WITH_ALL:
             lacking = (each for each in self._leaders if each.config not in timed.union(passed))
             return next(lacking, None)
-        expected = self._expect(problem, _learned_at(visit))
+        if self._thread is not None:
+            self._learn(_learned_at(visit))
+        expected = self._expect(problem, _asked_at(visit))
         known = {self._places[config]: self._log_time(problem, config) for config in timed}
         known |= {self._places[config]: np.inf for config in passed if config not in timed}
         best, gain = most_promising(expected.logs[0], expected.doubt[0], known)
@@ -151,22 +160,36 @@ class LeaderChoice:
         return np.inf if median is None else float(np.log(median))
 
     def _expect(self, problem: Problem, visit: int) -> Expected:
-        """What is expected on a size after so many sizes."""
-        if self._learned is None or self._learned[0] != visit:
-            cuts = [*self._visits.values(), len(self._rows)]
-            seconds = self._seconds(self._rows[: cuts[visit]])
-            if self._model is None:
-                self._model = LeaderModel(
-                    [trial.measurements[0].kernel for trial in self._leaders],
-                    [trial.config for trial in self._leaders],
-                    [*self._problems],
-                    self._device,
-                )
-            self._learned = visit, self._model.learn(seconds)
+        """What is expected on a size by what was learned after so many sizes."""
+        if self._asked != visit:
+            self._asked = visit
             self._expected.clear()
         if problem not in self._expected:
-            self._expected[problem] = self._learned[1].expect([self._problems[problem]])
+            self._learn(visit)
+            learned = self._learned[visit]
+            if isinstance(learned, Future):
+                learned = self._learned[visit] = learned.result()
+            self._expected[problem] = learned.expect([self._problems[problem]])
         return self._expected[problem]
+
+    def _learn(self, visit: int) -> None:
+        """Learn from what was known after so many sizes, in the thread if there is one."""
+        if visit in self._learned:
+            return
+        cuts = [*self._visits.values(), len(self._rows)]
+        seconds = self._seconds(self._rows[: cuts[visit]])
+        if self._model is None:
+            self._model = LeaderModel(
+                [trial.measurements[0].kernel for trial in self._leaders],
+                [trial.config for trial in self._leaders],
+                [*self._problems],
+                self._device,
+            )
+        self._learned = {known: self._learned[known] for known in sorted(self._learned)[-1:]}
+        learn = self._model.learn
+        self._learned[visit] = (
+            self._thread.submit(learn, seconds) if self._thread else learn(seconds)
+        )
 
     def _seconds(self, rows: Sequence[Measurement]) -> Array:
         """By size and leader: from the rounds, or else from the search; nan for neither."""
@@ -184,7 +207,19 @@ class LeaderChoice:
 
 def _learned_at(visit: int) -> int:
     """The number of sizes at which the model learned last, for the size of a number."""
-    learned = WITH_ALL
-    while (following := int(learned * _GROWTH)) <= visit:
-        learned = following
-    return learned
+    return _learning(visit)[1]
+
+
+def _asked_at(visit: int) -> int:
+    """The number of sizes after which the model learned what a size is chosen by."""
+    before, last, following = _learning(visit)
+    is_late = last > WITH_ALL and visit < last + (following - last) // 2
+    return before if is_late else last
+
+
+def _learning(visit: int) -> tuple[int, int, int]:
+    """The numbers of sizes at which the model learns: the last two, and the next one."""
+    before = last = WITH_ALL
+    while (following := int(last * _GROWTH)) <= visit:
+        before, last = last, following
+    return before, last, following

@@ -374,7 +374,7 @@ def make_targets(folder: Path) -> list[Target]:
 
 
 _SMALL_SPACE = b"""name: small
-family: tiled
+family: of nobody
 about: an example
 parameters:
   work_group_0: {values: [8, 16], meaning: rows of work-items}

@@ -28,7 +28,6 @@ from search_replay import draw  # type: ignore[import-not-found]  # lies beside 
 
 from mltune.measurement import Phase
 from mltune.run.run import Run
-from mltune.search.guided import GuidedSampler
 from mltune.search.make import make_sampler
 from mltune.search.sampler import SIZES, ConfigSampler
 from mltune.space.config import Config
@@ -83,7 +82,7 @@ def one_value(name: str) -> Make:
 
 
 SEARCHES: dict[str, Make] = {
-    "guided": GuidedSampler,
+    "guided": lambda space, seed, counts: make_sampler("guided", space, seed, counts=counts),
     "guided by one mean": one_value("guided"),
     "tpe": one_value("tpe"),
     "evolution": one_value("evolution"),

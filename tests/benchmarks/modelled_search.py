@@ -80,6 +80,7 @@ def main() -> None:
     recorded = read_runs(options.runs)
     info = recorded.infos[0]
     space = bound_space(info)
+    assert isinstance(space, Space), "the run searched several spaces"
     model = fit(recorded.measurements, info.device)
     print(f"{space.size:,} configs, {model.rows:,} measurements; the model: {model.scores}\n")
     print("| sampler |" + "".join(f" {mark} |" for mark in marks) + " first is ahead |")

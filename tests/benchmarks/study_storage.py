@@ -46,11 +46,11 @@ from mltune.run.run_info import RunInfo
 from mltune.run.shared_trials import SharedTrials
 from mltune.run.store import Store
 from mltune.runner.replay import ReplayRunner
-from mltune.search.distributions import FAMILY, distributions_of, family_distribution
+from mltune.search.distributions import distributions_of, family_distribution
 from mltune.search.random import RandomSampler
 from mltune.space.config import Config
 from mltune.space.space import Space
-from mltune.space.union import without_family
+from mltune.space.union import FAMILY, without_family
 from mltune.tuning.mean import geometric_mean
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.shared_queue import SharedQueue

@@ -290,6 +290,7 @@ def test_the_measuring_process_keeps_the_driver_away_from_its_parent() -> None:
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
+@pytest.mark.device
 def test_an_unknown_device_is_told_as_such(naive_family: KernelFamily) -> None:
     with pytest.raises(NoDeviceError, match=r"no device 'abacus' .known: "):
         WorkerRunner("abacus", naive_family)

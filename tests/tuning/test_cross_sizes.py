@@ -84,8 +84,10 @@ def test_the_first_few_are_spread_over_all_of_them() -> None:
 @pytest.mark.parametrize(
     ("text", "count", "share"), [("none", 0, 0), ("auto", 400, 0.25), ("8x8x8,9x9x9", 2, 0)]
 )
-def test_a_run_says_which_and_whether_as_many_as_fit(text: str, count: int, share: float) -> None:
-    made = new_run_info(SearchOptions(cross_sizes=text), GPU, "tiled")
+def test_a_run_says_which_and_whether_as_many_as_fit(
+    info: RunInfo, text: str, count: int, share: float
+) -> None:
+    made = new_run_info(SearchOptions(cross_sizes=text), GPU, info.searched_spaces)
 
     assert len(made.cross_sizes) >= count
     assert made.cross_share == share

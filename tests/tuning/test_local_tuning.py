@@ -187,9 +187,11 @@ def test_leaders_that_were_cut_off_are_gone_on_with_and_each_next_size_is_told(
     assert again.seen.index(("expected", 72)) < again.seen.index(("measured", 72))
 
 
+@pytest.mark.parametrize("kind", ["cpu", "gpu"])  # on a GPU it learns while it measures
 def test_leaders_meet_on_many_sizes_where_they_may_win_also_after_a_kill(
-    tmp_path: Path, info: RunInfo, make: Make
+    tmp_path: Path, info: RunInfo, make: Make, kind: str
 ) -> None:
+    info = replace(info, device=replace(info.device, kind=kind))
     searched = tuple(Size((8 * m, 8, 8)) for m in (1, 5, 9))
     further = tuple(Size((8 * m, 8, 8)) for m in range(2, 17))
     info = replace(info, sizes=searched, cross_sizes=further, budget=30, leaders_chosen=True)

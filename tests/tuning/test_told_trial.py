@@ -6,7 +6,8 @@ import optuna
 from optuna.distributions import BaseDistribution
 from optuna.trial import TrialState, create_trial
 
-from mltune.search.distributions import FAMILY, family_distribution
+from mltune.search.distributions import family_distribution
+from mltune.space.union import FAMILY
 from mltune.tuning.told_trial import ToldTrial
 
 _DISTRIBUTIONS: dict[str, BaseDistribution] = {FAMILY: family_distribution(["tiled"])}

@@ -17,6 +17,8 @@ from mltune.runner import ReplayRunner, Runner
 from mltune.space.config import Config
 from mltune.workflow.protocol import PROTOCOL_NAME, ProtocolOptions, plan_protocol, run_protocol
 
+pytestmark = pytest.mark.device
+
 ALL_STEPS = """
 GlobalParameters: {SyncsPerBenchmark: 2}
 BenchmarkProblems:

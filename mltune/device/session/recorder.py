@@ -212,7 +212,7 @@ class RecordingDevice:
         self._end_first()
         buffers = dict(zip(ROLES, (c, a, b, scratch, counters), strict=True))
         inputs = (a, b) if problem.beta == 0 else (a, b, c)
-        key = launch_key(program.kernel, problem, map(self._digest, inputs))
+        key = launch_key(build_key(program.kernel), problem, map(self._digest, inputs))
         if key in self._known:
             execution = self._device.launch(program, problem, **buffers)
         else:

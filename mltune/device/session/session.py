@@ -109,9 +109,9 @@ def build_key(kernel: Kernel) -> str:
     return f"{kernel.name} {kernel.source_hash}"
 
 
-def launch_key(kernel: Kernel, problem: Problem, inputs: Iterable[str]) -> str:
-    """Return the key of a launch, whose inputs are given as digests."""
-    text = json.dumps([build_key(kernel), problem.to_json(), *inputs], sort_keys=True)
+def launch_key(build: str, problem: Problem, inputs: Iterable[str]) -> str:
+    """Return the key of a launch of what was built, whose inputs are given as digests."""
+    text = json.dumps([build, problem.to_json(), *inputs], sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=10).hexdigest()
 
 

@@ -41,7 +41,7 @@ def session_of(kernel: Kernel, effect: Effect, *times: tuple[int, ...]) -> Sessi
     """One build, and one kind of launch on zeros."""
     session = Session(CPU, compiles_at_launch=True, tick_seconds=1e-9)
     session.builds[build_key(kernel)] = Built(seconds=0.25)
-    key = launch_key(kernel, PROBLEM, (digest(bytes(8)), digest(bytes(4))))
+    key = launch_key(build_key(kernel), PROBLEM, (digest(bytes(8)), digest(bytes(4))))
     session.effects[key] = effect
     session.times[key] = list(times)
     return session
