@@ -41,7 +41,7 @@ def test_no_space_has_a_launch_over_the_limits(
     smaller = limited(device, limits)
     problem = problem_of_size(contraction, size)
     rng = np.random.default_rng(SEED)
-    names = SPACES[device.kind]
+    names: tuple[str, ...] = SPACES[device.kind]
     if device.kind == "gpu" and "flat" in limits:
         names = names[:2]  # `auto` leaves out what has no config there
     tried = 0
