@@ -36,6 +36,8 @@ def write_atomically(path: Path, data: bytes) -> None:
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
+        if os.name == "nt":  # there, folders cannot be opened
+            return
         # The new name is on the disk only when the folder is.
         folder = os.open(path.parent, os.O_RDONLY)
         try:

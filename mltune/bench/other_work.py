@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from mltune.machine import usable_cores
+
 _COUNTED = 8  # user, nice, system, idle, iowait, irq, softirq, steal; guests are in user
 _IDLE = slice(3, 5)
 
@@ -19,7 +21,7 @@ class OtherWork:
             root: where the system's files lie.
         """
         self._file = root / "proc" / "stat"
-        self._names = {f"cpu{core}" for core in os.sched_getaffinity(0)}
+        self._names = {f"cpu{core}" for core in usable_cores()}
         self._begin = self._now()
 
     def share(self) -> float | None:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from mltune.cli.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from mltune.device.doctor import Finding
 
 EXAMPLE = "mltune devices --json"
 
@@ -17,14 +22,21 @@ def declare(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="say what should be fixed before a serious run: other work, governor, clocks",
     )
+    parser.add_argument(
+        "--doctor",
+        action="store_true",
+        help="say what keeps a device from working, and the command that mends it",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """List the devices."""
-    from mltune.workflow.devices import devices, environment
+    from mltune.workflow.devices import devices, doctor, environment
 
     if args.environment:
         return _print_environment(environment(), as_json=args.json)
+    if args.doctor:
+        return _print_findings(doctor(), as_json=args.json)
     found = devices()
     if args.json:
         print_json({"devices": [{"spec": spec, **info.to_json()} for spec, info in found]})
@@ -48,6 +60,17 @@ def run(args: argparse.Namespace) -> int:
         ],
     )
     print("\nnext: mltune search --budget 60 --device auto")
+    return 0
+
+
+def _print_findings(found: Sequence[Finding], *, as_json: bool) -> int:
+    if as_json:
+        print_json({"findings": [asdict(each) for each in found]})
+        return 0
+    for each in found:
+        print(f"{each.problem}\n    {each.command}")
+    if not found:
+        print("nothing is wrong; see the devices: mltune devices")
     return 0
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from mltune.device.choice import pick
 from mltune.device.device import Device
 from mltune.device.entry import DeviceEntry, DeviceKind
+from mltune.device.limited import LimitedKind
 from mltune.device.opencl.kind import OpenCLKind
 from mltune.device.session.recorder import RecordKind
 from mltune.device.session.replay import ReplayKind
@@ -15,6 +16,7 @@ from mltune.errors import NoDeviceError
 
 DEVICES: Mapping[str, DeviceKind] = {
     "opencl": OpenCLKind(),
+    "limited": LimitedKind(),
     "record": RecordKind(),
     "replay": ReplayKind(),
 }

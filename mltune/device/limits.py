@@ -9,6 +9,22 @@ from mltune.device_info import DeviceInfo
 from mltune.kernel import Launch
 
 
+def group_of(info: DeviceInfo, wanted: int) -> int:
+    """Return how many work-items of one dimension a group may have: a power of 2 up to `wanted`.
+
+    It is for kernels that run with any number.
+    """
+    most = min(wanted, info.max_work_group_size, info.max_work_item_sizes[0])
+    return 1 << max(most, 1).bit_length() - 1
+
+
+def takes_group(info: DeviceInfo, group: tuple[int, int, int]) -> bool:
+    """Whether a work-group is within a device's limits."""
+    return math.prod(group) <= info.max_work_group_size and all(
+        size <= limit for size, limit in zip(group, info.max_work_item_sizes, strict=True)
+    )
+
+
 def check_size(info: DeviceInfo, nbytes: int) -> None:
     """Refuse a buffer that is larger than the device allows.
 

@@ -27,6 +27,11 @@ class Precision(Enum):
         return self in (Precision.COMPLEX_SINGLE, Precision.COMPLEX_DOUBLE)
 
     @property
+    def is_double(self) -> bool:
+        """Whether a device has to compute in double precision."""
+        return self in (Precision.DOUBLE, Precision.COMPLEX_DOUBLE)
+
+    @property
     def dtype(self) -> str:
         """The numpy name of an element's type."""
         return _DTYPES[self]

@@ -20,6 +20,8 @@ _KINDS = (
     (stat.S_ISBLK, "a device"),
 )
 
+_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
 
 def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
     """Read a file.
@@ -33,7 +35,7 @@ def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
     """
     try:
         # Without O_NONBLOCK a pipe that nobody writes to is waited for when it is opened.
-        number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        number = os.open(path, os.O_RDONLY | _FLAGS)
         with os.fdopen(number, "rb") as file:
             state = os.fstat(number)
             _check_regular(path, state.st_mode)

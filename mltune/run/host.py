@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import platform
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
+from mltune.machine import usable_cores
 from mltune.run.fields import Fields
 
 _BUSY = 0.5  # of the cores
@@ -52,7 +52,7 @@ class Host:
         return cls(
             python=platform.python_version(),
             platform=platform.platform(),
-            cores=len(os.sched_getaffinity(0)),
+            cores=len(usable_cores()),
             load=float(words[0]) if words else -1.0,
             governor=_read(root / _GOVERNOR),
             boost={"0": "off", "1": "on"}.get(boost, ""),

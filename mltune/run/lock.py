@@ -1,13 +1,20 @@
-"""One writer for a run folder: a lock that the kernel lets go however its holder ends."""
+"""One writer for a run folder: a lock that the system lets go however its holder ends."""
 
 from __future__ import annotations
 
-import fcntl
+import contextlib
 import os
 from pathlib import Path
 
 from mltune.errors import UsageError
 from mltune.files import file_error
+
+with contextlib.suppress(ImportError):
+    import fcntl
+with contextlib.suppress(ImportError):
+    import msvcrt
+
+_FAR = 1 << 30  # Windows keeps others from reading what is locked: a byte that nobody reads
 
 
 class FolderLock:
@@ -23,15 +30,15 @@ class FolderLock:
     def __init__(self, folder: Path) -> None:
         path = folder / "run.lock"
         try:
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
             raise file_error(path, "write", error) from error
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(self._file)
             os.ftruncate(self._file, 0)
-            os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
+            os.write(self._file, f"{os.getpid()}\n".encode())
         except BlockingIOError:
-            holder = os.pread(self._file, 32, 0).decode("ascii", "replace").strip()
+            holder = os.read(self._file, 32).decode("ascii", "replace").strip()
             self.close()
             raise UsageError(
                 f"{folder}: in use by process {holder or 'unknown'}; "
@@ -46,3 +53,21 @@ class FolderLock:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+def _lock(file: int) -> None:
+    """Take the lock; a system that knows neither way to lock has none.
+
+    Raises:
+        BlockingIOError: when another process has it.
+    """
+    if "fcntl" in globals():
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    elif "msvcrt" in globals():
+        os.lseek(file, _FAR, os.SEEK_SET)
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]  # Windows
+        except OSError as error:
+            raise BlockingIOError(str(error)) from error
+        finally:
+            os.lseek(file, 0, os.SEEK_SET)

@@ -117,7 +117,7 @@ class Bench:
         self._built: Cache[tuple[str, str], _Built] = Cache(_KEPT_PROGRAMS)
         self._workspaces: Cache[tuple[Problem, int], Workspace] = Cache(memory_bytes)
         self._verdicts: Cache[tuple[str, Problem, int], Verdict] = Cache(_KEPT_VERDICTS)
-        kernel, problem = known_good_kernel()
+        kernel, problem = known_good_kernel(device.info)
         self._scratch, self._counters = Scratch(device), Scratch(device, byte=0)
         self._arena = Arena(device)
         self._arena.place(self, 1)  # made now: it would look like a compilation later

@@ -1,13 +1,30 @@
-"""Whether a device can hold a problem at all: what it cannot is said before the first trial."""
+"""Whether a device can do a problem at all: what it cannot is said before the first trial."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from mltune.device_info import DeviceInfo
-from mltune.errors import UsageError
+from mltune.errors import NoDeviceError, UsageError
 from mltune.problem import Problem
+from mltune.problem.precision import Precision
 from mltune.runner.data import Layout
+
+
+def refuse_precisions(precisions: Iterable[Precision], device: DeviceInfo) -> None:
+    """Refuse a device without the arithmetic that a precision needs.
+
+    Half precision is computed in single precision where a device has no more.
+
+    Raises:
+        NoDeviceError: that names the first one.
+    """
+    for precision in precisions:
+        if precision.is_double and not device.fp64:
+            raise NoDeviceError(
+                f"device {device.name} ({device.platform}) has no double precision, which "
+                f"'{precision.letter}' problems need; --device may name another"
+            )
 
 
 def refuse_too_large(problems: Iterable[Problem], device: DeviceInfo) -> None:

@@ -8,6 +8,8 @@ device.
 
 from __future__ import annotations
 
+from mltune.device.limits import group_of, takes_group
+from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel
 from mltune.kernel.abi import declarations, integer_arguments
 from mltune.problem import Problem, gemm, gemm_problem
@@ -16,11 +18,12 @@ from mltune.space.config import Config
 
 _SIZE = (128, 128, 64)
 _GROUP = (16, 4, 1)
+_FLAT_ITEMS = 64
 _NAME = "mltune_known_good"
 _CONTRACTION = gemm(Precision.SINGLE).canonical()
 _INTEGERS = declarations(integer_arguments(_CONTRACTION))
 _SOURCE = """
-__kernel __attribute__((reqd_work_group_size(16, 4, 1)))
+__kernel __attribute__((reqd_work_group_size(GROUP)))
 void mltune_known_good(__global float *c, __global const float *a, __global const float *b,
                    const float alpha, const float beta,
                    INTEGERS)
@@ -36,16 +39,17 @@ void mltune_known_good(__global float *c, __global const float *a, __global cons
 """.replace("INTEGERS", (",\n" + " " * 23).join(_INTEGERS))
 
 
-def known_good_kernel() -> tuple[Kernel, Problem]:
-    """Return the kernel with the problem that it computes."""
+def known_good_kernel(device: DeviceInfo) -> tuple[Kernel, Problem]:
+    """Return the kernel with the problem that it computes, in work-groups that a device takes."""
+    group = _GROUP if takes_group(device, _GROUP) else (group_of(device, _FLAT_ITEMS), 1, 1)
     kernel = Kernel(
         name=_NAME,
         family="known good",
         contraction=_CONTRACTION,
         config=Config.of({}),
-        source=_SOURCE,
+        source=_SOURCE.replace("GROUP", ", ".join(map(str, group))),
         build_options=(),
-        work_group=_GROUP,
-        macro_tile=_GROUP[:2],
+        work_group=group,
+        macro_tile=group[:2],
     )
     return kernel, gemm_problem(_CONTRACTION, *_SIZE)

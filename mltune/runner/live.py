@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
@@ -15,7 +15,9 @@ from mltune.errors import DeviceGoneError, MltuneError, NoDeviceError, UsageErro
 from mltune.kernel import Kernel, KernelFamily
 from mltune.measurement import Measurement, Status
 from mltune.problem import Contraction, Problem
+from mltune.problem.precision import Precision
 from mltune.runner.cache import Cache
+from mltune.runner.capacity import refuse_precisions
 from mltune.runner.messages import Outcome, Request, Stage
 from mltune.runner.overlap import Span, covered_share
 from mltune.runner.pool import BuilderPool, certain_builders, default_builders
@@ -51,6 +53,7 @@ class WorkerRunner:
         device_spec: str,
         family: KernelFamily,
         *,
+        precisions: Collection[Precision] = (),
         build_timeout_seconds: float = 60,
         run_timeout_seconds: float = 30,
         samples: int = DEFAULT_SAMPLES,
@@ -66,6 +69,7 @@ class WorkerRunner:
         Args:
             device_spec: as `mltune.device.choose` takes it.
             family: writes the kernels.
+            precisions: of the problems; a device that lacks one is refused at once.
             build_timeout_seconds: limit of processor time for compiling, at the first launch too;
                 what hangs has `work_limit.PATIENCE` times as long by the wall.
             run_timeout_seconds: limit for all launches of a measurement together.
@@ -78,7 +82,7 @@ class WorkerRunner:
             worker: the command that starts a worker; the device's and observers' names follow.
 
         Raises:
-            NoDeviceError: when there is no such device, or it computes wrong.
+            NoDeviceError: when there is no such device, it computes wrong or lacks a precision.
             UsageError: when the device's name fits several, or a number is out of range.
         """
         if samples < 1:
@@ -115,6 +119,7 @@ class WorkerRunner:
             # Builders start while the worker does, as soon as it is known how many they are.
             self._start_builders(count or 0)
             self._name_device(first)
+            refuse_precisions(precisions, self._device)
             if count is None:
                 self._start_builders(default_builders(self._device.kind))
             if self._pool is not None and self._device.kind == "cpu":

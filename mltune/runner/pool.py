@@ -9,7 +9,6 @@ together while nothing is measured.
 from __future__ import annotations
 
 import logging
-import os
 import queue
 import threading
 import time
@@ -17,6 +16,7 @@ from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 
 from mltune.kernel import Kernel
+from mltune.machine import usable_cores
 from mltune.measurement import Status
 from mltune.problem import Problem
 from mltune.runner.messages import Outcome, Request, Stage
@@ -47,7 +47,7 @@ def default_builders(kind: str, devices: int = 1) -> int:
         kind: `cpu` or `gpu`.
         devices: that measure at once, and share this machine's cores evenly.
     """
-    cores = len(os.sched_getaffinity(0)) // devices
+    cores = len(usable_cores()) // devices
     if kind == "cpu" and cores < _SHARED_CORES:
         return 0
     return min(max(cores - 1, 1), MOST_BUILDERS)

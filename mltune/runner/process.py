@@ -17,6 +17,7 @@ from mltune.runner.work_limit import WallLimit, WorkLimit
 
 _TAIL_BYTES = 16384
 _CHUNK = 65536
+_KILLED = -9  # by SIGKILL, which not every system knows by name
 
 
 def python_module(module: str, *arguments: str) -> tuple[str, ...]:
@@ -121,7 +122,10 @@ class WorkerProcess:
         """Send the kill, and leave the cleaning up to the thread that reads."""
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+                if hasattr(os, "killpg"):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+                else:
+                    self._process.kill()  # its builds end with its output
 
     def kill(self) -> None:
         """End the process and all that it started, at once; doing it twice is fine."""
@@ -149,7 +153,7 @@ class WorkerProcess:
         self.kill()
         last = [line for line in self._words.decode(errors="replace").splitlines() if line.strip()]
         return WorkerDiedError(
-            f"{ending}: {last[-1].strip()}" if last else ending, outsider=code == -signal.SIGKILL
+            f"{ending}: {last[-1].strip()}" if last else ending, outsider=code == _KILLED
         )
 
     def _drain(self) -> None:

@@ -6,12 +6,12 @@ It reads requests from its standard input and answers on its standard output, on
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 
 from mltune.device import Device, open_device, prepare_process
 from mltune.errors import MltuneError, UsageError
+from mltune.machine import memory_bytes
 from mltune.problem import Problem
 from mltune.runner.bench import Bench
 from mltune.runner.channel import Channel
@@ -50,8 +50,8 @@ def main(spec: str, observers: Sequence[str] = ()) -> int:
 
 
 def _memory_bytes(device: Device) -> int:
-    host = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return min(host, device.info.global_mem_bytes) // _MEMORY_SHARE
+    of_device = device.info.global_mem_bytes
+    return min(memory_bytes() or of_device, of_device) // _MEMORY_SHARE
 
 
 if __name__ == "__main__":

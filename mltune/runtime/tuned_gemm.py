@@ -14,7 +14,7 @@ import pyopencl.array as cl_array
 
 from mltune.device import choose
 from mltune.device.opencl.listing import driver_device
-from mltune.errors import MltuneError, UsageError
+from mltune.errors import MltuneError, NoDeviceError, UsageError
 from mltune.kernel import abi
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.held_back import holds_back
@@ -169,6 +169,9 @@ class TunedGemm:
         except GemmError as error:
             raise UsageError(str(error)) from error
         except cl.Error as error:
+            device = queue.device
+            if self._selector.contraction.precision.is_double and not device.double_fp_config:
+                raise NoDeviceError(f"{self!r}: {device.name} has no double precision") from error
             reason = str(error).strip().partition("\n")[0]
             raise MltuneError(f"{self!r} failed on {queue.device.name}: {reason}") from error
 

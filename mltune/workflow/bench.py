@@ -23,6 +23,7 @@ from mltune.files import write_atomically
 from mltune.problem import Contraction, Problem, parse_problem_type, problem_of_size
 from mltune.problem.gemm import problem_type_name
 from mltune.problem.sizes import parse_sizes
+from mltune.runner.capacity import refuse_precisions, refuse_too_large
 from mltune.runtime import TunedGemm, load
 from mltune.tuning.progress import Show, Steps
 from mltune.tuning.search_options import DEFAULT_PROBLEM
@@ -115,7 +116,9 @@ def bench(options: BenchOptions, show: Show) -> BenchResult:
     gemm = load(options.selector) if options.selector else None
     contraction = _contraction(options, gemm)
     entry = choose(options.device or "auto")
+    refuse_precisions((contraction.precision,), entry.info)
     problems = [problem_of_size(contraction, size) for size in _sizes(options, gemm, entry)]
+    refuse_too_large(problems, entry.info)
     queues = Queues.open(entry)
     with _open(options.against, gemm, entry, queues) as (contestants, absent):
         if not contestants:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from mltune.device import list_devices
+from mltune.device.doctor import Finding, examine
 from mltune.device_info import DeviceInfo
+from mltune.errors import NoDeviceError
 from mltune.runner.environment import advice
 
 
@@ -14,6 +16,15 @@ def devices() -> tuple[tuple[str, DeviceInfo], ...]:
         NoDeviceError: when there is none; the message says what to do.
     """
     return tuple((entry.number, entry.info) for entry in list_devices())
+
+
+def doctor() -> tuple[Finding, ...]:
+    """Return what keeps devices from working, each with the command that mends it."""
+    try:
+        entries = list_devices()
+    except NoDeviceError:
+        entries = ()
+    return examine(entries)
 
 
 def environment() -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -87,7 +87,8 @@ def _folder() -> Path | None:
     except (OSError, RuntimeError):  # a home that cannot be written to, or none
         return None
     others_may_write = state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    if state.st_uid != os.geteuid() or others_may_write or not os.access(folder, os.W_OK):
+    is_own = not hasattr(os, "geteuid") or state.st_uid == os.geteuid()
+    if not is_own or others_may_write or not os.access(folder, os.W_OK):
         logging.getLogger(__name__).warning(
             "%s: nothing is kept there, as others may write to it (chmod 700, or set %s)",
             folder,

@@ -210,6 +210,7 @@ def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, SearchSpace]:
     runner = WorkerRunner(
         "auto" if options.device is None else options.device,
         NO_FAMILY,
+        precisions=(contraction.precision,),
         **_runner_options(options),
         seed=options.seed or 0,
     )

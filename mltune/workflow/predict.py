@@ -101,7 +101,7 @@ def predict(options: PredictOptions) -> PredictResult:
     if options.measure:
         with (
             recorded_device(model.device, options.device, options.model) as device,
-            WorkerRunner(device, family) as runner,
+            WorkerRunner(device, family, precisions=(problem.contraction.precision,)) as runner,
         ):
             measured = {config: runner.run(problem, config) for config, _ in best}
     predictions = [

@@ -28,9 +28,11 @@ from mltune.device_info import DeviceInfo
 from mltune.errors import DeviceGoneError, UsageError
 from mltune.files import make_folder, write_atomically
 from mltune.problem import problem_type_name
+from mltune.problem.precision import Precision
 from mltune.reading import read_text
 from mltune.run.run import INFO_NAME, Run, read_info
 from mltune.run.run_info import RunInfo, Timing
+from mltune.runner.capacity import refuse_precisions
 from mltune.runner.live import DEFAULT_SAMPLES, WorkerRunner
 from mltune.runner.timing import WARMUPS
 from mltune.tuning.progress import Show
@@ -82,6 +84,7 @@ def plan_protocol(options: ProtocolOptions) -> PlanResult:
     """
     protocol = _read(options.file)
     device = choose(options.device or "auto").info
+    refuse_precisions(_precisions(protocol), device)
     jobs = [ProtocolJob.of(problems, protocol.name, device) for problems in protocol.problems]
     return PlanResult(file=options.file, device=device, runs=tuple(job.planned() for job in jobs))
 
@@ -108,7 +111,7 @@ def run_protocol(options: ProtocolOptions, show: Show, note: Note) -> ProtocolRe
     policy = _policy(options, protocol, begun)
     results: list[RunResult] = []
     interrupted, stopped, lost = False, "", False
-    with _runner(options, policy, begun) as runner:
+    with _runner(options, policy, protocol, begun) as runner:
         make_folder(root)
         write_atomically(root / PROTOCOL_NAME, protocol.text.encode())
         try:
@@ -181,13 +184,21 @@ def _policy(options: ProtocolOptions, protocol: Protocol, begun: RunInfo | None 
     return _Policy(timing=begun.timing, seed=begun.seed)
 
 
+def _precisions(protocol: Protocol) -> tuple[Precision, ...]:
+    return tuple(problems.contraction.precision for problems in protocol.problems)
+
+
 def _runner(
-    options: ProtocolOptions, policy: _Policy, begun: RunInfo | None = None
+    options: ProtocolOptions,
+    policy: _Policy,
+    protocol: Protocol,
+    begun: RunInfo | None = None,
 ) -> WorkerRunner:
     recorded = "auto" if begun is None else begun.device.uuid or begun.device.name
     runner = WorkerRunner(
         options.device or recorded,
         FAMILY,
+        precisions=_precisions(protocol),
         build_timeout_seconds=policy.timing.build_timeout_seconds,
         run_timeout_seconds=policy.timing.run_timeout_seconds,
         samples=policy.timing.samples,

@@ -73,6 +73,7 @@ def replay(folder: Path, number: int, device: str | None) -> ReplayResult:
         WorkerRunner(
             name,
             family,
+            precisions=(recorded.problem.contraction.precision,),
             build_timeout_seconds=info.timing.build_timeout_seconds,
             run_timeout_seconds=info.timing.run_timeout_seconds,
             samples=info.timing.samples,

@@ -50,6 +50,7 @@ def open_runner(
     return WorkerRunner(
         device,
         family_of_run(info, where),
+        precisions=(info.contraction.precision,),
         build_timeout_seconds=info.timing.build_timeout_seconds,
         run_timeout_seconds=info.timing.run_timeout_seconds,
         samples=info.timing.samples,

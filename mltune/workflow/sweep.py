@@ -31,6 +31,7 @@ from mltune.tuning.recorder import AtOnce
 from mltune.tuning.search_options import (
     COLD,
     SearchOptions,
+    asked_contraction,
     default_folder,
     handwritten_space,
     new_run_info,
@@ -215,6 +216,7 @@ def _begin(options: SweepOptions) -> tuple[Run, WorkerRunner]:
     runner = WorkerRunner(
         options.device or "auto",
         family_named(HANDWRITTEN, "sweep", to_text(kernels)),
+        precisions=(asked_contraction(SearchOptions(), kernels).precision,),
         **_given(samples=options.samples, observers=options.observers),
         cold=options.cache == COLD,
         seed=options.seed,
@@ -250,6 +252,7 @@ def _resume(options: SweepOptions) -> tuple[Run, WorkerRunner]:
         opened = WorkerRunner(
             options.device or info.device.uuid or info.device.name,
             family_named(info.family, str(run.folder), info.kernels),
+            precisions=(info.contraction.precision,),
             samples=info.timing.samples,
             observers=info.observers,
             cold=info.timing.cache == COLD,

@@ -33,6 +33,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 KINDS: dict[str, Callable[[Path], str]] = {
     "opencl": lambda folder: "Portable Computing Language",
+    "limited": lambda folder: "limited:local=16K,alloc=64M:Portable Computing Language",
     "record": lambda folder: f"record:{folder / 'session'}:Portable Computing Language",
     "replay": lambda folder: session_spec("device_contract"),
 }

@@ -19,11 +19,14 @@ import pyopencl as cl
 
 from mltune.device.calculator import VECTORS, Matrices, Pairs, Sums
 from mltune.device.errors import BuildError, DeviceLostError, LaunchError
+from mltune.device.limits import takes_group
+from mltune.device_info import DeviceInfo
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _GROUP = 16
 _DEPTH = 16
+_LOCAL_BYTES = 1 << 15  # of a work-group that multiplies complex numbers
 _TILE = {1: (8, 4), 2: (4, 4)}  # of C, that a work-item has, by the parts of a number
 _LARGEST_SIDE = 4096  # of a block of the product
 _PANEL_NUMBERS = 1 << 23
@@ -50,6 +53,11 @@ _ARGUMENTS: dict[str, dict[str, tuple[Any, ...]]] = {
         "finish": (None, _L, _L, _U, *[_D] * 4, _U, *_VIEW, None, *_VIEW[2:], *[_L] * 3, _U, _U),
     },
 }  # of each file, by the names of its kernels: the types of their numbers; None is a buffer
+
+
+def can_calculate(info: DeviceInfo) -> bool:
+    """Whether a device has room for the work-groups that calculate."""
+    return takes_group(info, (_GROUP, _GROUP, 1)) and info.local_mem_bytes >= _LOCAL_BYTES
 
 
 class OpenCLCalculator:

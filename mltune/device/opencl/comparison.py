@@ -16,7 +16,7 @@ from mltune.device.errors import DeviceLostError, LaunchError
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _ITEMS = 1 << 14
-_GROUP = 64
+COMPARISON_GROUP = 64  # work-items, where the device takes so many
 _FOUND = np.dtype([("wrong", "u8"), ("written", "u8"), ("place", "u8"), ("error", "f8")])
 _REALS = {2: "half", 4: "float", 8: "double"}
 
@@ -28,8 +28,14 @@ class OpenCLComparison:
         LaunchError: when the driver has no memory for it.
     """
 
-    def __init__(self, context: cl.Context, queue: cl.CommandQueue, expected: Expected) -> None:
-        self._queue = queue
+    def __init__(
+        self,
+        context: cl.Context,
+        queue: cl.CommandQueue,
+        expected: Expected,
+        group: int = COMPARISON_GROUP,
+    ) -> None:
+        self._queue, self._group = queue, (group,)
         self._expected = expected
         self._compare, self._count = _kernels(context, expected.dtype, expected.pattern)
         self._words = _words(np.dtype(expected.dtype))
@@ -59,12 +65,12 @@ class OpenCLComparison:
         found, written = np.empty(_ITEMS, _FOUND), np.empty(_ITEMS, np.uint64)
         try:
             self._compare(
-                self._queue, (_ITEMS,), (_GROUP,),
+                self._queue, (_ITEMS,), self._group,
                 result, expected.first, expected.count, self._right, self._norms_a,
                 self._norms_b, expected.constant, self._dims, len(expected.dims), self._found,
             )  # fmt: skip
             self._count(
-                self._queue, (_ITEMS,), (_GROUP,),
+                self._queue, (_ITEMS,), self._group,
                 result, expected.length * self._words, self._written,
             )  # fmt: skip
             cl.enqueue_copy(self._queue, found, self._found)

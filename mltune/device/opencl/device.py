@@ -13,12 +13,14 @@ import pyopencl as cl
 from mltune.device.comparison import Expected
 from mltune.device.entry import POCL, DeviceEntry
 from mltune.device.errors import DeviceLostError, LaunchError
-from mltune.device.limits import check_launch, check_size
-from mltune.device.opencl.calculator import OpenCLCalculator
-from mltune.device.opencl.comparison import OpenCLComparison
+from mltune.device.inspection import MOST_SPOTS, Inspection
+from mltune.device.limits import check_launch, check_size, group_of
+from mltune.device.on_host import HostInspection
+from mltune.device.opencl.calculator import OpenCLCalculator, can_calculate
+from mltune.device.opencl.comparison import COMPARISON_GROUP, OpenCLComparison
 from mltune.device.opencl.execution import OpenCLExecution
-from mltune.device.opencl.fill import Filler
-from mltune.device.opencl.inspection import OpenCLInspection
+from mltune.device.opencl.fill import FILL_GROUP, Filler
+from mltune.device.opencl.inspection import LOOK_GROUP, OpenCLInspection
 from mltune.device.opencl.listing import driver_device
 from mltune.device.opencl.program import OpenCLProgram, build
 from mltune.device_info import DeviceInfo
@@ -30,6 +32,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 _INTEGERS = {Kind.UINT: np.uint32, Kind.ULONG: np.uint64}
+COMPILING_AT_LAUNCH = (POCL, "rusticl")
 _BOUND = 2  # a kernel under test and the one that it is held against
 
 
@@ -49,7 +52,7 @@ class OpenCLDevice:
     def __init__(self, entry: DeviceEntry) -> None:
         self._info = entry.info
         self._bound: list[_Bound] = []
-        self._inspection: OpenCLInspection | None = None
+        self._inspection: Inspection | None = None
         self._calculators: dict[str, OpenCLCalculator] = {}
         self._filler: Filler | None = None
         self._device = driver_device(entry)
@@ -66,7 +69,7 @@ class OpenCLDevice:
     @property
     def compiles_at_launch(self) -> bool:
         """Whether a kernel's first launch compiles most of it, before it starts on the device."""
-        return POCL in self._info.platform
+        return any(name in self._info.platform for name in COMPILING_AT_LAUNCH)
 
     @property
     def tick_seconds(self) -> float:
@@ -102,29 +105,35 @@ class OpenCLDevice:
         """
         if not self._info.fp64 or expected.value_bytes > self._info.max_alloc_bytes:
             return None
-        return OpenCLComparison(self._context, self._queue, expected)
+        return OpenCLComparison(
+            self._context, self._queue, expected, group_of(self._info, COMPARISON_GROUP)
+        )
 
     def calculator(self, dtype: str) -> OpenCLCalculator | None:
-        """Calculates with tensors of a type; None without doubles. Built when first needed.
+        """Calculates with tensors of a type; None without doubles, or the room for it.
 
         Raises:
             BuildError: when the driver cannot build it.
         """
-        if not self._info.fp64:
+        if not self._info.fp64 or not can_calculate(self._info):
             return None
         if dtype not in self._calculators:
             self._calculators[dtype] = OpenCLCalculator(self._context, self._queue, dtype)
         return self._calculators[dtype]
 
     @property
-    def inspection(self) -> OpenCLInspection:
+    def inspection(self) -> Inspection:
         """Looks at memory on the device itself; its kernels are built when it is first needed.
 
         Raises:
             LaunchError: when the driver cannot build them.
         """
         if self._inspection is None:
-            self._inspection = OpenCLInspection(self._context, self._queue)
+            group = group_of(self._info, LOOK_GROUP)
+            if group < MOST_SPOTS:
+                self._inspection = HostInspection(self)
+            else:
+                self._inspection = OpenCLInspection(self._context, self._queue, group)
         return self._inspection
 
     def part(self, buffer: cl.Buffer, first_byte: int, nbytes: int) -> cl.Buffer:
@@ -155,7 +164,9 @@ class OpenCLDevice:
         """
         end = (buffer.size if end_byte is None else end_byte) // 4 * 4
         if self._info.kind != "cpu":
-            self._filler = self._filler or Filler(self._context, self._queue)
+            self._filler = self._filler or Filler(
+                self._context, self._queue, group_of(self._info, FILL_GROUP)
+            )
             self._checked(self._filler.fill, buffer, byte, first_byte, end)
         elif end > first_byte:
             word, size = np.full(4, byte, np.uint8), end - first_byte

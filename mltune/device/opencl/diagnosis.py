@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from mltune.device.entry import POCL
+from mltune.device.opencl.linker import has_linker
 from mltune.device_info import DeviceInfo
 
 
 def missing_linker(info: DeviceInfo) -> str | None:
     """Return what to do when a PoCL device lacks the linker that it calls for every kernel."""
-    if POCL not in info.platform or shutil.which("ld"):
+    if POCL not in info.platform or has_linker():
         return None
-    return "PoCL needs the linker 'ld' at run time and PATH has none: install binutils"
+    return (
+        "PoCL needs the linker 'ld' at run time and PATH has none: install binutils, "
+        "or pip install ziglang, whose linker does as well"
+    )
 
 
 def unwritable_cache() -> str | None:

@@ -16,20 +16,22 @@ import pyopencl as cl
 from mltune.device.errors import LaunchError
 
 _WORD = 4  # bytes
-_GROUP = 128
+FILL_GROUP = 128  # work-items, where the device takes so many
 _MOST_GROUPS = 2048
 
 
 class Filler:
     """Fills buffers with one byte; for use by one thread."""
 
-    def __init__(self, context: cl.Context, queue: cl.CommandQueue) -> None:
+    def __init__(
+        self, context: cl.Context, queue: cl.CommandQueue, group: int = FILL_GROUP
+    ) -> None:
         """Build the kernel.
 
         Raises:
             LaunchError: when the driver cannot.
         """
-        self._queue = queue
+        self._queue, self._group = queue, (group,)
         source = Path(__file__).with_name("fill.cl").read_text(encoding="utf-8")
         try:
             with warnings.catch_warnings():
@@ -45,8 +47,7 @@ class Filler:
         count = (end_byte - first_byte) // _WORD
         if count <= 0:
             return
-        groups = min(-(-count // _GROUP), _MOST_GROUPS)
+        (group,) = self._group
+        items = min(-(-count // group), _MOST_GROUPS) * group
         word = int.from_bytes(bytes([byte]) * _WORD, "little")
-        self._kernel(
-            self._queue, (groups * _GROUP,), (_GROUP,), buffer, first_byte // _WORD, count, word
-        )
+        self._kernel(self._queue, (items,), self._group, buffer, first_byte // _WORD, count, word)

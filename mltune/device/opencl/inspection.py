@@ -17,7 +17,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 # A processor reads fastest where each work-item has a stretch of its own, a GPU where neighbours
 # read neighbours.
 _CPU_GRID = (64, 1)
-_GPU_GRID = (512 * 128, 128)
+_GPU_ITEMS = 512 * 128
+LOOK_GROUP = 128  # work-items, where the device takes so many
 _WORD = 8  # bytes
 _ZERO = np.zeros(1, np.uint64)
 _MOST_CHECKSUMS = 2
@@ -26,7 +27,9 @@ _MOST_CHECKSUMS = 2
 class OpenCLInspection:
     """What a device tells about its memory; for use by one thread."""
 
-    def __init__(self, context: cl.Context, queue: cl.CommandQueue) -> None:
+    def __init__(
+        self, context: cl.Context, queue: cl.CommandQueue, group: int = LOOK_GROUP
+    ) -> None:
         """Build the kernels that look.
 
         Raises:
@@ -35,7 +38,7 @@ class OpenCLInspection:
         self._context, self._queue = context, queue
         self._exchanges: dict[int, cl.Kernel] = {}
         is_cpu = context.devices[0].type & cl.device_type.CPU
-        items, group = _CPU_GRID if is_cpu else _GPU_GRID
+        items, group = _CPU_GRID if is_cpu else (_GPU_ITEMS, group)
         self._grid = (items,), (group,)
         source = Path(__file__).with_name("inspection.cl").read_text(encoding="utf-8")
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import pyopencl as cl
 
 from mltune.device.entry import DeviceEntry
@@ -10,6 +12,7 @@ from mltune.device.opencl.diagnosis import no_device_hints
 from mltune.errors import NoDeviceError, UsageError
 
 KIND = "opencl"
+_log = logging.getLogger(__name__)
 
 
 def list_devices() -> tuple[DeviceEntry, ...]:
@@ -19,15 +22,22 @@ def list_devices() -> tuple[DeviceEntry, ...]:
         NoDeviceError: when there is none, with what would help.
     """
     platforms = _platforms()
-    entries = tuple(
-        DeviceEntry(KIND, f"{number}:{position}", describe(device))
-        for number, platform in enumerate(platforms)
-        for position, device in enumerate(_devices(platform))
-    )
+    entries, broken = [], []
+    for number, platform in enumerate(platforms):
+        for position, device in enumerate(_devices(platform)):
+            try:
+                entries.append(DeviceEntry(KIND, f"{number}:{position}", describe(device)))
+            except (cl.Error, ValueError, IndexError) as error:  # one driver must not hide others
+                reason = str(error).strip().partition("\n")[0]
+                broken.append(f"device {number}:{position} cannot be described: {reason}")
+    for line in broken:
+        _log.warning("%s", line)
     if not entries:
-        hints = "; ".join(no_device_hints([platform.name for platform in platforms]))
+        hints = "; ".join(broken) or "; ".join(
+            no_device_hints([platform.name for platform in platforms])
+        )
         raise NoDeviceError(f"no OpenCL device ({hints})")
-    return entries
+    return tuple(entries)
 
 
 def driver_device(entry: DeviceEntry) -> cl.Device:

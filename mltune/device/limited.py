@@ -1,0 +1,104 @@
+"""A device that is treated as a smaller one: `--device limited:LIMITS:DEVICE`.
+
+It shows on any machine what happens on an integrated GPU: that no kernel is tried which such a
+device could not run. The driver still has more; what is over the limits is refused before it is
+asked.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from mltune.device.device import Device
+from mltune.device.entry import DeviceEntry
+from mltune.device_info import DeviceInfo
+from mltune.errors import UsageError
+
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_FORM = (
+    "limited:LIMITS:DEVICE with LIMITS out of local=16K, group=64, alloc=64M, flat (groups of "
+    "one dimension), nofp64 and nofp16, between commas"
+)
+
+
+class LimitedKind:
+    """`limited:LIMITS[:SPEC]`."""
+
+    def entries(self) -> tuple[DeviceEntry, ...]:
+        """None: limits have to be named."""
+        return ()
+
+    def find(self, spec: str) -> DeviceEntry:
+        """Choose the device to be cut down, and its limits."""
+        limits, _, _ = spec.partition(":")
+        info = limited(_whole(spec).info, limits)
+        return DeviceEntry("limited", f"limited:{spec}", info)
+
+    def problem(self, info: DeviceInfo) -> str:
+        """Nothing: it was asked for when the device to be cut down was chosen."""
+        return ""
+
+    def open(self, entry: DeviceEntry) -> Device:
+        """Open the device, which believes the limits."""
+        from mltune.device.catalogue import DEVICES
+
+        whole = _whole(entry.number.partition(":")[2])
+        return DEVICES[whole.kind].open(replace(whole, info=entry.info))
+
+    def prepare_process(self) -> None:
+        """Nothing: every kind hears it."""
+
+
+def limited(info: DeviceInfo, limits: str) -> DeviceInfo:
+    """Return a device's description with smaller limits; what is smaller already stays.
+
+    Raises:
+        UsageError: when a limit is none of those that there are.
+    """
+    for word in filter(None, limits.split(",")):
+        info = replace(info, **_change(info, word))
+    return replace(info, name=f"{info.name} limited to {limits}")
+
+
+def _change(info: DeviceInfo, word: str) -> dict[str, Any]:
+    match word.partition("="):
+        case "nofp64", "", _:
+            return {"fp64": False, "opencl": _without("cl_khr_fp64", info)}
+        case "nofp16", "", _:
+            return {"fp16": False, "opencl": _without("cl_khr_fp16", info)}
+        case "flat", "", _:
+            return {"max_work_item_sizes": (info.max_work_item_sizes[0], 1, 1)}
+        case "local", "=", size:
+            return {"local_mem_bytes": min(_number(size), info.local_mem_bytes)}
+        case "alloc", "=", size:
+            return {"max_alloc_bytes": min(_number(size), info.max_alloc_bytes)}
+        case "group", "=", size:
+            most = min(_number(size), info.max_work_group_size)
+            x, y, z = (min(each, most) for each in info.max_work_item_sizes)
+            return {"max_work_group_size": most, "max_work_item_sizes": (x, y, z)}
+    raise UsageError(f"device: unknown limit '{word}' (expected {_FORM})")
+
+
+def _number(text: str) -> int:
+    found = re.fullmatch(r"([1-9]\d{0,9})([kmg]?)", text.lower())
+    if not found:
+        raise UsageError(f"device: expected a number such as 64, 16K or 64M, got '{text}'")
+    return int(found[1]) * _UNITS[found[2]]
+
+
+def _without(extension: str, info: DeviceInfo) -> Any:
+    if info.opencl is None:
+        return None
+    left = tuple(each for each in info.opencl.extensions if each != extension)
+    return replace(info.opencl, extensions=left)
+
+
+def _whole(spec: str) -> DeviceEntry:
+    from mltune.device.catalogue import choose
+
+    limits, _, device = spec.partition(":")
+    if not limits:
+        raise UsageError(f"device: expected {_FORM}")
+    return choose(device or "auto")

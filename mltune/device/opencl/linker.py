@@ -1,0 +1,41 @@
+"""PoCL calls a linker for every kernel: the system's `ld`, else LLVM's out of PyPI's `ziglang`."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+from mltune.errors import MltuneError
+from mltune.files import make_folder, write_atomically
+
+
+def has_linker() -> bool:
+    """Whether there is an `ld`; where `ziglang` is installed, one that runs it is made.
+
+    Its folder comes last on this process's PATH, for PoCL to find it.
+    """
+    if shutil.which("ld"):
+        return True
+    if importlib.util.find_spec("ziglang") is None:
+        return False
+    try:
+        folder = _folder()
+        make_folder(folder)
+        script = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m ziglang ld.lld "$@"\n'
+        file = folder / "ld"
+        if not file.exists() or file.read_text(encoding="utf-8") != script:
+            write_atomically(file, script.encode())
+        file.chmod(0o700)
+    except (MltuneError, OSError, RuntimeError):  # a home that cannot be written to, or none
+        return False
+    os.environ["PATH"] = os.pathsep.join((os.environ.get("PATH", os.defpath), str(folder)))
+    return True
+
+
+def _folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "mltune" / "linker"

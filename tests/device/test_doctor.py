@@ -1,0 +1,115 @@
+"""What is wrong with a machine's OpenCL, and the command that mends it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mltune.cli import main
+from mltune.device import DeviceEntry
+from mltune.device.doctor import examine, system_of
+from mltune.device.opencl.linker import has_linker
+from tests import devices
+
+POCL = DeviceEntry("opencl", "0:0", devices.CPU)
+NVIDIA = DeviceEntry("opencl", "1:0", devices.GPU)
+
+
+def _machine(root: Path, system: str, *vendors: str) -> Path:
+    (root / "etc").mkdir()
+    (root / "etc/os-release").write_text(system)
+    for number, vendor in enumerate(vendors):
+        folder = root / f"sys/class/drm/card{number}/device"
+        folder.mkdir(parents=True)
+        (folder / "vendor").write_text(f"{vendor}\n")
+    return root
+
+
+@pytest.mark.parametrize(
+    ("text", "system"),
+    [
+        ("ID=debian\n", "debian"),
+        ('ID=linuxmint\nID_LIKE="ubuntu debian"\n', "debian"),
+        ('ID="rocky"\nID_LIKE="rhel centos fedora"\n', "fedora"),
+        ("ID=arch\n", "arch"),
+        ("ID=other\n", ""),
+    ],
+)
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no os-release")
+def test_the_system_is_known(tmp_path: Path, text: str, system: str) -> None:
+    assert system_of(_machine(tmp_path, text)) == system
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at Linux's files")
+def test_a_gpu_without_a_driver_is_named_with_the_package(tmp_path: Path) -> None:
+    root = _machine(tmp_path, "ID=arch\n", "0x10de", "0x8086")
+
+    found = examine([NVIDIA], root)
+
+    assert [each.command for each in found] == ["pacman -S intel-compute-runtime"]
+    assert "Intel GPU" in found[0].problem
+
+
+def test_no_device_at_all(tmp_path: Path) -> None:
+    assert "no OpenCL device" in examine([], tmp_path)[0].problem
+
+
+def test_a_missing_linker_is_named_with_both_ways(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    (found,) = examine([POCL], _machine(tmp_path, "ID=debian\n"))
+
+    assert "needs the linker 'ld'" in found.problem
+    assert found.command == "apt-get install binutils, or pip install ziglang"
+
+
+def test_ziglang_stands_in_for_a_missing_linker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "site" / "ziglang"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "__main__.py").write_text("import sys; print(*sys.argv[1:])")
+    monkeypatch.syspath_prepend(str(package.parent))
+    monkeypatch.setenv("PYTHONPATH", str(package.parent))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert has_linker()
+    assert has_linker()  # found now
+
+    assert os.environ["PATH"].count("linker") == 1
+    done = subprocess.run(["ld", "-o", "a b"], capture_output=True, text=True, check=True)
+    assert done.stdout == "ld.lld -o a b\n"
+
+
+@pytest.mark.device
+def test_a_broken_device_does_not_hide_the_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import pyopencl as cl
+
+    from mltune.device.opencl import listing
+
+    def fails(device: cl.Device) -> None:
+        raise cl.LogicError("out of order")
+
+    monkeypatch.setattr(listing, "describe", fails)
+
+    assert main(["devices"]) == 4
+
+    said = capsys.readouterr().err
+    assert "cannot be described: out of order" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.device
+def test_the_doctor_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["devices", "--doctor"]) == 0
+    assert capsys.readouterr().out

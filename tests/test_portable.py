@@ -1,0 +1,64 @@
+"""The whole chain on a system that lacks what only Linux, or only POSIX, has."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.patience import PATIENCE_SECONDS
+from tests.quick import QUICK_SPACE
+
+pytestmark = pytest.mark.device
+
+HIDING = """
+import os, sys
+for name in ("fcntl", "resource", "grp", "pwd", "termios"):
+    sys.modules[name] = None
+def lacks_proc(event, arguments):
+    if event == "open" and isinstance(arguments[0], str) and arguments[0].startswith("/proc"):
+        if "mltune" in sys._getframe(1).f_code.co_filename or "pathlib" in (
+            sys._getframe(1).f_code.co_filename
+        ):
+            raise FileNotFoundError(arguments[0])
+sys.addaudithook(lacks_proc)
+import subprocess, tempfile  # they keep what they need
+for name in ("sched_getaffinity", "killpg", "geteuid", "sysconf", "pread", "pwrite"):
+    delattr(os, name)
+"""
+
+
+def test_the_chain_runs_without_what_linux_has(device_spec: str, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(HIDING)
+    (tmp_path / "space.yaml").write_text(QUICK_SPACE)
+    here = str(Path(__file__).parent.parent)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(tmp_path), here))}
+
+    def mltune(*words: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "mltune", *words],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE_SECONDS,
+        )
+        assert "Traceback" not in done.stderr
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    hidden = "import os, sys; sys.exit('fcntl' not in sys.modules or hasattr(os, 'killpg'))"
+    subprocess.run([sys.executable, "-c", hidden], env=environment, check=True)
+    search = ("search", "--run", "run", "--json", "--device", device_spec)
+    sizes = ("--sizes", "16x16x16,33x17x9,40x40x24", "--space", "space.yaml")
+    mltune(*search, *sizes, "--budget", "3")
+    assert json.loads(mltune(*search, "--resume", "--budget", "5"))["trials"] == 5
+    mltune("distil", "run", "-o", "selector.json")
+    mltune("export", "selector.json", "--lang", "c", "-o", "c")
+    mltune("report", "run", "-o", "report.html")
+    assert (tmp_path / "report.html").stat().st_size > 0
