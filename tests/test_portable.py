@@ -17,7 +17,7 @@ pytestmark = pytest.mark.device
 
 HIDING = """
 import os, sys
-for name in ("fcntl", "resource", "grp", "pwd", "termios"):
+for name in ("fcntl", "resource", "grp", "pwd", "termios", "psutil"):
     sys.modules[name] = None
 def lacks_proc(event, arguments):
     if event == "open" and isinstance(arguments[0], str) and arguments[0].startswith("/proc"):
