@@ -179,7 +179,7 @@ def optunas_own_warnings(request: pytest.FixtureRequest) -> Iterator[None]:
         except ImportError:
             if os.environ.get("CI"):
                 raise
-            pytest.skip("THERE IS NO cmaes: pip install cmaes (it is in mltune[test])")
+            pytest.skip("THERE IS NO cmaes: pip install cmaes (it is in mltune-opencl[test])")
     level = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     with warnings.catch_warnings():
