@@ -63,7 +63,7 @@ def _values(library: Library) -> dict[str, str]:
     if contraction.precision not in _ELEMENTS:
         raise UnsupportedError(
             f"export rust: {library.problem_type} is not written, as Rust has no half precision "
-            "(python: every precision)"
+            "(c, python: every precision)"
         )
     for kernel in library.kernels:
         if holds_back(kernel.source):
