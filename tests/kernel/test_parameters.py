@@ -73,6 +73,7 @@ CONFIGS: dict[str, list[dict[str, int | str]]] = {
         for more in (
             {"depth_u": 32, "partial_sum_terms": 32},
             {"depth_u": 32, "partial_sum_terms": 32, "global_split_u": 2},
+            {"depth_u": 32, "partial_sum_terms": 32, "split_into": "half"},
             {"depth_u": 64},
         )
     ],
