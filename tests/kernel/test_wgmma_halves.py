@@ -11,7 +11,6 @@ import pytest
 
 from mltune.device import Device, open_device
 from mltune.errors import UnsupportedError, UsageError
-from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.name import parse_kernel_name
 from mltune.kernel.space_file import load_space
