@@ -38,6 +38,8 @@ from mltune.space.shipped import find_space, split_names
 from mltune.tuning.cross_sizes import AUTO, NONE, SHARE, default_cross_sizes
 
 DEFAULT_BUDGET = 500
+UNLIMITED_BUDGET = 1_000_000
+"""Trials of a search that ends by its time limit alone: an H200 makes four a second."""
 DEFAULT_PROBLEM = "sgemm_nn"
 DEFAULT_SAMPLER = "guided"
 RUNS = Path("runs")
@@ -391,6 +393,13 @@ def _paths(priors: tuple[Path, ...]) -> tuple[str, ...]:
 
 def _labels(sizes: tuple[Size, ...]) -> str:
     return ",".join(size.label for size in sizes)
+
+
+def trials_asked(options: SearchOptions, info: RunInfo) -> int:
+    """How many trials a search makes: those asked for; with a time limit alone, what it allows."""
+    if options.budget is not None:
+        return options.budget
+    return info.budget if options.time_limit_seconds is None else UNLIMITED_BUDGET
 
 
 def _given(value: Any, default: Any) -> Any:

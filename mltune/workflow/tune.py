@@ -52,8 +52,8 @@ _COMPARING = 0.1
 _MOST_COMPARING = 60.0
 _LEAST_SECONDS = 2.0
 """A search that is resumed for less is not worth its start."""
-_BUDGET = 100_000
-"""Trials that no search reaches: the time ends it."""
+_BUDGET: int | None = None
+"""Trials of a search: the time alone ends it."""
 _MAX_KERNELS = 24
 _ROUNDS = 9
 _START_SECONDS = 60.0
