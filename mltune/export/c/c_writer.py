@@ -99,23 +99,30 @@ def _values(library: Library) -> dict[str, str]:
             library, [f"source_{number}" for number in range(len(library.kernels))], sources
         ),
         "most_passes": most_passes([library]),
+        "arrays": f"extern const {library.name}_kernel {library.name}_kernels[];",
         **_launch_values(library, element.factor),
         **_example_values(library, element),
     }
 
 
 def launch_values(
-    library: Library, sources: Iterable[str], build: Path = TEMPLATES / "build_source.c.in"
+    library: Library,
+    sources: Iterable[str],
+    build: Path = TEMPLATES / "build_source.c.in",
+    *,
+    types: str = "",
 ) -> dict[str, str]:
     """The code that builds and launches kernels, and the headers that it needs.
 
     Args:
-        library: what is exported.
-        sources: of its kernels.
+        library: what is exported, or one problem type of it.
+        sources: of the kernels.
         build: the template of the function that builds a kernel.
+        types: what the names of the types begin with; the library's name if empty.
     """
     steps = two_steps(sources)
-    names = {"library": library.name, "types": library.name, "guard": library.name.upper()}
+    prefix = types or library.name
+    names = {"library": library.name, "types": prefix, "guard": prefix.upper()}
     built = fill(build, names | steps).rstrip("\n")
     return {
         "launch": fill(TEMPLATES / "launch.c.in", names | {"build": built} | _arguments(library)),
@@ -170,7 +177,8 @@ def geometry(
             f"     passes_{number}, {len(passes)}, {int(bool(kernel.scratch))}, "
             f"{int(kernel.counters)}, {int(holds_back(sources[number]))}, compute_{number}}},"
         )
-    array = f"const {name}_kernel {library.name}_kernels[] = {{"
+    prefix = f"{types}_{library.problem_type}" if types else library.name
+    array = f"const {name}_kernel {prefix}_kernels[] = {{"
     return "\n".join((*parts, array, *entries, "};"))
 
 

@@ -18,11 +18,13 @@ typedef struct matrix {
     int64_t offset, length, count, ld, stride; /* the stride leads to the next of a batch */
 } matrix;
 
-/* A built kernel keeps its context alive, so the pointer cannot come to mean another one. */
+/* A built kernel keeps its context alive, so the pointer cannot come to mean another one. One that
+   cannot be built for the device is kept as well, so that it is tried once. */
 typedef struct built {
     cl_context context;
     cl_device_id device;
     const mltune_sgemm_nn_kernel *written;
+    cl_int status; /* of the build */
     cl_kernel kernels[MLTUNE_SGEMM_NN_MOST_PASSES];
     struct built *next;
 } built;
@@ -74,6 +76,12 @@ static cl_int build(cl_context context, cl_device_id device, const mltune_sgemm_
     return status;
 }
 
+/* Whether trying again is in vain. */
+static int does_not_build(cl_int status)
+{
+    return status == CL_BUILD_PROGRAM_FAILURE || status == CL_INVALID_BINARY;
+}
+
 /* Find a kernel's passes for the queue's device, or build them. The mutex must be held. */
 static cl_int kernels_for(cl_command_queue queue, const mltune_sgemm_nn_kernel *written,
                           const cl_kernel **kernels)
@@ -91,24 +99,25 @@ static cl_int kernels_for(cl_command_queue queue, const mltune_sgemm_nn_kernel *
     for (entry = cache; entry != NULL; entry = entry->next) {
         if (entry->context == context && entry->device == device && entry->written == written) {
             *kernels = entry->kernels;
-            return CL_SUCCESS;
+            return entry->status;
         }
     }
     entry = malloc(sizeof *entry);
     if (entry == NULL)
         return CL_OUT_OF_HOST_MEMORY;
     status = build(context, device, written, entry->kernels);
-    if (status != CL_SUCCESS) {
+    if (status != CL_SUCCESS && !does_not_build(status)) {
         free(entry);
         return status;
     }
+    entry->status = status;
     entry->context = context;
     entry->device = device;
     entry->written = written;
     entry->next = cache;
     cache = entry;
     *kernels = entry->kernels;
-    return CL_SUCCESS;
+    return status;
 }
 
 /* Kernels whose work-groups walk over C have so many for each compute unit of the device. */
@@ -318,7 +327,7 @@ static void release(void)
     while (cache != NULL) {
         built *const next = cache->next;
 
-        for (i = 0; i < cache->written->num_passes; ++i)
+        for (i = 0; i < cache->written->num_passes && cache->status == CL_SUCCESS; ++i)
             clReleaseKernel(cache->kernels[i]);
         free(cache);
         cache = next;
