@@ -12,7 +12,7 @@ from mltune.cli.output import Cell, print_table
 from mltune.cli.streams import PlainStream
 from mltune.cli.table import Column, table_blocks
 
-WIDE = (
+WIDE: tuple[tuple[str, ...], list[tuple[Cell, ...]]] = (
     ("device", "name", "kind", "units", "MHz", "local KiB", "group", "fp64", "driver"),
     [("0:0", "NVIDIA H200 NVL of a long name", "gpu", 132, 1980, 48, 1024, "yes", "580.159.04")],
 )
@@ -53,7 +53,7 @@ def test_columns_that_do_not_fit_stand_below_with_the_first_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     header = ("size", *(f"measured {number}" for number in range(8)))
-    rows = [("8x8x8", *map(float, range(8)))]
+    rows: list[list[Cell]] = [["8x8x8", *map(float, range(8))]]
 
     blocks = printed(header, rows, monkeypatch, 60).split("\n\n")
 
