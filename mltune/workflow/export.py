@@ -77,7 +77,7 @@ def export_selector(
 
 def next_command(selector: Selector, path: Path) -> str:
     """The export of a selector to a language that takes it; empty if none does."""
-    if not selector.contraction.is_gemm:
+    if not selector.contraction.is_gemm or selector.contraction.epilogue:
         return ""
     language = "c" if selector.contraction.precision in ELEMENTS else "python"
     return command("mltune", "export", path, "--lang", language, "-o", f"tuned-{language}")
