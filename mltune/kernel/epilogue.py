@@ -18,7 +18,9 @@ from mltune.problem import Activation, Contraction
 # below 0, where 1 + erf would be what rounding left.
 _OF_VECTORS = {
     Activation.RELU: "x < ({kind})(0) ? ({kind})(0) : x",
-    Activation.CLAMP: "x < ({kind})(low) ? ({kind})(low) : x > ({kind})(high) ? ({kind})(high) : x",
+    Activation.CLAMP: (
+        "x < ({kind})(low) ? ({kind})(low) : x > ({kind})(high) ? ({kind})(high) : x"
+    ),
 }
 _OF_ELEMENTS = {
     Activation.GELU: "({kind})(0.5f) * x * erfc(x * ({kind})({minus_root_of_half}))",

@@ -1,7 +1,7 @@
 """Epilogues in double precision, and how far rounding may be off where there is one.
 
 An activation makes an error before it at most `slope` times larger, and its own rounding adds
-`ROUNDOFFS` of the number that goes in: OpenCL 1.2 allows erfc 16 units in the last place and exp 3,
+`ROUNDOFFS` of the number that goes in: OpenCL 1.2 allows erfc 16 units in the last place, exp 3
 and the division 2.5.
 """
 
@@ -42,7 +42,8 @@ def activated(problem: Problem, values: Array) -> Array:
     """Return the activation of numbers in double precision."""
     match problem.contraction.epilogue.activation:
         case Activation.RELU:
-            return np.maximum(values, 0)
+            positive: Array = np.maximum(values, 0)
+            return positive
         case Activation.GELU:
             from scipy.special import erfc
 

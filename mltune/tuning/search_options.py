@@ -285,11 +285,12 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
     ]
     if options.problem is not None:
         problem = parse_problem_type(options.problem, options.epilogue)
-        named = problem_type_name(problem)
-        asked.append(("--problem", named, problem_type_name(info.contraction)))
+        asked.append(
+            ("--problem", problem_type_name(problem), problem_type_name(info.contraction))
+        )
     elif options.epilogue is not None:
-        given = epilogue_name(with_epilogue(info.contraction, options.epilogue))
-        asked.append(("--epilogue", given, epilogue_name(info.contraction)))
+        wanted = epilogue_name(with_epilogue(info.contraction, options.epilogue))
+        asked.append(("--epilogue", wanted, epilogue_name(info.contraction)))
     if options.sizes is not None:
         asked.append(("--sizes", _labels(parse_sizes(options.sizes)), _labels(info.sizes)))
     if options.cross_sizes is not None:

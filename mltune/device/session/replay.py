@@ -162,7 +162,9 @@ class ReplayDevice(HostMemory):
         kernel = program.kernel
         launch = kernel.launch(problem, self.info.compute_units)
         check_launch(self.info, launch, program.local_mem_bytes)
-        inputs = [a, b, *[c] * (problem.beta != 0), *[bias] * (bias is not None)]
+        inputs = [a, b, *[c] * (problem.beta != 0)]
+        if bias is not None:
+            inputs.append(bias)
         key = launch_key(program.key, problem, (digest(each.bytes) for each in inputs))
         effect = self._session.effects.get(key)
         if effect is None:
