@@ -42,17 +42,15 @@ def activated(problem: Problem, values: Array) -> Array:
     """Return the activation of numbers in double precision."""
     match problem.contraction.epilogue.activation:
         case Activation.RELU:
-            positive: Array = np.maximum(values, 0)
-            return positive
+            values = np.maximum(values, 0)
         case Activation.GELU:
             from scipy.special import erfc
 
-            wide: Array = 0.5 * values * erfc(values * -np.sqrt(0.5))
-            return wide
+            values = 0.5 * values * erfc(values * -np.sqrt(0.5))
         case Activation.SILU:
-            return values / (1 + np.exp(-values))
+            values = values / (1 + np.exp(-values))
         case Activation.CLAMP:
-            return np.clip(values, *limits(problem))
+            values = np.clip(values, *limits(problem))
     return values
 
 
