@@ -161,13 +161,14 @@ class ProgressBar:
         """Show the state of the work."""
         if self._quiet:
             return
-        where = f"{progress.phase} {progress.done}/{progress.total}"
+        of = f"/{progress.total}" if progress.total else ""
+        where = f"{progress.phase} {progress.done}{of}"
         if self._bar is not None:
             self._bar.update(
                 self._task,
                 description=where,
                 completed=progress.done,
-                total=progress.total,
+                total=progress.total or None,
                 state=state_text(progress),
             )
             return

@@ -103,7 +103,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "--budget",
         type=positive,
         metavar="N",
-        help="trials: one is a config built once and measured on every size (default: 500)",
+        help="trials: one is a config built once and measured on every size (default: 500; with "
+        "--time-limit as many as it allows)",
     )
     add(
         "--run",

@@ -10,7 +10,6 @@ from typing import Any
 from mltune.compat.autogemm import FullCWriter
 from mltune.errors import UsageError
 from mltune.export import WRITERS
-from mltune.export.c.element import ELEMENTS
 from mltune.export.writer import Writer
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
@@ -79,8 +78,7 @@ def next_command(selector: Selector, path: Path) -> str:
     """The export of a selector to a language that takes it; empty if none does."""
     if not selector.contraction.is_gemm or selector.contraction.epilogue:
         return ""
-    language = "c" if selector.contraction.precision in ELEMENTS else "python"
-    return command("mltune", "export", path, "--lang", language, "-o", f"tuned-{language}")
+    return command("mltune", "export", path, "--lang", "c", "-o", "tuned-c")
 
 
 def _writer(

@@ -29,7 +29,14 @@ from mltune.tuning.cross_sizes import SHARE, spread_order
 from mltune.tuning.final_selection import Choice, choose
 from mltune.tuning.local_workers import LocalWorkers, all_devices, share_of_builders
 from mltune.tuning.progress import Progress, Show
-from mltune.tuning.search_options import ALL_DEVICES, SearchOptions, check_options, newest_run
+from mltune.tuning.search_options import (
+    ALL_DEVICES,
+    UNLIMITED_BUDGET,
+    SearchOptions,
+    check_options,
+    newest_run,
+    trials_asked,
+)
 from mltune.tuning.shared_tuning import SharedTuning
 from mltune.tuning.sharing import device_key, joined
 from mltune.tuning.stop_reason import AHEAD, StopReason, gain_to_json
@@ -229,9 +236,11 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
 def _forecast(info: RunInfo, configs: int, options: SearchOptions) -> str:
     """Say how long it will take: by the time limit, or as it took on other devices of the kind."""
     limit = options.time_limit_seconds
-    trials = min(info.budget, configs)
+    trials = min(trials_asked(options, info), configs)
     if limit is not None:
-        return f"ends after about {limit:.0f} s, or {trials:,} trials and the leaders' rounds"
+        ends = f"ends after about {limit:.0f} s"
+        is_open = trials >= UNLIMITED_BUDGET
+        return ends if is_open else f"{ends}, or {trials:,} trials and the leaders' rounds"
     begin, each = (0.5, 0.08) if info.device.kind == "cpu" else (0.1, 0.006)
     seconds = trials * (begin + each * len(info.sizes)) / (1 - info.cross_share)
     seconds += _seconds_of_comparison(options, seconds)
@@ -244,6 +253,7 @@ def _whole(show: Show, info: RunInfo, options: SearchOptions, started: float) ->
     limit = options.time_limit_seconds
     end = math.inf if limit is None else started + limit
     began = time.monotonic()
+    end_of_trials = began + (_seconds_of_trials(info, limit, started) or 0.0)
 
     def shown(progress: Progress) -> None:
         left, now = progress.seconds_left, time.monotonic()
@@ -252,7 +262,13 @@ def _whole(show: Show, info: RunInfo, options: SearchOptions, started: float) ->
             left += of_trials * info.cross_share / (1 - info.cross_share)
         if left is not None and limit is not None:
             left = max(0.0, min(left, end - now))
-        show(replace(progress, seconds_left=left))
+        total = progress.total
+        if (
+            total >= UNLIMITED_BUDGET
+        ):  # as many as the trials' part of the time allows at this pace
+            later = (progress.per_minute or 0.0) / 60 * (end_of_trials - now)
+            total = progress.done + max(1, round(later))
+        show(replace(progress, seconds_left=left, total=total))
 
     return shown
 
@@ -305,7 +321,7 @@ def _seconds_of_trials(info: RunInfo, limit: float | None, started: float) -> fl
 def _search_alone(
     objective: Objective, options: SearchOptions, started: float, show: Show
 ) -> tuple[StopReason, ExpectedGain | None]:
-    budget = objective.info.budget if options.budget is None else options.budget
+    budget = trials_asked(options, objective.info)
     study = create_study(objective)
     tuning = study.tuning
     asks_for_more = options.budget is not None or options.time_limit_seconds is not None
@@ -335,7 +351,7 @@ def _search_together(
     key = device_key(runner.device, runner.device_number)
     study = new_study(info, objective.space, info.seed, note)
     with joined(info, run.store, key) as board:
-        board.set_budget(info.budget if options.budget is None else options.budget)
+        board.set_budget(trials_asked(options, info))
         tuning = SharedTuning(
             info, run.store, board, runner, study, show, note, partial(open_writer, info, url)
         )

@@ -57,6 +57,7 @@ def test_devices_lists_what_chooses_each_device(mltune: Command, device_spec: st
 
     assert any(device["platform"] == device_spec for device in listed)
     assert all(re.search(rf"^{device['spec']} ", table.out, re.M) for device in listed)
+    assert not any(device["problem"] for device in listed if device["platform"] == device_spec)
     assert table.err == ""
 
 

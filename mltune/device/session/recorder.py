@@ -338,7 +338,7 @@ class RecordKind:
         """Choose the device to be recorded."""
         return DeviceEntry("record", f"record:{spec}", _recorded(spec).info)
 
-    def problem(self, info: DeviceInfo) -> str:
+    def problem(self, entry: DeviceEntry) -> str:
         """Nothing: it was asked for when the device to be recorded was chosen."""
         return ""
 

@@ -219,7 +219,7 @@ class ReplayKind:
         """Read the file."""
         return DeviceEntry("replay", f"replay:{spec}", _session(spec).info)
 
-    def problem(self, info: DeviceInfo) -> str:
+    def problem(self, entry: DeviceEntry) -> str:
         """Nothing: it has no compiler."""
         return ""
 

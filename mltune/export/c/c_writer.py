@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from mltune.errors import UnsupportedError
 from mltune.export.c import selection
 from mltune.export.c.arguments import arguments as blas_arguments
 from mltune.export.c.arguments import call, prototype
@@ -43,16 +42,7 @@ class CWriter:
 
 
 def compact_files(library: Library) -> dict[str, str]:
-    """Give the texts of all files by name.
-
-    Raises:
-        UnsupportedError: when C has no such numbers.
-    """
-    if library.selector.contraction.precision not in ELEMENTS:
-        raise UnsupportedError(
-            f"export c: {library.problem_type} is not written, as C99 has no half precision "
-            "(python: every precision)"
-        )
+    """Give the texts of all files by name."""
     values = _values(library)
     files = {
         "README.md": "README.md.in",
@@ -119,7 +109,7 @@ def _values(library: Library) -> dict[str, str]:
         ),
         "most_passes": str(max(len(kernel.passes) for kernel in library.kernels)),
         **_arguments(library),
-        **_launch_values(library, element.opencl),
+        **_launch_values(library, element.factor),
         **_example_values(library, element),
     }
 
@@ -209,9 +199,9 @@ def source_array(source: str, name: str) -> str:
     return f"static const char *const {name}[] = {{\n{lines}}};\n"
 
 
-def _launch_values(library: Library, element: str) -> dict[str, str]:
+def _launch_values(library: Library, factor: str) -> dict[str, str]:
     """What the library's header and launch code name."""
-    listed = blas_arguments(element, library.batched)
+    listed = blas_arguments(factor, library.batched)
     names = [name for _, name in listed]
     column_major = library.orders[2] == "F"
     values = {
