@@ -191,6 +191,7 @@ def _wgmma_config(rng: random.Random, precision: Precision) -> Config:
                 "depth_u": 32,
                 "local_buffers": rng.choice((3, 4, 5)),
                 "partial_sum_terms": rng.choice((32, 64, 128, 256)),
+                "split_into": rng.choice(("tf32", "half")),
                 "work_group_mapping": rng.choice((1, 2, 7)),
                 **_split(rng, precision),
             }
