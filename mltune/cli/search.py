@@ -24,6 +24,7 @@ from mltune.cli.output import (
 )
 from mltune.cli.parser import number, positive, seconds, whole
 from mltune.errors import UsageError
+from mltune.problem.epilogue import ACTIVATIONS
 from mltune.search.names import SAMPLERS
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ _TABLE_WIDTH = 60
 _LIVE_ONLY = (
     "device",
     "problem",
+    "epilogue",
     "sizes",
     "cross_sizes",
     "space",
@@ -76,6 +78,13 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         help="sgemm_nn, dgemm_tn, sgemm_nt_row, ..., or a precision and an einsum string "
         "(default: sgemm_nn)",
+    )
+    add(
+        "--epilogue",
+        metavar="E",
+        help="what becomes of alpha A B + beta C before it is stored: bias_m or bias_n (a number "
+        f"for each row, or column, of C), then {', '.join(ACTIVATIONS)}; such as bias_n,relu "
+        "(default: what --problem says, such as sgemm_nn_bias_n_relu)",
     )
     add(
         "--sizes",
@@ -223,6 +232,7 @@ def run(args: argparse.Namespace) -> int:
         budget=args.budget,
         device=args.device,
         problem=args.problem,
+        epilogue=args.epilogue,
         sizes=args.sizes,
         cross_sizes=args.cross_sizes,
         space=args.space,
