@@ -18,6 +18,7 @@ from typing import NoReturn
 from mltune import __version__
 from mltune.cli.parser import Parser
 from mltune.cli.streams import plain_output
+from mltune.cli.terminal import say
 from mltune.errors import MltuneError, NoCorrectConfigError, NoDeviceError, UsageError
 
 VERBS: dict[str, str] = {
@@ -162,7 +163,7 @@ def _set_logging(verbosity: int) -> None:
 
 
 def _complain(line: str) -> None:
-    print("mltune: " + " ".join(line.split("\n")), file=sys.stderr)
+    say(("mltune: ", "bad"), (" ".join(line.split("\n")), ""), stream=sys.stderr)
 
 
 def _os_error_line(error: OSError) -> str:
