@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mltune.cli import terminal
 from mltune.cli.options import declare_builders, declare_limits, import_from_here
 from mltune.cli.output import (
     Cell,
@@ -337,13 +338,13 @@ def _print_result(result: SearchResult) -> None:
     for line in result.gain.lacking:
         print(line)
     if result.gain.words:
-        print(result.gain.words)
+        terminal.say((result.gain.words, "good"))
 
 
 def _columns(
     result: SearchResult, shown: Sequence[Measurement]
 ) -> tuple[list[str], list[tuple[Cell, ...]]]:
-    """Header and rows of the last table, at most 60 columns wide: the last columns give way."""
+    """Header and rows of the last table, as wide as the terminal: the last columns give way."""
     gain = result.gain
     letters = _letters(shown)
     columns: list[tuple[str, list[Cell]]] = [
@@ -360,7 +361,8 @@ def _columns(
             columns.append((name, [short_number(values.get(row.problem)) for row in shown]))
     columns.append(("GFLOP/s", [short_number(row.gflops) for row in shown]))
     columns.append(("id", [row.id for row in shown]))
-    while table_width([name for name, _ in columns], _rows(columns)) > _TABLE_WIDTH:
+    room = max(terminal.columns() or 0, _TABLE_WIDTH)
+    while table_width([name for name, _ in columns], _rows(columns)) > room:
         columns.pop()
     return [name for name, _ in columns], _rows(columns)
 
