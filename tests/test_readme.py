@@ -5,23 +5,25 @@ from __future__ import annotations
 import re
 import runpy
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyopencl as cl
-import pyopencl.array as cl_array
 import pytest
 
 from mltune.cli.main import VERBS, main
 from mltune.device import choose
-from mltune.device.opencl.listing import driver_device
+from tests.benchmarks.gain_chart import CHART, FIGURES, draw, read_gains
 from tests.quick import QUICK_SPACE
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCS = sorted(ROOT.glob("docs/*.md"))
+TUTORIAL = ROOT / "docs" / "tutorial.md"
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS)
+
+RUN_PAGES = {"README.md", "optuna.md", "records.md", "tutorial.md"}
 
 
 def _commands(text: str) -> tuple[str, ...]:
@@ -46,11 +48,11 @@ def test_a_command_is_understood(command: str, capsys: pytest.CaptureFixture[str
 def test_the_chain_is_shown_in_order() -> None:
     chain = ["search", "train", "predict", "distil", "export"]
 
-    chapter = TEXT.partition("## From a search to a library")[2]
+    chapter = TUTORIAL.read_text("utf-8").partition("## 7. The whole chain")[2]
 
     shown = list(dict.fromkeys(command.split()[0] for command in _commands(chapter)))
 
-    assert {command.split()[0] for command in COMMANDS} <= set(VERBS)
+    assert {command.split()[0] for command in [*COMMANDS, *DOCUMENTED]} <= set(VERBS)
     assert [verb for verb in shown if verb in chain] == chain
 
 
@@ -97,21 +99,61 @@ def _run(code: str, folder: Path, **names: Any) -> dict[str, Any]:
     return runpy.run_path(str(script), init_globals=names)
 
 
-def test_the_python_of_the_readme_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device_spec: str
-) -> None:
-    monkeypatch.chdir(ROOT)  # it names a pack that ships
-    device = driver_device(choose(device_spec))
-    queue = cl.CommandQueue(cl.Context([device]))
-    a, b = (np.asfortranarray(np.random.default_rng(0).random((40, 40), np.float32)) for _ in "ab")
-    there = {name: cl_array.to_device(queue, array) for name, array in (("a", a), ("b", b))}
+@pytest.fixture
+def numpy_products_on(monkeypatch: pytest.MonkeyPatch, device_spec: str) -> None:
+    """Let products of arrays of the host run on the tests' device."""
+    monkeypatch.setattr("mltune.runtime.tuned_gemm.choose", lambda _: choose(device_spec))
+
+
+@pytest.mark.usefixtures("numpy_products_on")
+def test_the_python_of_the_readme_runs(tmp_path: Path) -> None:
     (block,) = _python(ROOT / "README.md")
 
-    found = _run(block, tmp_path, queue=queue, **there)
+    found = _run(block, tmp_path)
 
-    found["event"].wait()
-    np.testing.assert_allclose(found["c"].get(), 2.0 * (a @ b), rtol=1e-4)
-    found["gemm"].release()
+    np.testing.assert_allclose(found["c"], found["a"] @ found["a"], rtol=1e-3)
+
+
+@pytest.mark.usefixtures("numpy_products_on")
+def test_the_python_of_the_tutorial_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (block,) = _python(TUTORIAL)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").symlink_to(ROOT / "models" / "nvidia-h200" / "sgemm_nn")
+
+    found = _run(block, tmp_path)
+
+    np.testing.assert_allclose(found["c"], found["a"] @ found["a"], rtol=1e-3)
+
+
+def test_the_python_of_the_page_on_records_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    there, name = ROOT / "runs", "2026-11-21-sgemm-nn-nvidia-h200"
+    shutil.copytree(there / name, tmp_path / "runs" / name)
+    shutil.copytree(there / name, tmp_path / "runs" / "my-run")
+    to_ship, table = _python(ROOT / "docs" / "records.md")
+
+    _run(to_ship, tmp_path)
+    found = _run(table, tmp_path)
+
+    assert (tmp_path / "runs" / "my-run-to-ship" / "measurements.csv.gz").exists()
+    assert set(found["right"]["status"]) == {"ok"}
+
+
+def test_every_page_with_python_is_run() -> None:
+    assert {page.name for page in PAGES if _python(page)} <= RUN_PAGES
+
+
+def test_the_chart_is_drawn_from_the_figures_that_ship() -> None:
+    assert CHART.read_text("utf-8") == draw(read_gains(FIGURES))
+
+
+def test_the_first_sentence_is_short() -> None:
+    sentence = TEXT.split("\n\n")[1]
+
+    assert sentence.count(".") == 1
+    assert len(sentence.split()) <= 25
 
 
 def test_the_python_of_the_page_on_optuna_runs(

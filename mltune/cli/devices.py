@@ -39,26 +39,33 @@ def run(args: argparse.Namespace) -> int:
         return _print_findings(doctor(), as_json=args.json)
     found = devices()
     if args.json:
-        print_json({"devices": [{"spec": spec, **info.to_json()} for spec, info in found]})
+        rows = [
+            {"spec": entry.number, "problem": problem, **entry.info.to_json()}
+            for entry, problem in found
+        ]
+        print_json({"devices": rows})
         return 0
     print_table(
         ("device", "name", "kind", "units", "MHz", "local KiB", "group", "fp64", "fp16", "driver"),
         [
             (
-                spec,
-                info.name,
-                info.kind,
-                info.compute_units,
-                info.clock_mhz,
-                info.local_mem_bytes // 1024,
-                info.max_work_group_size,
-                "yes" if info.fp64 else "no",
-                "yes" if info.fp16 else "no",
-                f"{info.platform} {info.driver_version}",
+                entry.number,
+                entry.info.name,
+                entry.info.kind,
+                entry.info.compute_units,
+                entry.info.clock_mhz,
+                entry.info.local_mem_bytes // 1024,
+                entry.info.max_work_group_size,
+                "yes" if entry.info.fp64 else "no",
+                "yes" if entry.info.fp16 else "no",
+                f"{entry.info.platform} {entry.info.driver_version}",
             )
-            for spec, info in found
+            for entry, _ in found
         ],
     )
+    for entry, problem in found:
+        if problem:
+            print(f"\ndevice {entry.number} cannot be used: {problem}")
     print("\nnext: mltune search --budget 60 --device auto")
     return 0
 

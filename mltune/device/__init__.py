@@ -8,6 +8,7 @@ from mltune.device.catalogue import (
     list_devices,
     open_device,
     prepare_process,
+    problem_of,
 )
 from mltune.device.comparison import Comparison, Difference, Expected
 from mltune.device.device import Buffer, Device, Execution, Program
@@ -45,4 +46,5 @@ __all__ = [
     "list_devices",
     "open_device",
     "prepare_process",
+    "problem_of",
 ]

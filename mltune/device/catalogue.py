@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from mltune.device.choice import pick
 from mltune.device.device import Device
@@ -41,28 +41,35 @@ def list_devices() -> tuple[DeviceEntry, ...]:
     return tuple(found)
 
 
-def choose(spec: str = "auto", entries: Sequence[DeviceEntry] | None = None) -> DeviceEntry:
+def problem_of(entry: DeviceEntry) -> str:
+    """Say what keeps a device from building kernels, and what helps; empty if nothing."""
+    return DEVICES[entry.kind].problem(entry)
+
+
+def choose(
+    spec: str = "auto",
+    entries: Sequence[DeviceEntry] | None = None,
+    problem: Callable[[DeviceEntry], str] = problem_of,
+) -> DeviceEntry:
     """Return the device that a user means.
 
     Args:
         spec: `auto` (a GPU if there is one, else PoCL, else any other), `cpu`, `gpu`, `P:D`
             (platform and device number), or a part of the name of the device or its platform,
             or of its UUID. Oclgrind is only ever chosen by number or name.
-            `KIND:...` is a device of that kind of `DEVICES`.
+            `KIND:...` is a device of that kind of `DEVICES`. A device that builds no kernel is
+            passed over for the next one that fits, with a warning.
         entries: the devices to choose from; by default all there are.
+        problem: says what keeps one from building kernels.
 
     Raises:
-        NoDeviceError: when there is no such device, with what would help.
-        UsageError: when the name fits several devices.
+        NoDeviceError: when there is no such device, or none that works, with what would help.
+        UsageError: when the name fits several devices that work.
     """
     kind, _, rest = spec.partition(":")
     if entries is None and kind in DEVICES:
-        entry = DEVICES[kind].find(rest)
-    else:
-        entry = pick(spec, list_devices() if entries is None else entries)
-    if problem := DEVICES[entry.kind].problem(entry.info):
-        raise NoDeviceError(f"device {entry.number} {entry.info.name} cannot build: {problem}")
-    return entry
+        return DEVICES[kind].find(rest)
+    return pick(spec, list_devices() if entries is None else entries, problem)
 
 
 def entry_of(number: str, info: DeviceInfo) -> DeviceEntry:

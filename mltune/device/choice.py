@@ -2,51 +2,73 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from mltune.device.entry import DeviceEntry
 from mltune.errors import NoDeviceError, UsageError
 
+_log = logging.getLogger(__name__)
 
-def pick(spec: str, entries: Sequence[DeviceEntry]) -> DeviceEntry:
-    """Return the device that a user means.
+
+def pick(
+    spec: str, entries: Sequence[DeviceEntry], problem: Callable[[DeviceEntry], str]
+) -> DeviceEntry:
+    """Return the device that a user means, and say which better ones do not work.
 
     Args:
         spec: as `choose` takes it, without a kind.
         entries: the devices to choose from.
+        problem: says what keeps a device from building kernels; empty if nothing. It is asked
+            only about devices that may be the answer.
 
     Raises:
-        NoDeviceError: when there is no such device.
-        UsageError: when the name fits several devices.
+        NoDeviceError: when there is no such device, or none that works.
+        UsageError: when the name fits several devices that work.
     """
     word = spec.strip().lower()
     if not word:
         raise UsageError("device: expected auto, cpu, gpu, P:D or a part of a name, got nothing")
-    return _by_type(word, entries) if word in ("auto", "cpu", "gpu") else _by_name(word, entries)
+    by_type = word in ("auto", "cpu", "gpu")
+    found = _by_type(word, entries) if by_type else _by_name(word, entries)
+    usable, refused = [], []
+    for entry in found:
+        if reason := problem(entry):
+            refused.append(f"device {entry.number} {entry.info.name}: {reason}")
+        else:
+            usable.append(entry)
+            if by_type:
+                break
+    if not usable:
+        raise NoDeviceError("; ".join(refused))
+    if len(usable) > 1:
+        raise UsageError(
+            f"device: '{word}' fits {len(usable)}; name one by number: {_listing(usable)}"
+        )
+    for line in refused:
+        _log.warning("%s; device %s is taken instead", line, usable[0].number)
+    return usable[0]
 
 
-def _by_type(word: str, entries: Sequence[DeviceEntry]) -> DeviceEntry:
+def _by_type(word: str, entries: Sequence[DeviceEntry]) -> Sequence[DeviceEntry]:
+    """The devices of a type, the best one first."""
     types = ("gpu", "cpu", "accelerator") if word == "auto" else (word,)
     usable = [e for e in entries if e.info.kind in types and not e.is_checker]
     if not usable:
         raise NoDeviceError(f"no device for '{word}' ({_listing(entries)})")
     # Sorting is stable: among equals the driver's order decides.
-    return min(usable, key=lambda e: (types.index(e.info.kind), not e.is_embedded))
+    return sorted(usable, key=lambda e: (types.index(e.info.kind), not e.is_embedded))
 
 
-def _by_name(word: str, entries: Sequence[DeviceEntry]) -> DeviceEntry:
+def _by_name(word: str, entries: Sequence[DeviceEntry]) -> Sequence[DeviceEntry]:
     if re.fullmatch(r"\d+:\d+", word):
         found = [e for e in entries if e.number == word]
     else:
         found = [e for e in entries if word in _name(e)]
     if not found:
         raise NoDeviceError(f"no device '{word}' ({_listing(entries)})")
-    if len(found) > 1:
-        raise UsageError(
-            f"device: '{word}' fits {len(found)}; name one by number: {_listing(found)}"
-        )
-    return found[0]
+    return found
 
 
 def _name(entry: DeviceEntry) -> str:

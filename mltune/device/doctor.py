@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mltune.device.catalogue import DEVICES
+from mltune.device.catalogue import problem_of
 from mltune.device.entry import DeviceEntry
+from mltune.device.opencl.diagnosis import missing_linker
+from mltune.device_info import DeviceInfo
 
 _INSTALL = {
     "debian": "apt-get install",
@@ -54,12 +56,17 @@ class Finding:
     command: str
 
 
-def examine(entries: Iterable[DeviceEntry], root: Path = Path("/")) -> tuple[Finding, ...]:
+def examine(
+    entries: Iterable[DeviceEntry],
+    root: Path = Path("/"),
+    problem_of: Callable[[DeviceEntry], str] = problem_of,
+) -> tuple[Finding, ...]:
     """Say what is wrong.
 
     Args:
         entries: the devices that there are.
         root: where the system's files lie.
+        problem_of: says what keeps a device from building kernels.
     """
     system = system_of(root)
     found = []
@@ -67,9 +74,8 @@ def examine(entries: Iterable[DeviceEntry], root: Path = Path("/")) -> tuple[Fin
     if not entries:
         found.append(Finding("there is no OpenCL device at all", _cpu_driver(system)))
     for entry in entries:
-        if problem := DEVICES[entry.kind].problem(entry.info):
-            command = f"{_install('linker', system)}, or pip install ziglang"
-            found.append(Finding(f"device {entry.number}: {problem}", command))
+        if problem := problem_of(entry):
+            found.append(Finding(f"device {entry.number}: {problem}", _remedy(entry, system)))
     vendors = " ".join(e.info.vendor.lower() for e in entries if e.info.kind == "gpu")
     for vendor in _gpus(root):
         if vendor not in vendors and not (vendor == "amd" and "advanced micro" in vendors):
@@ -91,6 +97,17 @@ def system_of(root: Path = Path("/")) -> str:
     return next((_LIKE.get(w, w) for w in words if _LIKE.get(w, w) in _INSTALL), "")
 
 
+def _remedy(entry: DeviceEntry, system: str) -> str:
+    if missing_linker(entry.info):
+        return f"{_install('linker', system)}, or pip install ziglang"
+    return _install("cpu" if entry.info.kind == "cpu" else _maker(entry.info), system)
+
+
+def _maker(info: DeviceInfo) -> str:
+    vendor = info.vendor.lower().replace("advanced micro", "amd")
+    return next((name for name in _VENDORS.values() if name in vendor), "")
+
+
 def _cpu_driver(system: str) -> str:
     if sys.platform == "linux" and platform.machine() in ("x86_64", "AMD64"):
         return "pip install pocl-binary-distribution"
@@ -98,7 +115,7 @@ def _cpu_driver(system: str) -> str:
 
 
 def _install(what: str, system: str) -> str:
-    package = _PACKAGES[what].get(system)
+    package = _PACKAGES.get(what, {}).get(system)
     return f"{_INSTALL[system]} {package}" if package else "see docs/devices.md"
 
 

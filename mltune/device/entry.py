@@ -52,12 +52,12 @@ class DeviceKind(Protocol):
         """Return the device that a user means by `KIND:spec`.
 
         Raises:
-            NoDeviceError: when there is no such device, with what would help.
+            NoDeviceError: when there is no such device or it builds nothing, with what would help.
             UsageError: when the text fits several, or none by its form.
         """
         ...
 
-    def problem(self, info: DeviceInfo) -> str:
+    def problem(self, entry: DeviceEntry) -> str:
         """Say what keeps a device from building kernels, and what helps; empty if nothing."""
         ...
 

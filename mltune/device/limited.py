@@ -36,7 +36,7 @@ class LimitedKind:
         info = limited(_whole(spec).info, limits)
         return DeviceEntry("limited", f"limited:{spec}", info)
 
-    def problem(self, info: DeviceInfo) -> str:
+    def problem(self, entry: DeviceEntry) -> str:
         """Nothing: it was asked for when the device to be cut down was chosen."""
         return ""
 

@@ -91,7 +91,10 @@ def _headline(content: Content) -> Markup:
     tiles = (
         (number(fastest), "GFLOP/s, the fastest size"),
         (str(len(info.cross_problems)), "sizes"),
-        (str(len(trials)), f"trials of {info.budget} asked for"),
+        (
+            str(len(trials)),
+            f"trials of {info.budget} asked for" if len(trials) <= info.budget else "trials",
+        ),
         (str(failed), "trials failed"),
         (f"{len(content.measurements):,}", "measurements"),
     )

@@ -192,13 +192,15 @@ class WorkerRunner:
         """Return the place of a config whose build has ended, or that cannot be written."""
         if self._pool is None:
             return 0
-        kernels = []
-        for place, config in enumerate(configs):
-            try:
-                kernels.append(self._write(problem.contraction, config))
-            except UsageError:
-                return place
-        return self._pool.soonest(kernels)
+        kernels = self._writable(problem, configs)
+        return len(kernels) if len(kernels) < len(configs) else self._pool.soonest(kernels)
+
+    def has_built(self, problem: Problem, configs: Sequence[Config]) -> bool:
+        """Return whether the build of one has ended, or one cannot be written."""
+        if self._pool is None:
+            return True
+        kernels = self._writable(problem, configs)
+        return len(kernels) < len(configs) or self._pool.has_built(kernels)
 
     def run(
         self,
@@ -255,6 +257,16 @@ class WorkerRunner:
         if count:
             self._pool = BuilderPool(self._device_spec, count, self._limits[Stage.BUILDING])
             self._ahead = count
+
+    def _writable(self, problem: Problem, configs: Sequence[Config]) -> list[Kernel]:
+        """Write the kernels of the configs, up to the first that is refused."""
+        kernels: list[Kernel] = []
+        for config in configs:
+            try:
+                kernels.append(self._write(problem.contraction, config))
+            except UsageError:
+                break
+        return kernels
 
     def _write(self, contraction: Contraction, config: Config) -> Kernel:
         """Write a kernel, once for all sizes that it is measured on."""

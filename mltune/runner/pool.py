@@ -157,6 +157,11 @@ class BuilderPool:
             place for place, future in enumerate(futures) if future is None or future.done()
         )
 
+    def has_built(self, kernels: Sequence[Kernel]) -> bool:
+        """Return whether `soonest` would not wait."""
+        futures = [self._futures.get(kernel.source_hash) for kernel in kernels]
+        return self._shares_cores or any(each is None or each.done() for each in futures)
+
     def close(self) -> None:
         """End all builders, at once."""
         self._closing = True

@@ -39,6 +39,10 @@ class ReplayRunner:
         """Return the first."""
         return 0
 
+    def has_built(self, problem: Problem, configs: Sequence[Config]) -> bool:
+        """Return true: nothing is built."""
+        return True
+
     def run(
         self,
         problem: Problem,

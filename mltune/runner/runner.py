@@ -39,6 +39,10 @@ class Runner(Protocol):
         """
         ...
 
+    def has_built(self, problem: Problem, configs: Sequence[Config]) -> bool:
+        """Return whether `soonest` would not wait."""
+        ...
+
     def run(
         self,
         problem: Problem,

@@ -31,14 +31,12 @@ def all_devices() -> tuple[DeviceEntry, ...]:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise NoDeviceError(done.stderr.strip().removeprefix("mltune: "))
-    entries = [_entry(device) for device in json.loads(done.stdout)["devices"]]
-    first = choose("auto", entries)
-    return tuple(
-        entry
-        for entry in entries
-        if (entry.kind, entry.info.platform, entry.info.kind)
-        == (first.kind, first.info.platform, first.info.kind)
-    )
+    found = json.loads(done.stdout)["devices"]
+    problems = {device["spec"]: device.pop("problem") for device in found}
+    entries = [_entry(device) for device in found]
+    first = choose("auto", entries, lambda entry: problems[entry.number])
+    usable = (entry for entry in entries if not problems[entry.number])
+    return tuple(entry for entry in usable if _driver(entry) == _driver(first))
 
 
 class LocalWorkers:
@@ -99,6 +97,10 @@ class LocalWorkers:
 def share_of_builders(devices: Sequence[DeviceEntry]) -> int:
     """How many builders suit each of several devices that measure at once."""
     return default_builders(devices[0].info.kind, len(devices))
+
+
+def _driver(entry: DeviceEntry) -> tuple[str, ...]:
+    return entry.kind, entry.info.platform, entry.info.driver_version, entry.info.kind
 
 
 def _entry(document: dict[str, Any]) -> DeviceEntry:

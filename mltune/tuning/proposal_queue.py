@@ -139,9 +139,9 @@ class ProposalQueue:
 
     def _fill(self) -> None:
         """Have as many kernels built as the runner can build while one is measured."""
-        while (left := self._left) > 0 and len(self._ahead) < (room := self._room(left)):
-            # While there is enough to build and to measure, nothing waits for the sampler.
-            if not self._spare and 2 * len(self._ahead) >= room and self._sampler.is_late:
+        while (left := self._left) > 0 and len(self._ahead) < self._room(left):
+            # While there is something to measure, nothing waits for the sampler.
+            if not self._spare and self._sampler.is_late and self._has_built():
                 self._sampler.begin()
                 return
             proposal = self._spare.popleft() if self._spare else self._sampler.ask()
@@ -152,6 +152,10 @@ class ProposalQueue:
             if number is not None:
                 self._runner.prepare(self._problems[0], proposal.config)
                 self._ahead.append((number, proposal))
+
+    def _has_built(self) -> bool:
+        configs = tuple(proposal.config for _, proposal in self._ahead)
+        return bool(configs) and self._runner.has_built(self._problems[0], configs)
 
     def _room(self, left: int) -> int:
         """How many may be held at a time."""

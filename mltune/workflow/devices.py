@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from mltune.device import list_devices
+from mltune.device import DeviceEntry, list_devices, problem_of
 from mltune.device.doctor import Finding, examine
-from mltune.device_info import DeviceInfo
 from mltune.errors import NoDeviceError
 from mltune.runner.environment import advice
 
 
-def devices() -> tuple[tuple[str, DeviceInfo], ...]:
-    """Return each device's `P:D` and description.
+def devices() -> tuple[tuple[DeviceEntry, str], ...]:
+    """Return each device, and what keeps it from building kernels; empty if nothing.
 
     Raises:
         NoDeviceError: when there is none; the message says what to do.
     """
-    return tuple((entry.number, entry.info) for entry in list_devices())
+    return tuple((entry, problem_of(entry)) for entry in list_devices())
 
 
 def doctor() -> tuple[Finding, ...]:
@@ -33,4 +32,4 @@ def environment() -> tuple[tuple[str, tuple[str, ...]], ...]:
     Raises:
         NoDeviceError: when there is no device.
     """
-    return tuple((spec, advice(info)) for spec, info in devices())
+    return tuple((entry.number, advice(entry.info)) for entry in list_devices())

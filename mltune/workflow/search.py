@@ -29,7 +29,14 @@ from mltune.tuning.cross_sizes import SHARE, spread_order
 from mltune.tuning.final_selection import Choice, choose
 from mltune.tuning.local_workers import LocalWorkers, all_devices, share_of_builders
 from mltune.tuning.progress import Progress, Show
-from mltune.tuning.search_options import ALL_DEVICES, SearchOptions, check_options, newest_run
+from mltune.tuning.search_options import (
+    ALL_DEVICES,
+    UNLIMITED_BUDGET,
+    SearchOptions,
+    check_options,
+    newest_run,
+    trials_asked,
+)
 from mltune.tuning.shared_tuning import SharedTuning
 from mltune.tuning.sharing import device_key, joined
 from mltune.tuning.stop_reason import AHEAD, StopReason, gain_to_json
@@ -44,6 +51,8 @@ _USUAL_SIZES = 16
 """Leaders on fewer take less than their share of a time limit."""
 
 _COMPARE_SECONDS = 4.0
+_LEADERS_SECONDS = 25.0
+"""For the leaders, at least, of a longer search: an H200 times 40 on 100 sizes in that time."""
 
 _WAIT_SECONDS = 120
 """How long workers of this host wait for the run to be there."""
@@ -229,9 +238,11 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
 def _forecast(info: RunInfo, configs: int, options: SearchOptions) -> str:
     """Say how long it will take: by the time limit, or as it took on other devices of the kind."""
     limit = options.time_limit_seconds
-    trials = min(info.budget, configs)
+    trials = min(trials_asked(options, info), configs)
     if limit is not None:
-        return f"ends after about {limit:.0f} s, or {trials:,} trials and the leaders' rounds"
+        ends = f"ends after about {limit:.0f} s"
+        is_open = trials >= UNLIMITED_BUDGET
+        return ends if is_open else f"{ends}, or {trials:,} trials and the leaders' rounds"
     begin, each = (0.5, 0.08) if info.device.kind == "cpu" else (0.1, 0.006)
     seconds = trials * (begin + each * len(info.sizes)) / (1 - info.cross_share)
     seconds += _seconds_of_comparison(options, seconds)
@@ -244,6 +255,7 @@ def _whole(show: Show, info: RunInfo, options: SearchOptions, started: float) ->
     limit = options.time_limit_seconds
     end = math.inf if limit is None else started + limit
     began = time.monotonic()
+    end_of_trials = began + (_seconds_of_trials(info, limit, started) or 0.0)
 
     def shown(progress: Progress) -> None:
         left, now = progress.seconds_left, time.monotonic()
@@ -252,7 +264,13 @@ def _whole(show: Show, info: RunInfo, options: SearchOptions, started: float) ->
             left += of_trials * info.cross_share / (1 - info.cross_share)
         if left is not None and limit is not None:
             left = max(0.0, min(left, end - now))
-        show(replace(progress, seconds_left=left))
+        total = progress.total
+        if (
+            total >= UNLIMITED_BUDGET
+        ):  # as many as the trials' part of the time allows at this pace
+            later = (progress.per_minute or 0.0) / 60 * (end_of_trials - now)
+            total = progress.done + max(1, round(later))
+        show(replace(progress, seconds_left=left, total=total))
 
     return shown
 
@@ -287,7 +305,7 @@ def _seconds_of_comparison(options: SearchOptions, elapsed: float) -> float:
     It is 0 for not at all, as after a search of some seconds.
     """
     limit = options.time_limit_seconds
-    seconds = min(_COMPARE_SECONDS, elapsed / 10, math.inf if limit is None else limit / 15)
+    seconds = min(_COMPARE_SECONDS, elapsed / 10, math.inf if limit is None else limit / 30)
     return seconds if options.compare and seconds >= 1 else 0.0
 
 
@@ -299,13 +317,16 @@ def _seconds_of_trials(info: RunInfo, limit: float | None, started: float) -> fl
     if limit is None:
         return None
     share = info.cross_share or SHARE * min(1.0, len(info.final_problems) / _USUAL_SIZES)
-    return max((1 - share) * limit - (time.monotonic() - started), limit / 4)
+    of_leaders = share * limit
+    if info.cross_share:  # a selector needs them on many sizes, however short the search is
+        of_leaders = max(of_leaders, min(_LEADERS_SECONDS, limit / 2))
+    return max(limit - of_leaders - (time.monotonic() - started), limit / 4)
 
 
 def _search_alone(
     objective: Objective, options: SearchOptions, started: float, show: Show
 ) -> tuple[StopReason, ExpectedGain | None]:
-    budget = objective.info.budget if options.budget is None else options.budget
+    budget = trials_asked(options, objective.info)
     study = create_study(objective)
     tuning = study.tuning
     asks_for_more = options.budget is not None or options.time_limit_seconds is not None
@@ -335,7 +356,7 @@ def _search_together(
     key = device_key(runner.device, runner.device_number)
     study = new_study(info, objective.space, info.seed, note)
     with joined(info, run.store, key) as board:
-        board.set_budget(info.budget if options.budget is None else options.budget)
+        board.set_budget(trials_asked(options, info))
         tuning = SharedTuning(
             info, run.store, board, runner, study, show, note, partial(open_writer, info, url)
         )

@@ -118,6 +118,7 @@ def test_what_was_prepared_is_measured_as_what_was_not(
         runner.prepare(PROBLEM, config)
 
     place = runner.soonest(PROBLEM, configs)
+    assert runner.has_built(PROBLEM, configs)
     answers = [runner.run(PROBLEM, config).status for config in configs]
 
     assert place in range(len(configs))

@@ -1,11 +1,12 @@
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pyopencl as cl
 import pytest
 
 from mltune.device import DeviceEntry, choose, list_devices
+from mltune.device.opencl.trial_build import build_failure
 from mltune.errors import NoDeviceError, UsageError
 from tests.devices import CPU
 
@@ -26,6 +27,14 @@ def entries() -> tuple[DeviceEntry, ...]:
     )
 
 
+def works(entry: DeviceEntry) -> str:
+    return ""
+
+
+def builds_nothing(*numbers: str) -> Callable[[DeviceEntry], str]:
+    return lambda entry: "its driver builds no kernel" if entry.number in numbers else ""
+
+
 @pytest.mark.device
 def test_the_listed_devices_can_be_chosen_by_their_number() -> None:
     for entry in list_devices():
@@ -33,26 +42,26 @@ def test_the_listed_devices_can_be_chosen_by_their_number() -> None:
 
 
 def test_auto_prefers_a_gpu_then_pocl_then_any_other(entries: Sequence[DeviceEntry]) -> None:
-    assert choose("auto", entries).info.name == "NVIDIA H200"
-    assert choose("auto", entries[:3]).info.name == "pthread-Xeon"
-    assert choose("auto", entries[:2]).info.name == "Xeon"
+    assert choose("auto", entries, works).info.name == "NVIDIA H200"
+    assert choose("auto", entries[:3], works).info.name == "pthread-Xeon"
+    assert choose("auto", entries[:2], works).info.name == "Xeon"
 
 
 def test_cpu_and_gpu_choose_by_kind(entries: Sequence[DeviceEntry]) -> None:
-    assert choose("cpu", entries).info.name == "pthread-Xeon"
-    assert choose(" GPU ", entries).info.name == "NVIDIA H200"
+    assert choose("cpu", entries, works).info.name == "pthread-Xeon"
+    assert choose(" GPU ", entries, works).info.name == "NVIDIA H200"
 
 
 def test_a_checker_is_chosen_only_when_it_is_named(entries: Sequence[DeviceEntry]) -> None:
-    assert choose("oclgrind", entries).is_checker
-    assert choose("0:0", entries).is_checker
+    assert choose("oclgrind", entries, works).is_checker
+    assert choose("0:0", entries, works).is_checker
     with pytest.raises(NoDeviceError, match=r"no device for 'gpu' \(known: 0:0 Oclgrind"):
         choose("gpu", entries[:3])
 
 
 def test_a_part_of_a_name_is_enough(entries: Sequence[DeviceEntry]) -> None:
-    assert choose("h200", entries).number == "3:0"
-    assert choose("portable", entries).number == "2:0"
+    assert choose("h200", entries, works).number == "3:0"
+    assert choose("portable", entries, works).number == "2:0"
 
 
 def test_equal_devices_are_told_apart_by_their_uuid(entries: Sequence[DeviceEntry]) -> None:
@@ -62,12 +71,12 @@ def test_equal_devices_are_told_apart_by_their_uuid(entries: Sequence[DeviceEntr
 
     twins = (twin(0), twin(1))
 
-    assert choose("pci-0000:01", twins).number == "3:1"
+    assert choose("pci-0000:01", twins, works).number == "3:1"
 
 
 def test_an_ambiguous_name_lists_what_it_fits(entries: Sequence[DeviceEntry]) -> None:
     with pytest.raises(UsageError) as raised:
-        choose("xeon", entries)
+        choose("xeon", entries, works)
 
     assert str(raised.value) == (
         "device: 'xeon' fits 2; name one by number: known: 1:0 Xeon (Intel(R) OpenCL), "
@@ -105,6 +114,65 @@ def test_pocl_without_a_linker_is_refused_with_the_remedy(
 ) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
 
-    with pytest.raises(NoDeviceError, match=r"2:0 pthread-Xeon cannot build: .* install binutils"):
-        choose("cpu", entries)
-    assert choose("gpu", entries).info.name == "NVIDIA H200"
+    with pytest.raises(NoDeviceError, match=r"2:0 pthread-Xeon: .* install binutils"):
+        choose("pthread", entries)
+    assert choose("gpu", entries, works).info.name == "NVIDIA H200"
+
+
+@pytest.mark.parametrize(
+    ("spec", "broken", "taken"),
+    [
+        ("auto", ("3:0",), "2:0"),
+        ("auto", ("3:0", "2:0"), "1:0"),
+        ("cpu", ("2:0",), "1:0"),
+        ("xeon", ("2:0",), "1:0"),
+        ("xeon", ("1:0",), "2:0"),
+    ],
+)
+def test_a_device_that_builds_nothing_is_passed_over_with_a_line(
+    spec: str,
+    broken: tuple[str, ...],
+    taken: str,
+    entries: Sequence[DeviceEntry],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert choose(spec, entries, builds_nothing(*broken)).number == taken
+
+    assert len(caplog.messages) == len(broken)
+    for number, line in zip(broken, caplog.messages, strict=True):
+        assert line.startswith(f"device {number} ")
+        assert line.endswith(f"its driver builds no kernel; device {taken} is taken instead")
+
+
+def test_where_no_device_builds_anything_each_is_named(entries: Sequence[DeviceEntry]) -> None:
+    with pytest.raises(NoDeviceError, match=r"^device 2:0 .* builds no kernel; device 1:0 .*"):
+        choose("cpu", entries, builds_nothing("1:0", "2:0"))
+
+
+def test_a_broken_device_is_not_replaced_when_it_was_named(
+    entries: Sequence[DeviceEntry],
+) -> None:
+    with pytest.raises(NoDeviceError, match=r"device 3:0 .* builds no kernel"):
+        choose("h200", entries, builds_nothing("3:0"))
+
+
+@pytest.mark.device
+def test_a_driver_whose_compiler_does_not_know_the_processor(
+    device_spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "Build on <device>:\n\nerror: unknown target CPU 'generic'\nDevice failed to build"
+
+    def fails(*_: object, **__: object) -> None:
+        raise cl.RuntimeError(said)
+
+    build_failure.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(cl.Program, "build", fails)
+        with pytest.raises(NoDeviceError) as raised:
+            choose(device_spec)
+    build_failure.cache_clear()
+
+    assert "builds no kernel (error: unknown target CPU 'generic')" in str(raised.value)
+    assert "install another driver (Debian: pocl-opencl-icd)" in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert choose(device_spec).is_embedded

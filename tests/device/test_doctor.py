@@ -48,7 +48,7 @@ def test_the_system_is_known(tmp_path: Path, text: str, system: str) -> None:
 def test_a_gpu_without_a_driver_is_named_with_the_package(tmp_path: Path) -> None:
     root = _machine(tmp_path, "ID=arch\n", "0x10de", "0x8086")
 
-    found = examine([NVIDIA], root)
+    found = examine([NVIDIA], root, lambda entry: "")
 
     assert [each.command for each in found] == ["pacman -S intel-compute-runtime"]
     assert "Intel GPU" in found[0].problem
@@ -67,6 +67,18 @@ def test_a_missing_linker_is_named_with_both_ways(
 
     assert "needs the linker 'ld'" in found.problem
     assert found.command == "apt-get install binutils, or pip install ziglang"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at Linux's files")
+def test_a_driver_that_builds_nothing_is_named_with_another_one(tmp_path: Path) -> None:
+    root = _machine(tmp_path, "ID=debian\n")
+
+    found = examine([POCL, NVIDIA], root, lambda entry: "its driver builds no kernel")
+
+    assert [each.command for each in found] == [
+        "apt-get install pocl-opencl-icd",
+        "apt-get install nvidia-opencl-icd",
+    ]
 
 
 def test_ziglang_stands_in_for_a_missing_linker(

@@ -29,6 +29,9 @@ class ScriptedRunner:
     def soonest(self, problem: Problem, configs: Sequence[Config]) -> int:
         return 0
 
+    def has_built(self, problem: Problem, configs: Sequence[Config]) -> bool:
+        return True
+
     def run(
         self,
         problem: Problem,

@@ -16,6 +16,7 @@ from mltune.search.sampler import ConfigSampler
 from mltune.space.config import Config
 from mltune.space.parameter import Parameter
 from mltune.space.space import Space
+from mltune.tuning.background import BackgroundSampler
 from mltune.tuning.proposal_queue import ProposalQueue, in_order
 from mltune.tuning.queue import Job
 from mltune.tuning.stop_reason import StopReason
@@ -150,6 +151,9 @@ class BuildingRunner(ScriptedRunner):
     def soonest(self, problem: Problem, configs: Sequence[Config]) -> int:
         return len(configs) - 1
 
+    def has_built(self, problem: Problem, configs: Sequence[Config]) -> bool:
+        return len(configs) > self.ahead
+
 
 @pytest.mark.parametrize("kind", ["cpu", "gpu"])
 def test_several_are_built_ahead_and_each_is_measured_once(kind: str) -> None:
@@ -161,6 +165,26 @@ def test_several_are_built_ahead_and_each_is_measured_once(kind: str) -> None:
     assert len(jobs) == len(runner.prepared) == 9
     assert sorted(job.trial.number for job in jobs) == list(range(9))
     assert jobs[0].trial.number > 0
+
+
+class BusySampler(BackgroundSampler):
+    """Is never done with the next proposal by itself."""
+
+    is_late = True
+
+
+@pytest.mark.parametrize(("is_built", "prepared"), [(True, 1), (False, 4)])
+def test_a_sampler_is_waited_for_only_while_nothing_is_built(
+    is_built: bool, prepared: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mltune.tuning.proposal_queue.BackgroundSampler", BusySampler)
+    runner = BuildingRunner(3, "gpu")
+    monkeypatch.setattr(runner, "has_built", lambda problem, configs: is_built)
+    queue = queue_of(ExhaustiveSampler(SPACE), budget=9, runner=runner)
+    with queue:
+        assert queue.next() is not None
+
+    assert len(runner.prepared) == prepared
 
 
 def test_planned_sizes_come_first() -> None:

@@ -13,12 +13,14 @@ from mltune.errors import UsageError
 from mltune.run.run_info import RunInfo, SearchedSpace
 from mltune.tuning.families import family_named
 from mltune.tuning.search_options import (
+    UNLIMITED_BUDGET,
     SearchOptions,
     check_options,
     check_resumed,
     default_folder,
     new_run_info,
     newest_run,
+    trials_asked,
 )
 
 
@@ -30,6 +32,14 @@ def test_what_was_not_given_has_the_documented_default(info: RunInfo) -> None:
     assert (made.timing.samples, made.timing.build_timeout_seconds) == (7, 60.0)
     assert made.timing.run_timeout_seconds == 30.0
     assert made.to_json()["problem"] == "sgemm_nn"
+
+
+def test_a_time_limit_alone_bounds_no_trials(info: RunInfo) -> None:
+    asked = replace(info, budget=500)
+
+    assert trials_asked(SearchOptions(), asked) == 500
+    assert trials_asked(SearchOptions(budget=7, time_limit_seconds=1), asked) == 7
+    assert trials_asked(SearchOptions(time_limit_seconds=1), asked) == UNLIMITED_BUDGET
 
 
 @pytest.mark.parametrize("kind", ["cpu", "gpu"])

@@ -129,6 +129,9 @@ class Cut:
     def soonest(self, problem: Problem, configs: Sequence[Config]) -> int:
         return self._recorded.soonest(problem, configs)
 
+    def has_built(self, problem: Problem, configs: Sequence[Config]) -> bool:
+        return self._recorded.has_built(problem, configs)
+
     def close(self) -> None:
         pass
 

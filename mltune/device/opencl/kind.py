@@ -7,7 +7,6 @@ from mltune.device.device import Device
 from mltune.device.entry import DeviceEntry
 from mltune.device.opencl.diagnosis import missing_linker
 from mltune.device.opencl.threads import keep_threads_apart
-from mltune.device_info import DeviceInfo
 
 
 class OpenCLKind:
@@ -21,11 +20,15 @@ class OpenCLKind:
 
     def find(self, spec: str) -> DeviceEntry:
         """Choose among them."""
-        return pick(spec, self.entries())
+        return pick(spec, self.entries(), self.problem)
 
-    def problem(self, info: DeviceInfo) -> str:
-        """PoCL needs a linker."""
-        return missing_linker(info) or ""
+    def problem(self, entry: DeviceEntry) -> str:
+        """PoCL needs a linker; and some drivers build nothing, on new processors for example."""
+        if missing := missing_linker(entry.info):
+            return missing
+        from mltune.device.opencl.trial_build import build_failure
+
+        return build_failure(entry)
 
     def open(self, entry: DeviceEntry) -> Device:
         """Make a context and a queue."""
