@@ -212,10 +212,14 @@ def every(name: str) -> tuple[int, ...]:
     return tuple(range(SIZES.get(name, 1)))
 
 
-@cache
 def used_up(name: str, space: ConfigSpace) -> tuple[Asked, list[Step]]:
     """A study that was asked until the space was used up, and its steps, for several tests."""
-    asked = begun(name, space=space)
+    return _used_up(name, next(key for key, one in SPACES.items() if one is space))
+
+
+@cache
+def _used_up(name: str, key: str) -> tuple[Asked, list[Step]]:
+    asked = begun(name, space=SPACES[key])
     return asked, asked.steps(answer)
 
 
