@@ -116,6 +116,14 @@ class DeviceInfo:
                 return kibibytes * 1024
         return self.local_mem_bytes
 
+    @property
+    def time_words(self) -> str:
+        """Which time the figures of this device are, for tables and reports."""
+        if self.probed is None or self.probed.launch_ns == 0:
+            return "kernel time by device events"
+        microseconds = max(round(self.probed.clock_step_ns / 1000), 1)
+        return f"kernel time by the host's clock (a launch to about {microseconds} us)"
+
     def without(self, extension: str) -> DeviceInfo:
         """Return the description of a device that lacks an extension."""
         if self.opencl is None:

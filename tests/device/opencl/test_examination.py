@@ -15,6 +15,7 @@ import pytest
 from mltune.device import DeviceEntry, choose, list_devices
 from mltune.device.opencl import examination, probe
 from mltune.device.opencl.examination import examined, with_answers
+from mltune.device.opencl.listing import device_at
 from mltune.device_info import Probed
 from mltune.errors import NoDeviceError
 from tests import devices
@@ -198,9 +199,7 @@ def test_a_driver_that_builds_nothing_is_refused_in_one_line(
         raise cl.RuntimeError(said)
 
     def in_this_process(number: str, steps: Sequence[str]) -> tuple[list[str], bool]:
-        return [
-            json.dumps(each) for each in probe.answers(probe.device_at(number), list(steps))
-        ], True
+        return [json.dumps(each) for each in probe.answers(device_at(number), list(steps))], True
 
     monkeypatch.setenv(examination.VARIABLE, str(tmp_path))
     monkeypatch.setattr(examination, "_run", in_this_process)
