@@ -28,6 +28,7 @@ class _Double2(ctypes.Structure):
 
 
 ELEMENTS: dict[str, Any] = {
+    "float16": ctypes.c_float,  # of factors
     "float32": ctypes.c_float,
     "float64": ctypes.c_double,
     "complex64": _Float2,

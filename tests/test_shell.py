@@ -31,7 +31,7 @@ def test_plain_paths_stay_as_they_are() -> None:
     [
         ("sgemm_nn", "mltune export 's x.json' --lang c -o tuned-c"),
         ("zgemm_cn", "mltune export 's x.json' --lang c -o tuned-c"),
-        ("hgemm_nn", "mltune export 's x.json' --lang python -o tuned-python"),
+        ("hgemm_nn", "mltune export 's x.json' --lang c -o tuned-c"),
     ],
 )
 def test_the_language_is_one_that_takes_the_problem(problem: str, expected: str) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from mltune.selector import Leaf, Split, Tree, depth
+from mltune.selector import Split, Tree, depth, nodes
 from mltune.selector.rest import rest_expression, rest_tile
+from mltune.selector.tiling import CAPPED, tiling
 from mltune.space.expression import Name, Node, Number, Operation, names, product
 
 _M, _N, _K = Name("m"), Name("n"), Name("k")
@@ -92,19 +93,22 @@ def nested(
 
 
 def features_of(tree: Tree) -> frozenset[str]:
-    """The features that the conditions of a tree name; a remainder is computed from the sizes."""
-    if isinstance(tree, Leaf):
-        return frozenset()
-    return features_of(tree.low) | features_of(tree.high) | names(_value(tree.feature))
+    """What the conditions of a tree name: features, sizes, and the sizes of `CAPPED`."""
+    asked = {node.feature for node, _ in nodes(tree) if isinstance(node, Split)}
+    return frozenset[str]().union(*(names(_value(feature)) for feature in asked))
 
 
 def with_sizes(features: frozenset[str]) -> frozenset[str]:
     """Features together with the sizes that they are computed from."""
     return features.union(
-        *(names(FEATURE_VALUES[each]) for each in features & FEATURE_VALUES.keys())
+        *(names(FEATURE_VALUES[each]) for each in features & FEATURE_VALUES.keys()),
+        (CAPPED[each] for each in features & CAPPED.keys()),
     )
 
 
 def _value(feature: str) -> Node:
+    """What a condition asks for: a variable, or an expression where one a question is enough."""
+    if (counted := tiling(feature)) is not None:
+        return counted.expression
     tile = rest_tile(feature)
     return Name(feature) if tile is None else rest_expression(tile)

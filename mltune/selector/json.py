@@ -15,6 +15,7 @@ from mltune.selector.checked import Checked, read_json
 from mltune.selector.formula import INT64_MAX, TimeFormula, Waves
 from mltune.selector.selector import (
     FEATURES,
+    OTHER_FEATURES,
     Leaf,
     PortfolioKernel,
     Regret,
@@ -159,7 +160,7 @@ def _tree(field: Checked, kernels: int) -> Tree:
             children.append(child)
         feature, threshold = parts["feature"].text(), parts["threshold"].whole(0, INT64_MAX - 1)
         if not is_feature(feature):
-            parts["feature"].fail(f"one of {', '.join(FEATURES)}, rest_MxNxK")
+            parts["feature"].fail(f"one of {', '.join(FEATURES)}, {OTHER_FEATURES}")
         built[number] = Split(feature, threshold, *children)
     root = built.pop(0)
     if built:

@@ -18,6 +18,7 @@ from mltune.selector.formula import (
     work_limit,
 )
 from mltune.selector.rest import rest_tile
+from mltune.selector.tiling import tiling
 from mltune.space.config import Config
 
 MAX_DEPTH = 100
@@ -27,8 +28,11 @@ recursion stays far from Python's limit."""
 FEATURES: tuple[str, ...] = (
     "m", "n", "k", "batch", "mn", "mk", "nk", "mnk", "m_per_n", "n_per_m", "k_per_m", "k_per_n",
 )  # fmt: skip
-"""The integer features that a tree may ask for, beside those of `rest`; the exporters compute the
-same ones."""
+"""The integer features that a tree may ask for, beside those of `rest` and `tiling`; the exporters
+compute the same ones."""
+
+OTHER_FEATURES = "rest_MxNxK, tiles_MxN, waves_MxN_S, idle_MxN_S"
+"""How the names of the others are made."""
 
 
 def _saturating(*factors: int) -> int:
@@ -63,13 +67,15 @@ def features(m: int, n: int, k: int, batch: int = 1) -> dict[str, int]:
 
 def is_feature(name: str) -> bool:
     """Whether a tree may ask for it."""
-    return name in FEATURES or rest_tile(name) is not None
+    return name in FEATURES or rest_tile(name) is not None or tiling(name) is not None
 
 
 def feature_value(values: dict[str, int], name: str) -> int:
     """One feature, given those that `features` computes."""
     if name in values:
         return values[name]
+    if (counted := tiling(name)) is not None:
+        return counted.value(values["m"], values["n"], values["batch"])
     tile = rest_tile(name)
     if tile is None:
         raise KeyError(name)
@@ -120,7 +126,7 @@ class Split:
         if not is_feature(self.feature):
             raise UsageError(
                 f"selector: unknown feature {self.feature!r} (known: {', '.join(FEATURES)}, "
-                "rest_MxNxK)"
+                f"{OTHER_FEATURES})"
             )
         if not 0 <= self.threshold < INT64_MAX:
             raise UsageError(

@@ -9,10 +9,9 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from mltune.errors import UnsupportedError
 from mltune.export import WRITERS
+from mltune.export.c.c_writer import TEMPLATES
 from mltune.export.library import Library
-from mltune.problem import Contraction, Precision, gemm
 from tests.blas_calls import check_calls
 from tests.export.conftest import COMPILERS, STRICT
 
@@ -35,6 +34,7 @@ def sources(library: Library, folder: Path) -> list[Path]:
         "dgemm_tt", "dgemm_tn_row", "dgemm_nn_batched", "dgemm_tt_row_batched",
         "cgemm_nc", "cgemm_tt_row", "cgemm_ct_batched", "cgemm_cn_row_batched",
         "zgemm_cn", "zgemm_ct_row", "zgemm_nn_batched", "zgemm_tc_row_batched",
+        "hgemm_nn", "hgemm_nt_row", "hgemm_tn_batched", "hgemm_tt_row_batched",
     ],
 )  # fmt: skip
 def test_the_example_is_right_and_agrees_with_numpy(
@@ -77,9 +77,10 @@ def test_the_example_is_right_and_agrees_with_numpy(
     shape = (batch, m, n) if orders[2] == "C" else (batch, n, m)
     result = np.fromfile(names[2], dtype).reshape(shape)
     result = result if orders[2] == "C" else result.swapaxes(1, 2)
-    bound = 100 * float(np.finfo(dtype).eps)
+    bound = (1 if dtype == "float16" else 100) * float(np.finfo(dtype).eps)
     a = a.conj() if contraction.conjugate_a else a
     b = b.conj() if contraction.conjugate_b else b
+    a, b, c = (x.astype(np.result_type(dtype, np.float64)) for x in (a, b, c))
     np.testing.assert_allclose(result, 1.5 * a @ b - 0.25 * c, rtol=bound, atol=bound)
 
 
@@ -107,7 +108,9 @@ def test_calls_right_and_wrong_from_one_thread_and_eight(
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.mark.parametrize("problem_type", ["sgemm_nt_row", "dgemm_tn", "cgemm_nn", "zgemm_tc_row"])
+@pytest.mark.parametrize(
+    "problem_type", ["sgemm_nt_row", "dgemm_tn", "cgemm_nn", "zgemm_tc_row", "hgemm_tt"]
+)
 def test_calls_as_of_a_blas_give_what_numpy_gives(
     problem_type: str,
     tiled: Make,
@@ -138,7 +141,7 @@ def test_work_groups_that_walk_or_count_themselves_give_what_numpy_gives(
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("problem_type", ["sgemm_nn", "zgemm_tc_row_batched"])
+@pytest.mark.parametrize("problem_type", ["sgemm_nn", "zgemm_tc_row_batched", "hgemm_nn"])
 @pytest.mark.usefixtures("compile_opencl")  # skips where there are no headers
 def test_compilers_find_nothing_to_warn_of(
     compiler: str, problem_type: str, tiled: Make, tmp_path: Path
@@ -249,10 +252,37 @@ def test_a_condition_cannot_leave_its_comment(
     compile_c(tmp_path / "select.o", "-c", select_c)
 
 
-def test_refuses_half_which_c_does_not_have(tiled: Make, tmp_path: Path) -> None:
-    library = tiled("sgemm_nn")
-    contraction: Contraction = gemm(Precision.HALF)
-    kernels = [replace(kernel, contraction=contraction) for kernel in library.kernels]
+def test_floats_are_rounded_to_half_as_numpy_rounds_them(compile_c: Build, tmp_path: Path) -> None:
+    """Every 997th float, and all on and beside the boundaries between half numbers."""
+    function = (TEMPLATES / "to_half.c.in").read_text()
+    (tmp_path / "round.c").write_text(
+        "#include <stdint.h>\n#include <stdio.h>\ntypedef uint16_t cl_half;\n"
+        + function
+        + """
+int main(void)
+{
+    float value;
 
-    with pytest.raises(UnsupportedError, match=r"^export c: hgemm_nn is not written"):
-        WRITERS["c"].write(replace(library.selector, contraction=contraction), kernels, tmp_path)
+    while (fread(&value, sizeof value, 1, stdin) == 1) {
+        const cl_half rounded = to_half(value);
+
+        fwrite(&rounded, sizeof rounded, 1, stdout);
+    }
+    return 0;
+}
+"""
+    )
+    program = compile_c(tmp_path / "round", tmp_path / "round.c")
+    halves = np.arange(0x7C00, dtype=np.uint16).view(np.float16).astype(np.float32)
+    middles = (halves[:-1] + halves[1:]) / 2
+    edges = np.concatenate((halves, middles, [65519.996, 65520, np.inf])).astype(np.float32)
+    close = [edges, np.nextafter(edges, np.float32(0)), np.nextafter(edges, np.float32(np.inf))]
+    spread = np.arange(0, 2**32, 997, dtype=np.uint32).view(np.float32)
+    values = np.concatenate((*close, *(-each for each in close), spread))
+    values = values[~np.isnan(values)]
+
+    done = subprocess.run([program], input=values.tobytes(), capture_output=True, check=True)
+
+    with np.errstate(over="ignore"):
+        expected = values.astype(np.float16)
+    assert np.array_equal(np.frombuffer(done.stdout, np.uint16), expected.view(np.uint16))

@@ -31,7 +31,8 @@ Make = Callable[..., Library]
 Build = Callable[..., Path]
 Size = tuple[int, int, int, int]
 CHOOSE = Path(__file__).parent / "choose.c"
-ASKED = (*FEATURES, "rest_1x1x1", "rest_7x3x5", "rest_128x64x16")
+TILINGS = ("tiles_128x64", "waves_128x64_132", "idle_128x64_132", "tiles_1x1", "idle_3x5_7")
+ASKED = (*FEATURES, "rest_1x1x1", "rest_7x3x5", "rest_128x64x16", *TILINGS)
 CORNERS = (-(2**63), -1, 0, 1, 2, 2**31 - 1, 2**31, 2**32, INT64_MAX - 1, INT64_MAX)
 
 
@@ -276,6 +277,22 @@ def test_agrees_on_which_sizes_a_tile_fits(chooser: Make, choices: Choices) -> N
     ]
 
     assert expected(library.selector, sizes) == wanted
+    assert choices(library, sizes) == wanted
+
+
+@pytest.mark.parametrize("feature", TILINGS)
+def test_agrees_on_tiles_and_waves(feature: str, chooser: Make, choices: Choices) -> None:
+    thresholds = (0, 1, 6, 100)
+    tree: Tree = Leaf(len(thresholds))
+    for number, threshold in reversed(list(enumerate(thresholds))):
+        tree = Split(feature, threshold, Leaf(number), tree)
+    library = chooser(tree, 5)
+    sides = (-1, 0, 1, 127, 128, 129, 1000, 2**20 - 1, 2**20, 2**31 - 1, INT64_MAX)
+    sizes = [(m, n, 1, batch) for m in sides for n in sides for batch in (1, 3, INT64_MAX)]
+
+    wanted = expected(library.selector, sizes)
+
+    assert len(set(wanted)) > 2
     assert choices(library, sizes) == wanted
 
 

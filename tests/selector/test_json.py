@@ -102,7 +102,7 @@ def test_random_trees_come_back_as_they_were(tmp_path: Path) -> None:
         if level == 0 or rng.random() < 0.2:
             return Leaf(rng.randrange(3))
         return Split(
-            rng.choice((*FEATURES, "rest_128x64x16")),
+            rng.choice((*FEATURES, "rest_128x64x16", "waves_128x64_132")),
             rng.randrange(2**63 - 1),
             grow(level - 1),
             grow(level - 1),

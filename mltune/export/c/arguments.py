@@ -7,13 +7,13 @@ import textwrap
 _WIDTH = 96
 
 
-def arguments(element: str, batched: bool) -> list[tuple[str, str]]:
+def arguments(factor: str, batched: bool) -> list[tuple[str, str]]:
     """Return type and name of every argument; the position of one is its place from 1."""
     listed = [("int64_t", "m"), ("int64_t", "n"), ("int64_t", "k")]
     if batched:
         listed.append(("int64_t", "batch"))
     for matrix in "abc":
-        listed += [(element, {"a": "alpha", "c": "beta"}[matrix])] if matrix in "ac" else []
+        listed += [(factor, {"a": "alpha", "c": "beta"}[matrix])] if matrix in "ac" else []
         listed += [
             ("cl_mem", matrix),
             ("int64_t", f"offset_{matrix}"),

@@ -9,6 +9,7 @@ from mltune.export.c.text import DIALECT, FEATURES_DIALECT
 from mltune.export.expression import operators
 from mltune.export.formulas import Plan, plan, sizes_of
 from mltune.selector import FEATURES, MOST_EXTENT, Reason, Selector, padding, work_limit
+from mltune.selector.tiling import CAP, CAPPED
 
 _SIZES = {
     "m": "at_least(0, problem->m)",
@@ -27,6 +28,8 @@ _PRODUCT = """\
 /* The product of two sizes, or INT64_MAX where it is larger than that. */
 static int64_t product(int64_t x, int64_t y)
 {
+    if ((x | y) <= INT32_MAX) /* nearly always, and without a division */
+        return x * y;
     return x != 0 && y > INT64_MAX / x ? INT64_MAX : x * y;
 }
 """
@@ -144,9 +147,10 @@ def helpers(selector: Selector, library: str) -> str:
     parts = [_AT_LEAST] if used else []
     if any("*" in operators(FEATURE_VALUES[each]) for each in used & FEATURE_VALUES.keys()):
         parts.append(_PRODUCT)
+    planned = plan(selector.formulas)
+    if planned.counts or used & CAPPED.keys():
+        parts.append(_COVER)
     if selector.formulas:
-        planned = plan(selector.formulas)
-        parts += [_COVER] if planned.counts else []
         parts.append(_fastest(selector, planned))
     if selector.exact:
         rows = (
@@ -161,6 +165,11 @@ def body(selector: Selector) -> str:
     """The statements of the selecting function."""
     used = _used(selector)
     lines = [f"    const int64_t {name} = {_value(name)};" for name in FEATURES if name in used]
+    lines += [
+        f"    const uint64_t {name} = (uint64_t)({size} < {CAP} ? {size} : {CAP});"
+        for name, size in CAPPED.items()
+        if name in used
+    ]
     if selector.exact:
         lines += [
             "    const struct exact_size *exact = look_up(problem);",

@@ -10,6 +10,7 @@ from mltune.export.block import FEATURE_VALUES, block_of, features_of, nested
 from mltune.export.formulas import plan
 from mltune.export.python.text import DIALECT
 from mltune.selector import MOST_EXTENT, Selector, padding, work_limit
+from mltune.selector.tiling import CAP, CAPPED
 
 
 def exact_sizes(selector: Selector) -> str:
@@ -26,6 +27,11 @@ def body(selector: Selector) -> str:
     lines = [
         f"    {name} = {DIALECT.text(value)}"
         for name, value in FEATURE_VALUES.items()
+        if name in used
+    ]
+    lines += [
+        f"    {name} = {size} if {size} < {CAP} else {CAP}"
+        for name, size in CAPPED.items()
         if name in used
     ]
     if selector.formulas:

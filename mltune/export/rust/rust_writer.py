@@ -20,6 +20,7 @@ from mltune.kernel.abi import Argument, Kind, arguments
 from mltune.kernel.held_back import holds_back
 from mltune.problem import Precision
 from mltune.selector import MOST_EXTENT, Selector, padding, work_limit
+from mltune.selector.tiling import CAP, CAPPED
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _ELEMENTS = {
@@ -31,6 +32,7 @@ _ELEMENTS = {
 _EXTENTS = {index: f"of.{extent}" for index, extent in EXTENT_NAMES.items()}
 _PASSED = _EXTENTS | {"l": "terms"} | layout_names("{0}.at.{1}")
 _SIZES = {size: f"of.{size}" for size in ("m", "n", "k", "batch")}
+_TREE_SIZES = _SIZES | {name: f"of.{size}.min({CAP})" for name, size in CAPPED.items()}
 _WIDE_SIZES = {size: f"{text} as u64" for size, text in _SIZES.items()}
 
 
@@ -61,7 +63,7 @@ def _values(library: Library) -> dict[str, str]:
     if contraction.precision not in _ELEMENTS:
         raise UnsupportedError(
             f"export rust: {library.problem_type} is not written, as Rust has no half precision "
-            "(python: every precision)"
+            "(c, python: every precision)"
         )
     for kernel in library.kernels:
         if holds_back(kernel.source):
@@ -134,7 +136,7 @@ def _choice(selector: Selector) -> dict[str, str]:
         if name in used
     ]
     words = ("if {} {{", "}", "return {};")
-    guards = nested(block_of(selector.tree), lambda node: CHOICE.text(node, _SIZES), words)
+    guards = nested(block_of(selector.tree), lambda node: CHOICE.text(node, _TREE_SIZES), words)
     *lines, last = [*features, *guards]
     exact = (f"({list(size)}, {kernel})" for size, kernel in sorted(selector.exact))
     return {

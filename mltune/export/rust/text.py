@@ -16,7 +16,10 @@ def _functions(kind: str, **names: str) -> dict[str, str]:
 _SATURATING = {"saturating_mul": "*", "saturating_add": "+", "max": "max", "div_ceil": "ceil_div"}
 _DIVIDES = {"//": "/"}
 
-CHOICE = Dialect(templates=_functions("i64", saturating_mul="*", max="max"), symbols=_DIVIDES)
+CHOICE = Dialect(
+    templates=_functions("i64", saturating_mul="*", max="max") | {"ceil_div": "cover({0}, {1})"},
+    symbols=_DIVIDES,
+)
 """Of features; products that are too large are i64::MAX."""
 
 TIMES = Dialect(

@@ -23,6 +23,7 @@
 #define REPEATS 5
 
 typedef float element;
+typedef float factor;
 
 typedef struct matrices {
     size_t size_a, size_b, size_c; /* elements */
@@ -138,7 +139,7 @@ static cl_mem buffer_of(cl_context context, size_t size, element *memory)
 
 /* Compute the result on the device, and the seconds of the fastest of some calls. */
 static double compute(cl_command_queue queue, cl_context context, const mltune_sgemm_nn_problem *problem,
-                      matrices *data, element alpha, element beta)
+                      matrices *data, factor alpha, factor beta)
 {
     const int64_t m = problem->m;
     const int64_t n = problem->n;
@@ -171,8 +172,8 @@ static double compute(cl_command_queue queue, cl_context context, const mltune_s
 }
 
 /* Whether the result is that of a triple loop, within what rounding may change. */
-static int is_right(const mltune_sgemm_nn_problem *problem, const matrices *data, element alpha,
-                    element beta)
+static int is_right(const mltune_sgemm_nn_problem *problem, const matrices *data, factor alpha,
+                    factor beta)
 {
     const int64_t m = problem->m;
     const int64_t n = problem->n;
@@ -195,12 +196,12 @@ static int is_right(const mltune_sgemm_nn_problem *problem, const matrices *data
                     sum += term;
                     magnitude += fabs(term);
                 }
-                expected = (double)beta * (double)data->c[place];
+                expected = (double)beta * (double)(data->c[place]);
                 bound = fabs((double)alpha) * magnitude + fabs(expected);
                 expected += (double)alpha * sum;
                 bound *= (double)(k + 4) * FLT_EPSILON;
                 /* Written so that a NaN is wrong. */
-                if (!(fabs((double)data->result[place] - expected) <= bound))
+                if (!(fabs((double)(data->result[place]) - expected) <= bound))
                     return 0;
             }
         }
@@ -210,7 +211,7 @@ static int is_right(const mltune_sgemm_nn_problem *problem, const matrices *data
 
 /* Do one size; return whether it was right, or was saved. */
 static int run(cl_command_queue queue, cl_context context, const mltune_sgemm_nn_problem *problem,
-               char **files, element alpha, element beta)
+               char **files, factor alpha, factor beta)
 {
     const size_t m = (size_t)problem->m, n = (size_t)problem->n, k = (size_t)problem->k;
     const size_t batch = (size_t)problem->batch;
@@ -270,14 +271,14 @@ int main(int argc, char **argv)
         size_t i;
 
         for (i = 0; i < sizeof checked / sizeof checked[0]; ++i)
-            right &= run(queue, context, &checked[i], NULL, (element)1.5, (element)-0.5);
+            right &= run(queue, context, &checked[i], NULL, (factor)1.5, (factor)-0.5);
     } else if (given == 3 || given == 3 + 3 || given == 3 + 5) {
         char **const sizes = argv + first, **const files = sizes + 3;
         const mltune_sgemm_nn_problem problem = {atol(sizes[0]), atol(sizes[1]), atol(sizes[2]), 1};
         const int scaled = given == 3 + 5;
 
         right = run(queue, context, &problem, given == 3 ? NULL : files,
-                    scaled ? (element)atof(files[3]) : 1, scaled ? (element)atof(files[4]) : 0);
+                    scaled ? (factor)atof(files[3]) : 1, scaled ? (factor)atof(files[4]) : 0);
     } else {
         fail("usage: example [-d DEVICE] [M N K [A B C [ALPHA BETA]]]", given);
     }

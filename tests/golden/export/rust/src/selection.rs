@@ -52,6 +52,12 @@ fn fastest(of: &Problem) -> usize {
     (0..times.len()).min_by_key(|&kernel| times[kernel]).unwrap_or(0)
 }
 
+/// How many parts cover a size.
+#[allow(dead_code)]
+fn cover(size: i64, part: i64) -> i64 {
+    (size + part - 1) / part
+}
+
 #[allow(unused_variables)]
 fn tree(of: &Problem) -> usize {
     let mn = i64::saturating_mul(of.m, of.n);

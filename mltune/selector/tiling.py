@@ -1,0 +1,76 @@
+"""Tiling features: how many tiles cover C, how many waves they take, and what a wave lacks.
+
+`tiles_128x64` is ceil(m / 128) * ceil(n / 64) * batch; `waves_128x64_132` is a 132nd of that,
+rounded up: how often 132 tiles at once have to start; `idle_128x64_132` is how many tiles more
+would fit into the last wave. The times of a GPU go up in stairs, and these features are straight
+along them. m, n and batch above `CAP` count as `CAP` here, so that nothing overflows 63 bits.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from mltune.space.expression import Name, Node, Number, Operation, product
+
+CAP = 2**20
+"""Far more tiles than any device has places for."""
+
+CAPPED = {f"capped_{size}": size for size in ("m", "n", "batch")}
+"""The sizes that stand in `expression`, each the size that it is the capped one of."""
+
+_EXTENT = "([1-9][0-9]{0,8})"
+_NAME = re.compile(rf"(tiles|waves|idle)_{_EXTENT}x{_EXTENT}(?:_{_EXTENT})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Tiling:
+    """A feature that counts tiles.
+
+    Attributes:
+        kind: `tiles`, `waves` or `idle`.
+        rows: of C in a tile.
+        columns: of C in a tile.
+        slots: tiles of a wave; 1 for `tiles`.
+    """
+
+    kind: str
+    rows: int
+    columns: int
+    slots: int = 1
+
+    @property
+    def name(self) -> str:
+        """What a tree calls it."""
+        of_wave = "" if self.kind == "tiles" else f"_{self.slots}"
+        return f"{self.kind}_{self.rows}x{self.columns}{of_wave}"
+
+    @property
+    def expression(self) -> Node:
+        """The feature, where the sizes of `CAPPED` are known."""
+        rows = Operation("ceil_div", (Name("capped_m"), Number(self.rows)))
+        columns = Operation("ceil_div", (Name("capped_n"), Number(self.columns)))
+        tiles = product(rows, columns, Name("capped_batch"))
+        slots = Number(self.slots)
+        if self.kind == "tiles":
+            return tiles
+        if self.kind == "waves":
+            return Operation("ceil_div", (tiles, slots))
+        missing = Operation("-", (slots, Operation("%", (tiles, slots))))
+        return Operation("%", (missing, slots))
+
+    def value(self, m: int, n: int, batch: int) -> int:
+        """The feature of a size, of extents that are at least 0."""
+        m, n, batch = (min(size, CAP) for size in (m, n, batch))
+        tiles = -(-m // self.rows) * -(-n // self.columns) * batch
+        if self.kind == "tiles":
+            return tiles
+        return -(-tiles // self.slots) if self.kind == "waves" else -tiles % self.slots
+
+
+def tiling(feature: str) -> Tiling | None:
+    """Read a feature's name; None if it counts no tiles."""
+    match = _NAME.fullmatch(feature)
+    if match is None or (match[4] is None) != (match[1] == "tiles"):
+        return None
+    return Tiling(match[1], int(match[2]), int(match[3]), int(match[4] or 1))

@@ -1,0 +1,41 @@
+import pytest
+
+from mltune.selector import feature_value, features
+from mltune.selector.tiling import CAP, Tiling, tiling
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("tiles_128x64", 2 * 3 * 5),
+        ("waves_128x64_7", 5),
+        ("idle_128x64_7", 5),
+        ("idle_128x64_6", 0),
+    ],
+)
+def test_counts(name: str, value: int) -> None:
+    assert feature_value(features(129, 192, 1000, 5), name) == value
+
+
+def test_of_nothing_is_nothing() -> None:
+    values = features(0, 192, 1000, 5)
+
+    assert [feature_value(values, f"{kind}_128x64_7") for kind in ("waves", "idle")] == [0, 0]
+
+
+def test_extents_are_capped() -> None:
+    assert feature_value(features(2**62, 2**62, 1, 2**62), "tiles_1x1") == CAP**3
+
+
+@pytest.mark.parametrize("kind", ["tiles", "waves", "idle"])
+def test_names_are_read_back(kind: str) -> None:
+    counted = Tiling(kind, 128, 64, 1 if kind == "tiles" else 132)
+
+    assert tiling(counted.name) == counted
+
+
+@pytest.mark.parametrize(
+    "name", ["tiles_128", "tiles_128x64_132", "waves_128x64", "idle_0x64_132", "waves_1x1_1 ", "m"]
+)
+def test_other_names_are_none_of_them(name: str) -> None:
+    assert tiling(name) is None
