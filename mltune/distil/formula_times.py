@@ -39,7 +39,7 @@ def _femtoseconds(formula: TimeFormula, sizes: Array) -> Array:
     once += formula.wave * np.ceil(tiles / formula.units)
     of_m, of_n = formula.result_multiples
     once += (((m % of_m) + (n % of_n)) > 0) * (formula.odd_tile * tiles)
-    return np.maximum(once + each_step * np.ceil(k / formula.depth), 1.0)
+    return np.asarray(np.maximum(once + each_step * np.ceil(k / formula.depth), 1.0))
 
 
 def _of_waves(waves: Sequence[Waves], tiles: Array) -> Array:

@@ -104,7 +104,7 @@ class _Fit:
 def _fit(covariance: Array, rests: Array, noise: float) -> _Fit:
     """Solve for every kernel, and predict each known rest without itself."""
     pulls, scale, error = np.zeros(rests.shape), np.zeros(rests.shape[1]), 0.0
-    groups = []
+    groups: list[tuple[NDArray[np.intp], NDArray[np.intp], Array]] = []
     known = np.isfinite(rests)
     # What slows all kernels alike changes no choice, and is no reason for or against a noise.
     alike = np.where(known, rests, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)

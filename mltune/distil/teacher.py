@@ -69,7 +69,7 @@ class Teacher:
     def choose(self, table: TimeTable) -> NDArray[np.intp]:
         """The table's column that it expects to be the fastest, for each of its sizes."""
         expected = self.log_seconds(np.array(table.sizes, dtype=np.float64))
-        return np.array(self.portfolio, dtype=np.intp)[expected.argmin(axis=1)]
+        return np.asarray(np.array(self.portfolio)[expected.argmin(axis=1)])
 
     def losses(self, table: TimeTable) -> Array:
         """Log of chosen time / best time, for each size of a table."""
