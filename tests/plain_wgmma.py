@@ -25,5 +25,5 @@ class PlainWgmmaFamily(WgmmaFamily):
         kernel = super().generate(contraction, config)
         source = kernel.source.replace("#pragma unroll\n", "#pragma unroll 1\n")
         source = source.replace('("unroll")', '("unroll 1")')
-        is_single = kernel.contraction.precision is Precision.SINGLE
-        return replace(kernel, source=with_storage(source, _STORAGE) if is_single else source)
+        hands = kernel.contraction.precision is Precision.SINGLE and "SPIhalf" not in kernel.name
+        return replace(kernel, source=with_storage(source, _STORAGE) if hands else source)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mltune.bench.clblast import CLBlast
-from mltune.bench.contestant import Contestant
+from mltune.bench.contestant import Contestant, NotPresentError
 from mltune.bench.cublas import CuBLAS
 from mltune.bench.numpy_blas import NumpyBlas
 from mltune.bench.opencl_queues import Queues
+from mltune.bench.shared_library import load_library
 from mltune.device_info import DeviceInfo
 
 PEERS: dict[str, Callable[[DeviceInfo, Queues], Contestant]] = {
@@ -17,3 +18,18 @@ PEERS: dict[str, Callable[[DeviceInfo, Queues], Contestant]] = {
     "numpy": lambda *_: NumpyBlas(),
 }
 """Each opens a library for a device, or raises `NotPresentError`."""
+
+
+def absence(name: str, device: DeviceInfo) -> str:
+    """Say why a library cannot be compared with on a device; empty if it seems to be there.
+
+    It is found and loaded, and not started: that may fail all the same.
+    """
+    try:
+        if name == CuBLAS.name and not device.uuid.startswith("pci-"):
+            return f"{device.name} is no NVIDIA device"
+        if name in (CuBLAS.name, CLBlast.name):
+            load_library(name, hint="")
+    except NotPresentError:
+        return "not installed"
+    return ""

@@ -18,9 +18,12 @@ from typing import NoReturn
 from mltune import __version__
 from mltune.cli.parser import Parser
 from mltune.cli.streams import plain_output
+from mltune.cli.terminal import say
 from mltune.errors import MltuneError, NoCorrectConfigError, NoDeviceError, UsageError
 
 VERBS: dict[str, str] = {
+    "tune": "search, distil, compare and export in one command, for a program's calls",
+    "trace": "run a program, and write which GEMM calls it makes, for tune --for",
     "devices": "list the OpenCL devices, and what is wrong when there is none",
     "search": "search the kernel space by measuring on a device; makes a run",
     "report": "write a run as one HTML file with pictures and tables",
@@ -46,9 +49,9 @@ Each verb is the module of its name in `mltune.cli`, with EXAMPLE, `declare` and
 
 _FIRST_STEPS = """\
 first steps:
-  mltune devices               what there is to tune for
-  mltune search --budget 60    a first search, some minutes
-  mltune VERB --help           a verb's options, with an example
+  mltune devices                               what there is to tune for
+  mltune tune --problems sgemm_nn --time 2m    a library, in two minutes
+  mltune VERB --help                           a verb's options, with an example
 Each verb says at its end what to type next."""
 _INTERRUPTED = 130
 _EXIT_CODES: tuple[tuple[type[MltuneError], int], ...] = (
@@ -160,7 +163,7 @@ def _set_logging(verbosity: int) -> None:
 
 
 def _complain(line: str) -> None:
-    print("mltune: " + " ".join(line.split("\n")), file=sys.stderr)
+    say(("mltune: ", "bad"), (" ".join(line.split("\n")), ""), stream=sys.stderr)
 
 
 def _os_error_line(error: OSError) -> str:

@@ -64,6 +64,19 @@ def seconds(text: str) -> float:
     return _number_where(lambda value: 0 < value < math.inf, "a number of seconds above 0", text)
 
 
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def duration(text: str) -> float:
+    """Read a positive time with its unit, such as `90s`, `10m`, `1.5h`; seconds without one."""
+    factor = _UNITS.get(text[-1:])
+    with suppress(argparse.ArgumentTypeError):
+        return seconds(text) if factor is None else factor * seconds(text[:-1])
+    raise argparse.ArgumentTypeError(
+        f"must be a time above 0 such as 90s, 10m or 2h, got '{text}'"
+    )
+
+
 def fraction(text: str) -> float:
     """Read a number from 0 up to, but not including, 1."""
     return _number_where(lambda value: 0 <= value < 1, "a number from 0 to below 1", text)

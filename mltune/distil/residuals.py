@@ -109,9 +109,10 @@ def _fit(covariance: Array, rests: Array, noise: float) -> _Fit:
     # What slows all kernels alike changes no choice, and is no reason for or against a noise.
     alike = np.where(known, rests, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
     for columns in _alike(known):
-        rows = np.flatnonzero(known[:, columns[0]])
+        rows: NDArray[np.intp] = np.flatnonzero(known[:, columns[0]])
         told = rests[np.ix_(rows, columns)]
-        inverse = np.linalg.inv(covariance[np.ix_(rows, rows)] + noise * np.eye(len(rows)))
+        noisy = covariance[np.ix_(rows, rows)] + noise * np.eye(len(rows))
+        inverse: Array = np.linalg.inv(noisy)
         pull = inverse @ told
         pulls[np.ix_(rows, columns)] = pull
         scale[columns] = (told * pull).sum(axis=0) / max(len(rows), 1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import re
 import reprlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from mltune.errors import UsageError
@@ -20,8 +20,9 @@ from mltune.reading.yaml_text import Node, YamlError, parse_yaml
 
 _EXTENT_COLUMNS = ("m", "n", "k", "batch")
 _KEYS = (*_EXTENT_COLUMNS, "count")
-_NOTE_COLUMNS = ("trans", "layer", "source")
-_COLUMNS = (*_KEYS, *_NOTE_COLUMNS)
+NOTE_COLUMNS = ("trans", "layer", "source")
+"""What a file may say of a size beside its numbers."""
+_COLUMNS = (*_KEYS, *NOTE_COLUMNS)
 _TRANSPOSES = frozenset(a + b for a in "ntc" for b in "ntc")
 _MOST_BYTES = 16 * 2**20
 
@@ -61,7 +62,22 @@ def transposes_in(path: Path) -> tuple[str, ...]:
     return tuple(sorted({trans for _, occurs in found for trans in occurs}))
 
 
-def _read_csv(text: str, path: Path) -> Iterator[Marked]:
+def csv_rows(text: str, path: Path, known: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Read CSV whose first row names columns, among them m, n and k.
+
+    Blank lines and those that begin with `#` are left out.
+
+    Args:
+        text: of the file.
+        path: for messages.
+        known: the columns that there may be.
+
+    Yields:
+        Where a row stands, for messages, and its cells by column.
+
+    Raises:
+        UsageError: when the first row is wrong, or a row has more or fewer cells.
+    """
     columns: list[str] | None = None
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -69,16 +85,23 @@ def _read_csv(text: str, path: Path) -> Iterator[Marked]:
         where = f"{path}: line {number}"
         cells = [cell.strip() for cell in next(csv.reader([line]))]
         if columns is None:
-            columns = _header(cells, where)
+            columns = _header(cells, known, where)
+        elif len(cells) != len(columns):
+            raise UsageError(f"{where}: expected {len(columns)} cells, got {len(cells)}")
         else:
-            yield _row(columns, cells, where)
+            yield where, dict(zip(columns, cells, strict=True))
 
 
-def _header(cells: list[str], where: str) -> list[str]:
+def _read_csv(text: str, path: Path) -> Iterator[Marked]:
+    for where, row in csv_rows(text, path, _COLUMNS):
+        yield _row(row, where)
+
+
+def _header(cells: list[str], known: Sequence[str], where: str) -> list[str]:
     columns = [cell.lower() for cell in cells]
     for column in columns:
-        if column not in _COLUMNS:
-            raise UsageError(f"{where}: unknown column '{column}' (known: {', '.join(_COLUMNS)})")
+        if column not in known:
+            raise UsageError(f"{where}: unknown column '{column}' (known: {', '.join(known)})")
         if columns.count(column) > 1:
             raise UsageError(f"{where}: column '{column}' stands twice")
     if missing := [column for column in "mnk" if column not in columns]:
@@ -86,17 +109,15 @@ def _header(cells: list[str], where: str) -> list[str]:
     return columns
 
 
-def _row(columns: list[str], cells: list[str], where: str) -> Marked:
-    if len(cells) != len(columns):
-        raise UsageError(f"{where}: expected {len(columns)} cells, got {len(cells)}")
+def _row(row: dict[str, str], where: str) -> Marked:
     values: dict[str, int] = {}
     occurs: tuple[str, ...] = ()
-    for column, cell in zip(columns, cells, strict=True):
+    for column, cell in row.items():
         if column == "trans":
             occurs = tuple(cell.lower().split())
             if wrong := [word for word in occurs if word not in _TRANSPOSES]:
                 raise UsageError(f"{where}: trans must be nn, nt, tn, ..., got '{wrong[0]}'")
-        if column in _NOTE_COLUMNS:
+        if column in NOTE_COLUMNS:
             continue
         if not re.fullmatch(r"[0-9]{1,10}", cell):
             raise UsageError(f"{where}: {column} must be a whole number, got '{cell}'")

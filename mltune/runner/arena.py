@@ -10,7 +10,6 @@ import random
 from dataclasses import dataclass
 
 from mltune.device import Buffer, Device, LaunchError, LimitError
-from mltune.runner.cache import Cache
 from mltune.runner.data import GUARD_BYTES, PATTERN_BYTE
 
 _MARGIN_BYTES = {"cpu": 32 << 20}
@@ -21,9 +20,10 @@ _BEFORE = (3, 6)  # sixteenths of the margins that lie before C: 6 MiB at least,
 _LEAST_ROOM = 4 << 20
 _GPU_ROOM = 64 << 20  # most sizes fit at once, so that an arena seldom grows
 _WORD = 8
-_KEPT_PLACES = 4
-"""Parts of the arena that are kept. NVIDIA's driver looks at all parts of a buffer that overlap at
-each launch: with 500 of them a second kernel of a measurement began 1 to 3 ms late."""
+_PLACES = 4
+"""Where tensors may begin, drawn anew with each larger buffer. NVIDIA's driver looks at all parts
+of a buffer that overlap at each launch: with 500 of them a second kernel of a measurement began 1
+to 3 ms late. And it crashes where a part is freed that a kernel still has as an argument."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,10 +31,10 @@ class Place:
     """Where a tensor lies.
 
     Attributes:
-        whole: its guarded buffer.
-        inside: the part that kernels are given.
-        first_byte: of that part in the arena.
-        nbytes: of that part.
+        whole: from its guard to the end of the arena.
+        inside: what kernels are given: from its first byte to the end of the arena.
+        first_byte: of the tensor in the arena.
+        nbytes: of the tensor.
     """
 
     whole: Buffer
@@ -65,7 +65,7 @@ class Arena:
         self._nbytes = self._room = 0
         self._tenant: object = None
         self._place: Place | None = None
-        self._places: Cache[tuple[int, int], Place] = Cache(_KEPT_PLACES)
+        self._parts: dict[int, tuple[Buffer, Buffer]] = {}
         self._pattern = device.inspection.pattern_check(PATTERN_BYTE)
         self._is_watched = False
         self._retired: list[object] = []
@@ -107,7 +107,7 @@ class Arena:
             self._grow(self._rounded(room))
         elif last is not None:
             self._wipe(last.first_byte // GUARD_BYTES * GUARD_BYTES, last.first_byte + last.nbytes)
-        first = self._choose(self._nbytes - room)
+        first = self._random.choice(list(self._parts))
         if self._is_watched:
             self._pattern.look(self._buffer, first, first + room)
         self._tenant, self._place = tenant, self._place_at(first, nbytes)
@@ -131,17 +131,16 @@ class Arena:
         return is_whole
 
     def _place_at(self, first: int, nbytes: int) -> Place:
-        """Return a place of this buffer; making the parts takes longer than a small copy."""
-        place = self._places.get((first, nbytes))
-        if place is None:
-            place = Place(
-                whole=self._device.part(self._buffer, first, GUARD_BYTES + nbytes + GUARD_BYTES),
-                inside=self._device.part(self._buffer, first + GUARD_BYTES, nbytes),
-                first_byte=first + GUARD_BYTES,
-                nbytes=nbytes,
-            )
-            self._places.put((first, nbytes), place)
-        return place
+        whole, inside = self._parts[first]
+        return Place(whole=whole, inside=inside, first_byte=first + GUARD_BYTES, nbytes=nbytes)
+
+    def _parts_from(self, first: int) -> tuple[Buffer, Buffer]:
+        return (
+            self._device.part(self._buffer, first, self._nbytes - first),
+            self._device.part(
+                self._buffer, first + GUARD_BYTES, self._nbytes - first - GUARD_BYTES
+            ),
+        )
 
     def _rounded(self, room: int) -> int:
         """More than is needed now, so that not every larger tensor needs another arena."""
@@ -164,8 +163,8 @@ class Arena:
         if self._device.info.kind != "cpu":
             # Kernels still have its parts as arguments. Workers on an H200 died by SIGSEGV at
             # the launch after an arena had grown and the old one was freed.
-            self._retired.append((self._buffer, self._places))
-        self._places = Cache(_KEPT_PLACES)
+            self._retired.append((self._buffer, self._parts))
+        self._parts = {}
         self._buffer, self._room = None, 0  # freed before more is asked for
         limit = self._device.info.max_alloc_bytes - room
         for wanted in (self._margin_bytes, self._margin_bytes // 8, 0):
@@ -181,6 +180,8 @@ class Arena:
             self._nbytes, self._room = room + margin, room
             break
         self._wipe(0, self._nbytes)
+        firsts = {self._choose(self._nbytes - room) for _ in range(_PLACES)}
+        self._parts = {first: self._parts_from(first) for first in firsts}
 
     def _wipe(self, first_byte: int, end_byte: int) -> None:
         self._device.fill(self._buffer, PATTERN_BYTE, first_byte, -(-end_byte // 4) * 4)

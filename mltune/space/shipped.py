@@ -17,6 +17,7 @@ AUTO_SPACES: dict[str, tuple[str, ...]] = {
     "gpu": (
         "wgmma-nvidia",
         "wgmma-single-nvidia",
+        "wgmma-halves-nvidia",
         "mma-nvidia",
         "mma-skinny-nvidia",
         "tiled-large-nvidia",

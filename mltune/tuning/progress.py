@@ -14,7 +14,7 @@ class Progress:
 
     Attributes:
         phase: what is being done, in one word.
-        done: steps finished of this phase, `total` of which there are.
+        done: steps finished of this phase, `total` of which there are; 0 if nobody knows.
         best_gflops: speed of the best config of each size so far: geometric mean over the sizes.
         per_minute: trials a minute, once there are some.
         seconds_left: an estimate from the rate; None while unknown.

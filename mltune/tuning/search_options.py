@@ -19,9 +19,12 @@ from mltune.kernel.handwritten.space import contraction_of, space_text
 from mltune.problem import (
     Contraction,
     Size,
+    epilogue_name,
+    merge_sizes,
     parse_problem_type,
     problem_of_size,
     problem_type_name,
+    with_epilogue,
 )
 from mltune.problem.sizes import parse_sizes
 from mltune.reading import read_text
@@ -54,6 +57,7 @@ class SearchOptions:
     """The options of `mltune search`; None stands for an option that was not given.
 
     Attributes:
+        sizes: as `--sizes` takes them, or the sizes themselves.
         space: names of shipped spaces and paths of files, separated by commas or in a list.
         run_id: of a new run.
         compare: whether the result is timed beside installed libraries, for some seconds.
@@ -62,7 +66,8 @@ class SearchOptions:
     budget: int | None = None
     device: str | None = None
     problem: str | None = None
-    sizes: str | None = None
+    epilogue: str | None = None
+    sizes: str | Sequence[Size] | None = None
     cross_sizes: str | None = None
     space: str | Sequence[str] | None = None
     sampler: str | None = None
@@ -111,8 +116,8 @@ def check_options(options: SearchOptions) -> None:
     for path in options.priors:
         if not path.exists() and options.priors != NO_PRIORS:
             raise UsageError(f"--prior: {path}: there is no such file or folder")
-    if options.problem is not None:
-        parse_problem_type(options.problem)
+    if options.problem is not None or options.epilogue is not None:
+        parse_problem_type(options.problem or DEFAULT_PROBLEM, options.epilogue)
     if options.storage is not None:
         url = read_url(options.storage)
         if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
@@ -125,9 +130,10 @@ def check_options(options: SearchOptions) -> None:
         raise UsageError(
             f"--device {ALL_DEVICES}: the workers share a database: give --storage, such as sqlite:///all.db"
         )
-    for sizes in (options.sizes, options.cross_sizes):
-        if sizes is not None and (sizes is options.sizes or sizes not in (AUTO, NONE)):
-            parse_sizes(sizes)
+    if options.sizes is not None:
+        asked_sizes(options.sizes)
+    if options.cross_sizes not in (None, AUTO, NONE):
+        parse_sizes(options.cross_sizes)
     for option, value, known in (
         ("cache", options.cache, (WARM, COLD)),
         ("objective", options.objective, (TIME, ENERGY)),
@@ -139,6 +145,19 @@ def check_options(options: SearchOptions) -> None:
         raise UsageError("objective: energy needs a meter: --observe nvml (NVIDIA) or rapl (CPU)")
     if options.seed is not None and options.seed < 0:
         raise UsageError(f"seed: must be at least 0, got {options.seed}")
+
+
+def asked_sizes(sizes: str | Sequence[Size]) -> tuple[Size, ...]:
+    """The sizes that were asked for, by text or as they are.
+
+    Raises:
+        UsageError: when a text is wrong, or there are none.
+    """
+    if isinstance(sizes, str):
+        return parse_sizes(sizes)
+    if not sizes:
+        raise UsageError("sizes: expected at least one")
+    return merge_sizes(sizes)
 
 
 def check_sampler_arguments(sampler: str | None, text: str) -> dict[str, Any]:
@@ -166,9 +185,9 @@ def asked_contraction(
     Raises:
         UsageError: when it is unknown, or the kernels compute several.
     """
-    if kernels and options.space is None and options.problem is None:
+    if kernels and options.space is None and options.problem is None and not options.epilogue:
         return contraction_of(kernels)
-    return parse_problem_type(options.problem or DEFAULT_PROBLEM)
+    return parse_problem_type(options.problem or DEFAULT_PROBLEM, options.epilogue)
 
 
 def handwritten_space(kernels: tuple[Description, ...]) -> SearchedSpace:
@@ -204,7 +223,7 @@ def new_run_info(
         contraction=contraction,
         alpha=_given(options.alpha, 1.0),
         beta=_given(options.beta, 0.0),
-        sizes=parse_sizes(options.sizes or ("gemmbench" if is_written else kind)),
+        sizes=asked_sizes(options.sizes or ("gemmbench" if is_written else kind)),
         space=spaces[0].name if len(spaces) == 1 else ",".join(asked_spaces(options)),
         space_text=spaces[0].text if len(spaces) == 1 else "",
         spaces=tuple(spaces) if len(spaces) > 1 else (),
@@ -283,10 +302,15 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
         ("--objective", options.objective, info.objective),
     ]
     if options.problem is not None:
-        name = problem_type_name(parse_problem_type(options.problem))
-        asked.append(("--problem", name, problem_type_name(info.contraction)))
+        problem = parse_problem_type(options.problem, options.epilogue)
+        asked.append(
+            ("--problem", problem_type_name(problem), problem_type_name(info.contraction))
+        )
+    elif options.epilogue is not None:
+        wanted = epilogue_name(with_epilogue(info.contraction, options.epilogue))
+        asked.append(("--epilogue", wanted, epilogue_name(info.contraction)))
     if options.sizes is not None:
-        asked.append(("--sizes", _labels(parse_sizes(options.sizes)), _labels(info.sizes)))
+        asked.append(("--sizes", _labels(asked_sizes(options.sizes)), _labels(info.sizes)))
     if options.cross_sizes is not None:
         word = options.cross_sizes
         named = word in (AUTO, NONE)

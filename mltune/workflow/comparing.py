@@ -62,6 +62,8 @@ def compare_with_installed(
     """
     if not info.contraction.is_gemm or (info.alpha, info.beta) != (1.0, 0.0):
         return Comparing(reason="bench compares GEMMs with alpha 1 and beta 0")
+    if info.contraction.epilogue:
+        return Comparing(reason="bench compares GEMMs without an epilogue")
     best = [row for row in best if row.family != HANDWRITTEN]
     if not best:
         return Comparing(reason="bench takes generated kernels only")
@@ -70,22 +72,52 @@ def compare_with_installed(
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "selector.json"
         write_selector(_selector(info, best), path)
-        words = python_module(
-            "mltune", "bench", str(path), "--against", ",".join(names), "--quiet", "--json",
-            "--device", device_number, "--rounds", str(_ROUNDS), "--time-limit", str(seconds),
-            "--sizes", ",".join("x".join(map(str, problem.size)) for problem in problems),
-        )  # fmt: skip
-        try:
-            done = subprocess.run(
-                words, capture_output=True, text=True, timeout=seconds + _START_SECONDS
-            )
-            document = json.loads(done.stdout)
-        except subprocess.TimeoutExpired:
-            return Comparing(reason="the libraries took too long")
-        except ValueError:
-            last = done.stderr.strip().splitlines()[-1:]
-            return Comparing(reason="; ".join(last) or "mltune bench failed")
+        document = bench_apart(path, names, device_number, [p.size for p in problems], seconds)
+    if isinstance(document, str):
+        return Comparing(reason=document)
     return read_comparison(document, problems, names)
+
+
+def bench_apart(
+    selector: Path,
+    names: Sequence[str],
+    device_number: str,
+    sizes: Sequence[tuple[int, ...]],
+    seconds: float,
+    *,
+    rounds: int = _ROUNDS,
+    start_seconds: float = _START_SECONDS,
+) -> dict[str, Any] | str:
+    """Time a selector's kernels and libraries in turns, in a process of its own.
+
+    Args:
+        selector: its file, or the folder that holds it.
+        names: of the libraries.
+        device_number: `P:D`, as this process numbers it.
+        sizes: in the order in which they are compared.
+        seconds: no size begins after that.
+        rounds: samples of each.
+        start_seconds: what it may take beyond the time limit.
+
+    Returns:
+        what `mltune bench --json` printed; or why there is nothing, in words.
+    """
+    words = python_module(
+        "mltune", "bench", str(selector), "--against", ",".join(names), "--quiet", "--json",
+        "--device", device_number, "--rounds", str(rounds), "--time-limit", str(seconds),
+        "--sizes", ",".join("x".join(map(str, size)) for size in sizes),
+    )  # fmt: skip
+    try:
+        done = subprocess.run(
+            words, capture_output=True, text=True, timeout=seconds + start_seconds
+        )
+        document = json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        return "the libraries took too long"
+    except ValueError:
+        last = done.stderr.strip().splitlines()[-1:]
+        return "; ".join(last) or "mltune bench failed"
+    return dict(document)
 
 
 def read_comparison(

@@ -41,6 +41,12 @@ WGMMA_TILE = {
     "warp_group_tile_0": 64,
     "warp_group_tile_1": 64,
 }
+WGMMA_DEPTHS: tuple[dict[str, int | str], ...] = (
+    {"depth_u": 32, "partial_sum_terms": 32},
+    {"depth_u": 32, "partial_sum_terms": 32, "global_split_u": 2},
+    {"depth_u": 32, "partial_sum_terms": 32, "split_into": "half"},
+    {"depth_u": 64},
+)
 PANELS = {"panels_0": 2, "panels_1": 4, "thread_tile_0": 8, "thread_tile_1": 4, "depth_u": 64}
 REGISTERS: dict[str, int | str] = {
     **TILE,
@@ -70,11 +76,7 @@ CONFIGS: dict[str, list[dict[str, int | str]]] = {
     ],
     "wgmma": [
         {**WGMMA_TILE, "local_buffers": 3, "work_group_mapping": 8, **more}
-        for more in (
-            {"depth_u": 32, "partial_sum_terms": 32},
-            {"depth_u": 32, "partial_sum_terms": 32, "global_split_u": 2},
-            {"depth_u": 64},
-        )
+        for more in WGMMA_DEPTHS
     ],
     "packed": [
         {**PANELS, "vector_width": 8, "loop_unroll": 2, "multiply_add": "expr", "pack_b": 1}

@@ -89,7 +89,11 @@ def test_the_tensor_cores_space_is_empty_elsewhere() -> None:
 
 @pytest.mark.parametrize(
     ("name", "precision"),
-    [("wgmma-nvidia", Precision.HALF), ("wgmma-single-nvidia", Precision.SINGLE)],
+    [
+        ("wgmma-nvidia", Precision.HALF),
+        ("wgmma-single-nvidia", Precision.SINGLE),
+        ("wgmma-halves-nvidia", Precision.SINGLE),
+    ],
 )
 def test_every_config_of_the_warpgroups_spaces_gives_a_kernel(
     name: str, precision: Precision

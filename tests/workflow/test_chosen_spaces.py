@@ -26,7 +26,8 @@ def without_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
     names = {
         "cpu": ("packed-cpu", "direct", "tiled-cpu", "small"),
         "gpu": (
-            *("wgmma-nvidia", "wgmma-single-nvidia", "mma-nvidia", "mma-skinny-nvidia"),
+            *("wgmma-nvidia", "wgmma-single-nvidia", "wgmma-halves-nvidia"),
+            *("mma-nvidia", "mma-skinny-nvidia"),
             *("tiled-large-nvidia", "tiled-gpu", "direct", "small", "small-vectors"),
         ),
     }
@@ -42,7 +43,8 @@ def without_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
             HOPPER,
             "sgemm_nt",
             EVERYWHERE
-            | {"wgmma-single-nvidia", "mma-nvidia", "mma-skinny-nvidia", "tiled-large-nvidia"},
+            | {"wgmma-single-nvidia", "wgmma-halves-nvidia"}
+            | {"mma-nvidia", "mma-skinny-nvidia", "tiled-large-nvidia"},
         ),
         (
             HOPPER,

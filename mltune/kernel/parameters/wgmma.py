@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mltune.kernel.parameters.family_parameters import FamilyParameters
-from mltune.kernel.parameters.param import IntParam, Limit, pair
+from mltune.kernel.parameters.param import EnumParam, IntParam, Limit, pair
 from mltune.kernel.parameters.shared import (
     DEPTH_U,
     GLOBAL_SPLIT_U,
@@ -48,6 +48,11 @@ WGMMA = FamilyParameters(
                     "warp_group_tile_0 != 256 or stored_bytes == 2",
                     "64, 96, 128 or 192 in {precision}",
                 ),
+                Limit(
+                    'warp_group_tile_0 <= 128 or split_into == "tf32"',
+                    "at most 128 where single is split into halves, whose sums take three times "
+                    "the registers",
+                ),
             ),
         ),
         IntParam(
@@ -86,6 +91,16 @@ WGMMA = FamilyParameters(
                     "32, 64, 128 or 256 in {precision}",
                 ),
             ),
+        ),
+        EnumParam(
+            name="split_into",
+            abbreviation="SPI",
+            meaning="in single only: what a number is split into two of, whose products, but for "
+            "that of the two small parts, are added up. `tf32`: numbers with single's exponents. "
+            "`half`: twice as fast; each row of A and column of B is scaled by a power of two",
+            values=("tf32", "half"),
+            default="tf32",
+            limits=(Limit('split_into == "tf32" or stored_bytes == 4', "tf32 in {precision}"),),
         ),
         WORK_GROUP_MAPPING,
         MAX_REGISTERS,

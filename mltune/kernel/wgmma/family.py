@@ -6,11 +6,17 @@ from pathlib import Path
 
 from mltune.errors import UnsupportedError
 from mltune.kernel.kernel import Kernel
-from mltune.kernel.wgmma import half, single
+from mltune.kernel.parameters.wgmma import WGMMA
+from mltune.kernel.wgmma import half, halves, single
 from mltune.problem import Contraction, Precision
 from mltune.space.config import Config
 
-_WRITERS = {Precision.HALF: half.generate, Precision.SINGLE: single.generate}
+_WRITERS = {
+    (Precision.HALF, "tf32"): half.generate,
+    (Precision.SINGLE, "tf32"): single.generate,
+    (Precision.SINGLE, "half"): halves.generate,
+}
+"""By precision, and by what single is split into."""
 
 
 class WgmmaFamily:
@@ -37,10 +43,12 @@ class WgmmaFamily:
     def generate(self, contraction: Contraction, config: Config) -> Kernel:
         """Write the kernel of one config; see `KernelFamily.generate`."""
         canonical = contraction.canonical()
-        writer = _WRITERS.get(canonical.precision)
-        if writer is None:
-            known = ", ".join(precision.name.lower() for precision in _WRITERS)
+        precisions = tuple(dict.fromkeys(precision for precision, _ in _WRITERS))
+        if canonical.precision not in precisions:
+            known = ", ".join(precision.name.lower() for precision in precisions)
             raise UnsupportedError(
                 f"kernel family wgmma: writes {known}, not {canonical.precision.name.lower()}"
             )
+        settings = WGMMA.read(config, canonical.precision)
+        writer = _WRITERS[canonical.precision, settings.word("split_into")]
         return writer(canonical, config, self._instructions)

@@ -1,6 +1,8 @@
 {# The whole source after its macros: the instructions, how operands are loaded, the kernel. #}
 {% from "head.cl" import head %}
 {% include "wgmma/scratch.cl" %}
+
+{% include "wgmma/tf32.cl" %}
 {% for o in operands %}
 
 {% include "wgmma/pack.cl" %}
@@ -13,6 +15,9 @@
 {% include "wgmma/ptx/single.cl" %}
 
 {% include "split_sum/functions.cl" %}
+{% if finish.functions %}
+{{ finish.functions }}
+{% endif %}
 /*
  * ---- The kernel: C = alpha * A * B + beta * C, one macro tile of C per work-group ----
  *
@@ -143,20 +148,7 @@
     const bool vectors_c = step_c == 1 && ({{ signature.places("c") }}) % VW == 0;
 {% endif %}
 
-    /* This work-group's share of the sum, in turns. If alpha is zero, the first one is of zeros. */
-    const uint terms = IS_ZERO(alpha) ? 0 : ALL_TERMS;
-    const uint turns = max(1u, terms / TURN + (terms % TURN > 0));
-{% if split.slices == 1 %}
-    const uint first_turn = 0, share_turns = turns;
-{% elif split.deals_steps %}
-    const uint first_turn = min(share, turns - 1);
-    const uint share_turns = share < turns ? (turns - share - 1) / GSU + 1 : 0;
-{% else %}
-    const uint each = turns / GSU + (turns % GSU > 0);
-    const uint first_turn = min(share * each, turns - 1);
-    const uint share_turns = share * each < turns ? min(each, turns - share * each) : 0;
-{% endif %}
-    const uint tiles = 2 * max(1u, share_turns); /* one turn is taken in any case */
+{% include "wgmma/turns.cl" %}
 
     const size_t all_tiles = WHOLE(ALL_TERMS, TURN) / DU;
     const __global float *from_a =

@@ -10,26 +10,26 @@ from pathlib import Path
 
 from mltune.kernel.arithmetic import Arithmetic
 from mltune.kernel.build_options import build_options
+from mltune.kernel.epilogue import Finish
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.mma.macro_tile import tile_operands, tile_sums
 from mltune.kernel.name import kernel_name
 from mltune.kernel.parameters.wgmma import WGMMA
-from mltune.kernel.passes import Area, Pass
+from mltune.kernel.passes import Area
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
 from mltune.kernel.split_sum import SplitSum
 from mltune.kernel.template import Section, kernel_source
+from mltune.kernel.wgmma import packing
 from mltune.problem import Contraction
 from mltune.space.config import Config
 
 _LANES = 128  # of a warpgroup
 _ROWS = 64  # of an instruction, along d1
 _UNIT = 8  # terms of a sum that one instruction adds
-_DEPTH = 32  # terms of a tile: a swizzled row of 128 bytes
+_DEPTH = packing.DEPTH
 _BYTES = 4  # of an element
 _VECTOR = 2  # neighbouring elements of C that a lane has
-_PACK_ITEMS = 256  # of a work-group that packs
-_PACK_ROWS = 32  # places of the free index that it packs
 _FEW_TERMS = 4  # from so many terms on, what splitting loses is far inside the rounding error
 
 
@@ -52,6 +52,8 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
     threads = _LANES * groups[0] * groups[1]
     split = SplitSum.of(settings, has_other_scratch=True)
     before, after = split.passes(name)
+    finish = Finish(contraction, arithmetic, _VECTOR)
+    finish.check(split)
     names = {
         "name": name,
         "p": dict(settings.values.items()),
@@ -61,10 +63,11 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         "by_rows": False,
         "copies_pieces": False,
         "steps_addresses": False,
-        "pack_items": _PACK_ITEMS,
-        "pack_names": {operand: _pack_name(name, operand) for operand in "ab"},
+        "pack_items": packing.ITEMS,
+        "pack_names": {operand: packing.pack_name(name, operand) for operand in "ab"},
         "arithmetic": arithmetic,
         "signature": signature,
+        "finish": finish,
         "operands": tile_operands(signature),
         "split": split,
         "sums": tile_sums(tile[0] * tile[1] // _LANES),
@@ -75,6 +78,7 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         _group_section(settings, split, signature, arithmetic),
         split.section,
         _operand_section(settings),
+        finish.section,
     )
     return Kernel(
         name=name,
@@ -88,7 +92,7 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         work_group=(threads, 1, 1),
         macro_tile=macro_tile,
         split=split.slices,
-        before=(*(_pack_pass(name, operand) for operand in "ab"), *before),
+        before=(*(packing.pack_pass(name, operand) for operand in "ab"), *before),
         after=after,
         scratch=(
             *split.scratch(arithmetic, macro_tile),
@@ -96,19 +100,6 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
             Area(element_bytes=_BYTES, tile=(macro_tile[1], 2 * _DEPTH), over="jl"),
         ),
         counters=split.has_counters,
-    )
-
-
-def _pack_name(name: str, operand: str) -> str:
-    return f"{name}_pack_{operand}"
-
-
-def _pack_pass(name: str, operand: str) -> Pass:
-    return Pass(
-        entry=_pack_name(name, operand),
-        work_group=(_PACK_ITEMS, 1, 1),
-        tile=(_PACK_ROWS, 2 * _DEPTH),
-        over={"a": "il", "b": "jl"}[operand],
     )
 
 
@@ -138,8 +129,8 @@ def _group_section(
             ("CHUNK", 4),
             ("SUM", "float4"),
             ("SUMS", tile[0] // 2),
-            ("PACK_ITEMS", _PACK_ITEMS),
-            ("PACK_ROWS", _PACK_ROWS),
+            ("PACK_ITEMS", packing.ITEMS),
+            ("PACK_ROWS", packing.ROWS),
             ("ALL_TERMS", signature.all_terms),
             ("VW", _VECTOR),
             ("READ_C(p)", arithmetic.read(_VECTOR, "cast")),

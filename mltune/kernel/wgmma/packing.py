@@ -1,0 +1,32 @@
+"""The passes of `wgmma` that pack A and B before single is multiplied."""
+
+from __future__ import annotations
+
+from mltune.kernel.passes import Pass
+
+DEPTH = 32
+"""Terms of a tile: a swizzled row of 128 bytes, be it of single or of pairs of halves."""
+
+ITEMS = 256
+"""Work-items of a work-group that packs."""
+
+ROWS = 32
+"""Places of the free index that it packs, over the terms of two tiles."""
+
+INDICES = {"a": "il", "b": "jl"}
+"""An operand's free index and the sum."""
+
+
+def pack_name(name: str, operand: str) -> str:
+    """The name of the pass that packs A or B for the kernel of this name."""
+    return f"{name}_pack_{operand}"
+
+
+def pack_pass(name: str, operand: str) -> Pass:
+    """The pass that packs A or B for the kernel of this name."""
+    return Pass(
+        entry=pack_name(name, operand),
+        work_group=(ITEMS, 1, 1),
+        tile=(ROWS, 2 * DEPTH),
+        over=INDICES[operand],
+    )

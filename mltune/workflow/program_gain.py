@@ -1,0 +1,184 @@
+"""What a program gains: the time of its calls by tuned kernels beside that by other libraries.
+
+Each size's medians, times the number of its calls, are added up. How sure the ratio is follows
+from the samples: they are drawn anew, with replacement, and the middle 95 % of the ratios are told
+(Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13).
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+_DRAWS = 400
+_CLOCKS = ("kernel", "call")
+
+Samples = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """One size by tuned kernels and by a library, on one clock.
+
+    Attributes:
+        problem: the problem type's name.
+        size: the extents.
+        count: of calls a run of the program; 1 where nobody counted.
+        tuned: samples in seconds.
+        other: the library's.
+    """
+
+    problem: str
+    size: tuple[int, ...]
+    count: int
+    tuned: tuple[float, ...]
+    other: tuple[float, ...]
+
+    @property
+    def tuned_seconds(self) -> float:
+        """Of all calls."""
+        return self.count * statistics.median(self.tuned)
+
+    @property
+    def other_seconds(self) -> float:
+        """The library's, of all calls."""
+        return self.count * statistics.median(self.other)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Against:
+    """A program's calls by tuned kernels and by one library.
+
+    Attributes:
+        library: its name.
+        clock: `kernel`, or `call` where the library has no time of its own on the device.
+        sizes: that both computed, undisturbed; at least one.
+        low: the ratio's 95 % interval begins here.
+        high: it ends here.
+    """
+
+    library: str
+    clock: str
+    sizes: tuple[Compared, ...]
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, library: str, clock: str, sizes: Sequence[Compared]) -> Against:
+        """Find the interval."""
+        ratios = _drawn(sizes)
+        low, high = (float(value) for value in np.quantile(ratios, (0.025, 0.975)))
+        return cls(library=library, clock=clock, sizes=tuple(sizes), low=low, high=high)
+
+    @property
+    def tuned_seconds(self) -> float:
+        """Of the calls of these sizes."""
+        return math.fsum(each.tuned_seconds for each in self.sizes)
+
+    @property
+    def other_seconds(self) -> float:
+        """The library's."""
+        return math.fsum(each.other_seconds for each in self.sizes)
+
+    @property
+    def saved_seconds(self) -> float:
+        """What the program saves; below 0 if it loses."""
+        return self.other_seconds - self.tuned_seconds
+
+    @property
+    def ratio(self) -> float:
+        """The library's seconds / the tuned kernels'."""
+        return self.other_seconds / self.tuned_seconds
+
+    @property
+    def geomean(self) -> float:
+        """The geometric mean of the sizes' ratios, whatever their counts."""
+        return statistics.geometric_mean(
+            each.other_seconds / each.tuned_seconds for each in self.sizes
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready mapping."""
+        return {
+            "clock": self.clock,
+            "sizes": len(self.sizes),
+            "tuned_seconds": self.tuned_seconds,
+            "other_seconds": self.other_seconds,
+            "saved_seconds": self.saved_seconds,
+            "ratio": self.ratio,
+            "interval": [self.low, self.high],
+            "geomean": self.geomean,
+        }
+
+
+def _drawn(sizes: Sequence[Compared]) -> Samples:
+    """Ratios of sums of medians of samples that were drawn anew."""
+    generator = np.random.default_rng(0)
+    tuned, other = np.zeros(_DRAWS), np.zeros(_DRAWS)
+    for each in sizes:
+        for sums, samples in ((tuned, each.tuned), (other, each.other)):
+            places = generator.integers(0, len(samples), (_DRAWS, len(samples)))
+            sums += each.count * np.median(np.array(samples)[places], axis=1)
+    return other / tuned
+
+
+def compared(
+    documents: Mapping[str, Mapping[str, Any]],
+    counts: Mapping[str, Mapping[tuple[int, ...], int]],
+    libraries: Sequence[str],
+) -> tuple[Against, ...]:
+    """Read what `mltune bench --json` printed of each problem type.
+
+    Args:
+        documents: by the problem type's name.
+        counts: of calls, by problem type and size; 1 where a size has none.
+        libraries: their names, in the order of the answer.
+
+    Returns:
+        Each library with which a size could be compared, undisturbed, by the first clock on which
+        that was possible.
+    """
+    found = []
+    for library in libraries:
+        for clock in ("call",) if library == "numpy" else _CLOCKS:
+            sizes = [
+                each
+                for name, document in documents.items()
+                for each in _sizes(name, document, counts.get(name, {}), library, clock)
+            ]
+            if sizes:
+                found.append(Against.of(library, clock, sizes))
+                break
+    return tuple(found)
+
+
+def _sizes(
+    problem: str,
+    document: Mapping[str, Any],
+    counts: Mapping[tuple[int, ...], int],
+    library: str,
+    clock: str,
+) -> list[Compared]:
+    found = []
+    for entry in document["sizes"]:
+        ours, theirs = (
+            entry["contestants"].get(name, {}).get(f"{clock}_samples")
+            for name in ("mltune", library)
+        )
+        if ours and theirs and not entry["disturbed"]:
+            size = tuple(entry["size"])
+            found.append(
+                Compared(
+                    problem=problem,
+                    size=size,
+                    count=counts.get(size, 1),
+                    tuned=tuple(ours),
+                    other=tuple(theirs),
+                )
+            )
+    return found

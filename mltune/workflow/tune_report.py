@@ -1,0 +1,131 @@
+"""The report of `mltune tune`, in Markdown: what was gained, how sure that is, what is left."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from mltune.export.plain import plain
+from mltune.workflow.gain import NAMES
+from mltune.workflow.program_gain import Against, Compared
+
+if TYPE_CHECKING:
+    from mltune.workflow.tune import TuneResult
+
+_MOST_ROWS = 200
+
+_CLOCKS = {"kernel": "kernel time by device events", "call": "call time by the host's clock"}
+
+
+def gain_lines(result: TuneResult) -> tuple[str, ...]:
+    """Say what was gained over each library, one line each."""
+    return tuple(_gain_line(each, is_counted=result.is_counted) for each in result.against)
+
+
+def _gain_line(against: Against, *, is_counted: bool) -> str:
+    name, sizes = NAMES[against.library], counted(len(against.sizes), "size")
+    interval = f"95 % interval {against.low:.2f} to {against.high:.2f}"
+    clock = _CLOCKS[against.clock]
+    if is_counted:
+        return (
+            f"{seconds_text(against.tuned_seconds)} of calls a run of the program in place of "
+            f"{seconds_text(against.other_seconds)} by {name}: "
+            f"{seconds_text(against.saved_seconds)} saved, {against.ratio:.2f} times as fast "
+            f"({interval}; {sizes}, {clock})"
+        )
+    return (
+        f"{against.geomean:.2f} times {name} in the geometric mean of {sizes}; once each: "
+        f"{seconds_text(against.tuned_seconds)} in place of "
+        f"{seconds_text(against.other_seconds)}, {against.ratio:.2f} times as fast "
+        f"({interval}; {clock})"
+    )
+
+
+def left_lines(result: TuneResult) -> tuple[str, ...]:
+    """Say what is left to gain, and what is not known."""
+    lines = []
+    if (ahead := result.ahead_gain) is not None:
+        lines.append(f"100 more trials of each are expected to save {ahead:.1%} of the time")
+    return (*lines, *result.lacking)
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number of things: `1 size`, `2 sizes`."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def seconds_text(seconds: float) -> str:
+    """Write a time for people: three digits and a unit."""
+    size = abs(seconds)
+    for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "us")):
+        if size * factor >= 0.9995 or unit == "us":
+            return f"{seconds * factor:.3g} {unit}"
+    raise AssertionError("the last unit takes all")
+
+
+def report_text(result: TuneResult) -> str:
+    """Write the report."""
+    device, state = result.device, result.state
+    lines = [
+        f"# {', '.join(part.name for part in state.parts)} on {plain(device.name)}",
+        "",
+        f"{plain(device.platform)}, driver {plain(device.driver_version)}. Made by "
+        f"`mltune tune`; all it measured is in `runs/`.",
+        "",
+        "## What was gained",
+        "",
+        *(f"- {line}" for line in gain_lines(result)),
+        *(f"- {plain(line)}" for line in left_lines(result)),
+        "",
+        "## What was tuned",
+        "",
+        "| problem type | library | kernels | trials | seconds | speed on unseen sizes "
+        "/ best known |",
+        "|---|---|---|---|---|---|",
+    ]
+    for each in result.tuned:
+        document = each.to_json()
+        unseen = document["unseen_sizes"]
+        library = each.library.relative_to(result.folder)
+        lines.append(
+            f"| {each.part.name} | [{library}]({library}) | {document['kernels']} "
+            f"| {each.searched.trials} | {each.searched.seconds:.0f} "
+            f"| {'-' if unseen is None else f'{unseen:.3f}'} |"
+        )
+    for out in state.left_out:
+        lines.append(f"| {out.what} | left out: {plain(out.reason)} | | | | |")
+    lines += ["", *_by_size(result.against, is_counted=result.is_counted)]
+    lines += ["## Next", "", *(f"- {line}" for line in result.next_commands)]
+    return "\n".join(lines) + "\n"
+
+
+def _by_size(against: Sequence[Against], *, is_counted: bool) -> list[str]:
+    """A table of the sizes, the most costly first."""
+    if not against:
+        return []
+    rows: dict[tuple[str, tuple[int, ...]], dict[str, Compared]] = defaultdict(dict)
+    for library in against:
+        for each in library.sizes:
+            rows[each.problem, each.size][library.library] = each
+    order = sorted(
+        rows.items(), key=lambda row: -max(each.tuned_seconds for each in row[1].values())
+    )
+    names = [each.library for each in against]
+    calls = " calls |" if is_counted else ""
+    head = "".join(f" times {NAMES[name]} |" for name in names)
+    lines = ["## By size", "", f"| problem type | size |{calls} one call |{head}"]
+    lines.append("|---" * (3 + is_counted + len(names)) + "|")
+    for (problem, size), libraries in order[:_MOST_ROWS]:
+        one = next(iter(libraries.values()))
+        ratios = "".join(
+            f" {libraries[name].other_seconds / libraries[name].tuned_seconds:.2f} |"
+            if name in libraries
+            else " - |"
+            for name in names
+        )
+        count = f" {one.count:,} |" if is_counted else ""
+        each_call = seconds_text(one.tuned_seconds / one.count)
+        label = "x".join(map(str, size))
+        lines.append(f"| {problem} | {label} |{count} {each_call} |{ratios}")
+    return [*lines, ""]

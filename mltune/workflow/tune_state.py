@@ -1,0 +1,170 @@
+"""The folder of `mltune tune`: what was asked, the plan, and how far it came, in one JSON file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from mltune import __version__
+from mltune.errors import UsageError
+from mltune.files import write_atomically
+from mltune.problem import Size, parse_problem_type
+from mltune.reading import parse_json, read_text
+from mltune.run.fields import Fields
+from mltune.workflow.tune_plan import LeftOut, Part
+
+STATE_NAME = "tune.json"
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """How far the search of one problem type came.
+
+    Attributes:
+        seconds: that it took, in all sessions.
+        trials: that its run holds.
+        used_up: whether every config was tried.
+        ahead_gain: the share of the time that 100 more trials are expected to save; None if
+            nobody can tell.
+        failure: why it has no result; empty if it has one or was not begun.
+    """
+
+    seconds: float = 0.0
+    trials: int = 0
+    used_up: bool = False
+    ahead_gain: float | None = None
+    failure: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready mapping that `from_fields` reads back."""
+        return {
+            "seconds": round(self.seconds, 3),
+            "trials": self.trials,
+            "used_up": self.used_up,
+            "ahead_gain": self.ahead_gain,
+            "failure": self.failure,
+        }
+
+    @classmethod
+    def from_fields(cls, found: Fields) -> Self:
+        """Read what `to_json` wrote.
+
+        Raises:
+            UsageError: when a field is missing or of another type.
+        """
+        return cls(
+            seconds=found.number("seconds"),
+            trials=found.whole("trials"),
+            used_up=found.flag("used_up"),
+            ahead_gain=found.optional_number("ahead_gain"),
+            failure=found.text("failure"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuneState:
+    """What a folder of `mltune tune` holds.
+
+    Attributes:
+        seconds: that the whole command may take, over all sessions.
+        device: as it was asked for.
+        model: of the device that was found.
+        spaces: as they were asked for.
+        against: libraries to compare with.
+        language: of the exported library.
+        parts: of the plan, the most costly first.
+        searched: for each part, how far it came.
+    """
+
+    seconds: float
+    device: str
+    model: str
+    seed: int
+    spaces: tuple[str, ...]
+    against: tuple[str, ...]
+    language: str
+    parts: tuple[Part, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    searched: tuple[Searched, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        if not self.searched:
+            object.__setattr__(self, "searched", (Searched(),) * len(self.parts))
+        if len(self.searched) != len(self.parts):
+            raise UsageError(f"{len(self.searched)} of {len(self.parts)} parts have a search")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready mapping that `read_state` reads back."""
+        return {
+            "format": _FORMAT,
+            "mltune_version": __version__,
+            "seconds": self.seconds,
+            "device": self.device,
+            "model": self.model,
+            "seed": self.seed,
+            "spaces": list(self.spaces),
+            "against": list(self.against),
+            "language": self.language,
+            "left_out": [{"what": each.what, "reason": each.reason} for each in self.left_out],
+            "parts": [
+                part.to_json() | {"searched": searched.to_json()}
+                for part, searched in zip(self.parts, self.searched, strict=True)
+            ],
+        }
+
+
+def write_state(state: TuneState, folder: Path) -> None:
+    """Keep a state in its folder.
+
+    Raises:
+        MltuneError: when it cannot be written.
+    """
+    write_atomically(folder / STATE_NAME, (json.dumps(state.to_json(), indent=1) + "\n").encode())
+
+
+def read_state(folder: Path) -> TuneState:
+    """Read the state of a folder.
+
+    Raises:
+        UsageError: when there is none, or it is damaged.
+    """
+    path = folder / STATE_NAME
+    try:
+        found = Fields(parse_json(read_text(path)))
+        if found.whole("format") != _FORMAT:
+            raise UsageError(f"was written by another mltune ({found.text('mltune_version')})")
+        parts = [Fields(each, "parts") for each in found.items("parts")]
+        return TuneState(
+            seconds=found.number("seconds"),
+            device=found.text("device"),
+            model=found.text("model"),
+            seed=found.whole("seed"),
+            spaces=found.texts("spaces"),
+            against=found.texts("against"),
+            language=found.text("language"),
+            left_out=tuple(
+                LeftOut(what=each.text("what"), reason=each.text("reason"))
+                for each in (Fields(data, "left_out") for data in found.items("left_out"))
+            ),
+            parts=tuple(map(_part, parts)),
+            searched=tuple(
+                Searched.from_fields(Fields(each.get("searched"), "searched")) for each in parts
+            ),
+        )
+    except (UsageError, ValueError) as error:
+        raise UsageError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
+
+
+def _part(found: Fields) -> Part:
+    return Part(
+        contraction=parse_problem_type(found.text("problem")),
+        sizes=tuple(Size.from_json(each) for each in found.items("sizes")),
+        calls=found.whole("calls"),
+        covered=found.number("covered"),
+        share=found.number("share"),
+        families=found.texts("families"),
+        interfaces=found.texts("interfaces"),
+    )

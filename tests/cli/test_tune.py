@@ -1,0 +1,189 @@
+"""`mltune tune`: the whole way in one command, on PoCL."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mltune.run.run import INFO_NAME, Run
+from mltune.selector.json import read_selector
+from tests.patience import PATIENCE_SECONDS
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Command, Start
+
+CALLS = """\
+problem,m,n,k,count,seconds,interface
+sgemm_nn,32,32,32,100,0.9,clblast
+sgemm_nn,16,24,32,10,0.1,clblast
+sgemm_nt,24,24,24,5,0.5,cblas
+"""
+
+
+def scripted_bench(
+    selector: Path, names: Sequence[str], number: str, sizes: Sequence[Any], *_: Any, **__: Any
+) -> dict[str, Any]:
+    """Libraries that take twice as long, whatever else the machine does."""
+    samples = {"mltune": [1e-3] * 3, **{name: [2e-3] * 3 for name in names}}
+    return {
+        "sizes": [
+            {
+                "size": list(size),
+                "disturbed": [],
+                "contestants": {
+                    name: {"kernel_samples": found, "call_samples": found}
+                    for name, found in samples.items()
+                },
+            }
+            for size in sizes
+        ]
+    }
+
+
+@pytest.fixture
+def whole(
+    quick_space: Path, device_spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[object, ...]:
+    """A command that tunes for a program's calls in little time."""
+    calls = tmp_path / "calls.csv"
+    calls.write_text(CALLS)
+    monkeypatch.setattr("mltune.workflow.tune.bench_apart", scripted_bench)
+    monkeypatch.setattr("mltune.workflow.tune._BUDGET", 3)
+    quick = ("--space", quick_space, "--device", device_spec, "--against", "numpy")
+    return ("tune", "--for", calls, "--time", "60s", "-o", tmp_path / "tuned", *quick)
+
+
+def test_calls_become_a_library_with_its_gain(
+    mltune: Command, whole: tuple[object, ...], tmp_path: Path
+) -> None:
+    folder = tmp_path / "tuned"
+
+    done = mltune(*whole)
+
+    assert done.code == 0, done.err
+    assert "  sgemm_nn: 30 s, 2 sizes, 110 calls, families tiled\n" in done.err
+    assert "  compared with: numpy\n" in done.err
+    gained = next(line for line in done.out.splitlines() if line.startswith("gained: "))
+    assert gained == (
+        "gained: 115 ms of calls a run of the program in place of 230 ms by numpy's BLAS: 115 ms "
+        "saved, 2.00 times as fast (95 % interval 2.00 to 2.00; 3 sizes, call time by the host's "
+        "clock)"
+    )
+    assert f"next: make -C {folder}/library/sgemm_nn\n" in done.out
+    for name in ("sgemm_nn", "sgemm_nt"):
+        assert (folder / "library" / name / f"mltune_{name}.h").exists()
+        selector = read_selector(folder / "selectors" / name / "selector.json")
+        assert len(selector.exact) == (2 if name == "sgemm_nn" else 1)
+    report = (folder / "report.md").read_text()
+    assert "| sgemm_nn | 32x32x32 | 100 | 1 ms | 2.00 |" in report
+    assert "2.00 times as fast" in report
+
+
+def test_a_folder_is_gone_on_with_and_not_written_over(
+    mltune: Command, whole: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "tuned"
+    first = mltune(*whole, "--json", "--quiet")
+    monkeypatch.setattr("mltune.workflow.tune._BUDGET", 5)
+
+    again = mltune(*whole)
+    other = mltune("tune", "--resume", "-o", folder, "--problems", "sgemm")
+    longer = mltune("tune", "--resume", "-o", folder, "--time", "200s", "--json", "--quiet")
+
+    assert [each["trials"] for each in first.json["tuned"]] == [3, 3]
+    assert first.json["against"]["numpy"]["ratio"] == pytest.approx(2)
+    assert (again.code, again.err) == (
+        2,
+        f"mltune: {folder}: was tuned into before (--resume goes on; -o names another folder)\n",
+    )
+    assert (other.code, "cannot go with --resume" in other.err) == (2, True)
+    assert [each["trials"] for each in longer.json["tuned"]] == [5, 5]
+    assert longer.json["plan"]["seconds"] == 200
+
+
+def test_a_plan_can_be_looked_at_first(
+    mltune: Command, whole: tuple[object, ...], tmp_path: Path
+) -> None:
+    shown = mltune(*whole, "--dry-run", "--json")
+
+    assert shown.code == 0
+    assert "plan: 2 problem types on " in shown.err
+    assert [part["problem"] for part in shown.json["plan"]["parts"]] == ["sgemm_nn", "sgemm_nt"]
+    assert shown.json["tuned"] == []
+    assert not (tmp_path / "tuned").exists()
+
+
+def test_problem_types_are_tuned_for_the_sizes_given(
+    mltune: Command, whole: tuple[object, ...], tmp_path: Path
+) -> None:
+    asked = ("--problems", "sgemm_tt", "--sizes", "16x16x16,8x24x16", "--lang", "python")
+
+    done = mltune("tune", *asked, *whole[3:], "--against", "clblast")
+
+    assert done.code == 0, done.err
+    assert (tmp_path / "tuned" / "library" / "sgemm_tt" / "pyproject.toml").exists()
+    assert "next: pip install " in done.out
+
+
+def test_ctrl_c_leaves_the_best_so_far_and_resumes(
+    start: Start, mltune: Command, whole: tuple[object, ...], tmp_path: Path
+) -> None:
+    folder = tmp_path / "tuned"
+    process = start(*whole)
+    _wait_for_rows(folder / "runs" / "sgemm_nn", 4)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE_SECONDS)
+
+    assert process.returncode == 130
+    assert f"interrupted; resume with: mltune tune --resume -o {folder}\n" in out
+    assert "Traceback" not in err
+    assert (folder / "library" / "sgemm_nn" / "Makefile").exists()
+
+    resumed = mltune("tune", "--resume", "-o", folder, "--json", "--quiet")
+    assert resumed.code == 0
+    assert len(resumed.json["tuned"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "needs --for CALLS.csv, or --problems such as sgemm,hgemm_nt"),
+        (("--problems", "sgem"), "problem: unknown 'sgem'"),
+        (("--problems", "sgemm", "--against", "blis"), "against: unknown 'blis'"),
+        (("--problems", "sgemm", "--lang", "ada"), "lang: unknown 'ada'"),
+        (("--problems", "sgemm", "--time", "5x"), "must be a time above 0 such as 90s, 10m or 2h"),
+        (("--for", "calls.csv", "--sizes", "8x8x8"), "--sizes: cannot go with --for"),
+        (("--for", "nowhere.csv"), "nowhere.csv: "),
+        (("--resume", "-o", "nowhere"), "nowhere/tune.json: "),
+    ],
+)
+def test_mistakes_are_one_line(mltune: Command, words: tuple[str, ...], message: str) -> None:
+    done = mltune("tune", *words)
+
+    assert done.code == 2
+    assert done.out == ""
+    assert message in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def _wait_for_rows(folder: Path, rows: int) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        if (folder / INFO_NAME).exists():
+            with Run.open(folder) as run:
+                if run.store.count() >= rows:
+                    return
+        time.sleep(0.05)
+    pytest.fail("the search does not begin")
+
+
+def test_the_document_of_a_plan_is_json(mltune: Command, whole: tuple[object, ...]) -> None:
+    document = mltune(*whole, "--dry-run", "--json", "--quiet").out
+
+    assert json.loads(document)["plan"]["format"] == 1
