@@ -112,7 +112,7 @@ def _fit(covariance: Array, rests: Array, noise: float) -> _Fit:
         rows: NDArray[np.intp] = np.flatnonzero(known[:, columns[0]])
         told = rests[np.ix_(rows, columns)]
         noisy = covariance[np.ix_(rows, rows)] + noise * np.eye(len(rows))
-        inverse: Array = np.linalg.inv(noisy)
+        inverse = np.asarray(np.linalg.inv(noisy), dtype=np.float64)
         pull = inverse @ told
         pulls[np.ix_(rows, columns)] = pull
         scale[columns] = (told * pull).sum(axis=0) / max(len(rows), 1)
