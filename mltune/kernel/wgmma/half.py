@@ -126,7 +126,7 @@ def _group_section(settings: Settings, arithmetic: Arithmetic) -> Section:
 
 
 def _room_for_rows(settings: Settings) -> str:
-    """Whose tiles' local memory has room for eight rows of sums of each warp: `a`, `b` or none's."""
+    """Whose tiles have room for eight rows of sums of each warp: `a`'s, `b`'s, or no one's."""
     groups, tile = settings.pair("warp_groups"), settings.pair("warp_group_tile")
     warps = groups[0] * groups[1] * _LANES // 32
     needed = warps * 8 * (tile[0] + _ROW_PAD) * 4
