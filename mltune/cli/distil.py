@@ -98,15 +98,15 @@ def run(args: argparse.Namespace) -> int:
             "each judged by a fit that did not see it:"
         )
         print_table(
-            ("rule", "geomean", "10th pct", "worst", "at", "within 5 %"),
+            ("rule", "geomean", "10th pct", "worst", "within 5 %", "at"),
             [
                 (
                     row.rule,
                     row.regret.geomean,
                     row.regret.p10,
                     row.regret.worst,
-                    row.regret.worst_size,
                     f"{row.within_5_percent:.0%}",
+                    row.regret.worst_size,
                 )
                 for row in result.rows
             ],

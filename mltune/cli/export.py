@@ -20,17 +20,25 @@ _NEXT = {
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
-    from mltune.export import WRITERS
+    from mltune.export import SET_WRITERS, WRITERS
 
     add = parser.add_argument
     add(
         "selector",
         type=Path,
+        nargs="+",
         metavar="SELECTOR",
-        help="what mltune distil wrote, or a pack that ships: nvidia-h200/sgemm",
+        help="what mltune distil wrote, a pack that ships (nvidia-h200/sgemm), or all packs of a "
+        "device (nvidia-h200); several become one library",
     )
-    add("--lang", required=True, metavar="LANGUAGE", help=f"one of {', '.join(WRITERS)}")
+    known = ", ".join(dict.fromkeys((*WRITERS, *SET_WRITERS)))
+    add("--lang", required=True, metavar="LANGUAGE", help=f"one of {known}")
     add("-o", "--output", type=Path, required=True, metavar="DIR", help="the library's folder")
+    add(
+        "--name",
+        metavar="WORD",
+        help="of a library of several selectors: what all its names begin with (default: mltune)",
+    )
     add(
         "--layout",
         default="compact",
@@ -58,12 +66,13 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Export, and say what was made."""
     from mltune.shell import shell_path
-    from mltune.workflow.export import export_selector
+    from mltune.workflow.export import export_selectors
 
-    result = export_selector(
+    result = export_selectors(
         args.selector,
         args.lang,
         args.output,
+        name=args.name,
         layout=args.layout,
         precompile=[word.strip() for word in args.precompile.split(",")]
         if args.precompile is not None

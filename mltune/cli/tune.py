@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mltune.cli.output import Cell, ProgressBar, conclude, print_table, short_number
 from mltune.cli.parser import duration, whole
+from mltune.cli.terminal import say
 
 if TYPE_CHECKING:
     from mltune.workflow.tune import TuneResult
@@ -115,7 +116,7 @@ def _print(result: TuneResult) -> None:
     print_table(("problem", "kernels", "trials", "s", "unseen", "library"), rows)
     print("unseen: speed of the chosen kernel / best known, on sizes that its choice did not see")
     for line in gain_lines(result):
-        print(f"gained: {line}")
+        say((f"gained: {line}", "good"))
     for line in left_lines(result):
         print(line)
     print(f"report: {result.folder / REPORT_NAME}")

@@ -13,6 +13,7 @@ from mltune.export.c.c_writer import (
     compact_files,
     geometry,
     launch_file,
+    launch_values,
     source_array,
     two_steps,
 )
@@ -53,7 +54,9 @@ class FullCWriter:
         texts = compact_files(library)
         values = _values(library) | self._user_values(library) | self._precompile_values(library)
         own = dict(self.user_kernels)
-        values |= two_steps([own.get(kernel.name, kernel.source) for kernel in library.kernels])
+        sources = [own.get(kernel.name, kernel.source) for kernel in library.kernels]
+        names = [f"{kernel.name}_SOURCE" for kernel in library.kernels]
+        values |= two_steps(sources) | {"geometry": geometry(library, names, sources)}
         name = library.name
         for file, template in {
             f"{name}_kernels.c": "kernels.c.in",
@@ -86,8 +89,8 @@ class FullCWriter:
             f'#include "{name}_binaries.h"\n#include "{name}_build_options.h"\n'
             "\n#include <string.h>\n"
         )
-        build = fill(_FULL / "build_binary.c.in", values).rstrip("\n")
-        texts[f"{name}.c"] = launch_file(library, build, headers)
+        launching = launch_values(library, sources, _FULL / "build_binary.c.in")
+        texts[f"{name}.c"] = launch_file(library, launching | {"build_headers": headers})
         return write_files(out, texts)
 
     def _user_values(self, library: Library) -> dict[str, str]:
@@ -151,7 +154,6 @@ def _values(library: Library) -> dict[str, str]:
             f"    {literal(' '.join(kernel.build_options))}," for kernel in kernels
         ),
         "no_options": "\n".join('    "",' for _ in kernels),
-        "geometry": geometry(library, [f"{name}_SOURCE" for name in names]),
         "defaults": "\n".join(
             f"#ifndef {name}_BINARY\n#define {name}_BINARY NULL\n"
             f"#define {name}_BINARY_SIZE 0\n#endif\n"

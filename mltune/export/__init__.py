@@ -1,47 +1,61 @@
-"""Writes a selector with its kernels as a library in another language."""
+"""Writes selectors with their kernels as a library in another language."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from mltune.callable_package import make_callable
 
 if TYPE_CHECKING:
-    from mltune.export.writer import Writer
-
-_CLASSES = {
-    "c": "mltune.export.c.c_writer:CWriter",
-    "python": "mltune.export.python.python_writer:PythonWriter",
-    "rust": "mltune.export.rust.rust_writer:RustWriter",
-    "json": "mltune.export.json_writer:JsonWriter",
-}
+    from mltune.export.writer import SetWriter, Writer
 
 
-class _Writers(Mapping[str, "Writer"]):
+_Kind = TypeVar("_Kind")
+
+
+class _Writers(Mapping[str, _Kind], Generic[_Kind]):
     """Loads a writer when it is looked up, so that the names alone cost nothing."""
 
-    def __getitem__(self, name: str) -> Writer:
-        return _make(_CLASSES[name])
+    def __init__(self, classes: Mapping[str, str]) -> None:
+        self._classes = classes
+
+    def __getitem__(self, name: str) -> _Kind:
+        writer: _Kind = _make(self._classes[name])
+        return writer
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_CLASSES)
+        return iter(self._classes)
 
     def __len__(self) -> int:
-        return len(_CLASSES)
+        return len(self._classes)
 
 
 @cache
-def _make(path: str) -> Writer:
+def _make(path: str) -> Any:
     module, _, name = path.partition(":")
-    return cast("Writer", getattr(importlib.import_module(module), name)())
+    return getattr(importlib.import_module(module), name)()
 
 
-WRITERS: Mapping[str, Writer] = _Writers()
-"""The export languages by name."""
+WRITERS: Mapping[str, Writer] = _Writers(
+    {
+        "c": "mltune.export.c.c_writer:CWriter",
+        "python": "mltune.export.python.python_writer:PythonWriter",
+        "rust": "mltune.export.rust.rust_writer:RustWriter",
+        "json": "mltune.export.json_writer:JsonWriter",
+    }
+)
+"""The export languages of a single selector by name."""
 
-__all__ = ["WRITERS"]
+SET_WRITERS: Mapping[str, SetWriter] = _Writers(
+    {
+        "c": "mltune.export.c.set_writer:CSetWriter",
+    }
+)
+"""The export languages of several selectors by name."""
+
+__all__ = ["SET_WRITERS", "WRITERS"]
 
 make_callable(__name__)

@@ -32,6 +32,9 @@ class Library:
         contraction = self.selector.contraction
         if not contraction.is_gemm:
             raise UnsupportedError(f"export: {problem_type_name(contraction)} is no GEMM")
+        if contraction.epilogue:
+            name = problem_type_name(contraction)
+            raise UnsupportedError(f"export: {name} has an epilogue, which is not exported yet")
         wanted = [kernel.name for kernel in self.selector.portfolio]
         if [kernel.name for kernel in self.kernels] != wanted:
             raise UsageError(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+from mltune.export.library_set import LibrarySet
 from mltune.kernel import Kernel
 from mltune.selector import Selector
 
@@ -35,5 +36,32 @@ class Writer(Protocol):
             UnsupportedError: when the language cannot express the problem type yet.
             UsageError: when selector and kernels do not belong together, or `out` cannot be
                 written.
+        """
+        ...
+
+
+class SetWriter(Protocol):
+    """Writes several selectors, each for another problem type, as one library."""
+
+    @property
+    def name(self) -> str:
+        """The language's name on the command line."""
+        ...
+
+    def write(self, libraries: LibrarySet, out: Path) -> list[Path]:
+        """Write the library into a folder, which is made if need be.
+
+        The same set gives the same files, byte for byte.
+
+        Args:
+            libraries: what it holds, and its name.
+            out: the folder; files of the same names are replaced.
+
+        Returns:
+            The files, the one to read first in front.
+
+        Raises:
+            UnsupportedError: when the language cannot express a problem type.
+            UsageError: when `out` cannot be written.
         """
         ...

@@ -50,6 +50,9 @@ class TunedGemm:
         Raises:
             UsageError: when they do not belong together, or the problem type is no GEMM.
         """
+        if selector.contraction.epilogue:
+            name = problem_type_name(selector.contraction)
+            raise UsageError(f"tuned GEMM: {name} has an epilogue, which it does not compute yet")
         names = [kernel.name for kernel in selector.portfolio]
         if [kernel.name for kernel in kernels] != names:
             raise UsageError(f"tuned GEMM: expected the kernels {names}")

@@ -35,6 +35,18 @@ def find_selector(given: Path) -> Path:
     return given / SELECTOR_NAME
 
 
+def find_selectors(given: Path) -> tuple[Path, ...]:
+    """Find the selectors' files: as `find_selector`, or of all packs of the device of that name.
+
+    Raises:
+        UsageError: as `find_selector`.
+    """
+    own = [pack for pack in packs() if len(given.parts) == 1 and pack.parent.name == given.name]
+    if own and not given.exists():
+        return tuple(pack / SELECTOR_NAME for pack in own)
+    return (find_selector(given),)
+
+
 def packs() -> tuple[Path, ...]:
     """The folders of the packs that ship."""
     return tuple(

@@ -1,25 +1,28 @@
-"""`mltune export`: a selector and its kernels, written in a language."""
+"""`mltune export`: selectors and their kernels, written in a language."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mltune.compat.autogemm import FullCWriter
 from mltune.errors import UsageError
-from mltune.export import WRITERS
+from mltune.export import SET_WRITERS, WRITERS
+from mltune.export.library import Library
+from mltune.export.library_set import LibrarySet
 from mltune.export.writer import Writer
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
 from mltune.reading import read_text
 from mltune.selector import Selector
 from mltune.selector.json import read_selector
-from mltune.selector.pack import find_selector
+from mltune.selector.pack import find_selectors
 from mltune.shell import command
 
 COMPACT, FULL = "compact", "full"
+DEFAULT_NAME = "mltune"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,58 +42,92 @@ class ExportResult:
         }
 
 
-def export_selector(
-    selector: Path | Selector,
+def export_selectors(
+    selectors: Sequence[Path | Selector],
     language: str,
     folder: Path,
     *,
+    name: str | None = None,
     layout: str = COMPACT,
     precompile: Sequence[str] = (),
     user_kernels: Sequence[Path] = (),
 ) -> ExportResult:
-    """Write a selector as a library.
+    """Write selectors as one library.
 
     Args:
-        selector: what `mltune distil` wrote, or what was read from there.
-        language: a name of `WRITERS`.
+        selectors: what `mltune distil` wrote, what was read from there, or packs. A language in
+            `WRITERS` takes one, a language in `SET_WRITERS` one for each problem type.
+        language: a name of `WRITERS` or `SET_WRITERS`.
         folder: of the library.
-        layout: of the files: `compact`, or `full` as AutoGEMM's (C only).
+        name: the library's, where it is for several selectors; `mltune` if left out.
+        layout: of the files: `compact`, or `full` as AutoGEMM's (C and one selector only).
         precompile: in the full layout, which kernels to list for it; see `FullCWriter`.
         user_kernels: in the full layout, sources in the place of the kernels they are named after.
 
     Raises:
-        UsageError: when the selector cannot be read, the language is unknown, or the folder is
-            a file.
+        UsageError: when a selector cannot be read, the language is unknown, takes one selector and
+            gets several, or the folder is a file.
         MltuneError: when something cannot be written.
     """
-    if language not in WRITERS:
-        raise UsageError(f"export: unknown language '{language}' (known: {', '.join(WRITERS)})")
+    known = dict.fromkeys((*WRITERS, *SET_WRITERS))
+    if language not in known:
+        raise UsageError(f"export: unknown language '{language}' (known: {', '.join(known)})")
     writer = _writer(language, layout, precompile, user_kernels)
-    loaded = selector if isinstance(selector, Selector) else read_selector(find_selector(selector))
-    kernels, warnings = kernels_of(loaded)
+    loaded = tuple(_loaded(selectors))
+    written = [kernels_of(selector) for selector in loaded]
+    warnings = tuple(line for _, lines in written for line in lines)
+    as_set = len(loaded) > 1 or name is not None or writer is None
+    if as_set and (language not in SET_WRITERS or layout != COMPACT):
+        raise UsageError(
+            f"export: --lang {language}{f' --layout {layout}' * (layout != COMPACT)} takes one "
+            f"selector, got {len(loaded)} (several: {', '.join(SET_WRITERS)})"
+            if len(loaded) > 1
+            else f"--name: only {', '.join(SET_WRITERS)} have it, got --lang {language}"
+        )
     if folder.is_file():
         raise UsageError(f"{folder}: is a file; the library needs a folder")
-    files = writer.write(loaded, kernels, folder)
+    if as_set or writer is None:
+        libraries = tuple(
+            Library.of(selector, kernels)
+            for selector, (kernels, _) in zip(loaded, written, strict=True)
+        )
+        files = SET_WRITERS[language].write(LibrarySet(name or DEFAULT_NAME, libraries), folder)
+    else:
+        files = writer.write(loaded[0], written[0][0], folder)
     return ExportResult(folder, tuple(files), warnings)
+
+
+def export_selector(selector: Path | Selector, language: str, folder: Path) -> ExportResult:
+    """Write one selector as a library; see `export_selectors`."""
+    return export_selectors((selector,), language, folder)
+
+
+def _loaded(selectors: Sequence[Path | Selector]) -> Iterator[Selector]:
+    for given in selectors:
+        if isinstance(given, Selector):
+            yield given
+        else:
+            yield from (read_selector(file) for file in find_selectors(given))
 
 
 def next_command(selector: Selector, path: Path) -> str:
     """The export of a selector to a language that takes it; empty if none does."""
-    if not selector.contraction.is_gemm:
+    if not selector.contraction.is_gemm or selector.contraction.epilogue:
         return ""
     return command("mltune", "export", path, "--lang", "c", "-o", "tuned-c")
 
 
 def _writer(
     language: str, layout: str, precompile: Sequence[str], user_kernels: Sequence[Path]
-) -> Writer:
+) -> Writer | None:
+    """The writer of a single selector, if the language has one."""
     if layout not in (COMPACT, FULL):
         raise UsageError(f"--layout: unknown '{layout}' (known: {COMPACT}, {FULL})")
     if layout == COMPACT:
         if precompile or user_kernels:
             option = "--precompile" if precompile else "--user-kernels"
             raise UsageError(f"{option}: needs --layout {FULL}")
-        return WRITERS[language]
+        return WRITERS.get(language)
     if language != "c":
         raise UsageError(f"--layout {FULL}: only C has it, got --lang {language}")
     named = tuple((path.stem, read_text(path)) for path in user_kernels)

@@ -106,25 +106,35 @@ def distil(
         return distil_runs(options, ignore_progress).selector
 
 
-def export(selector: Selector | str | Path, language: str, folder: str | Path) -> tuple[Path, ...]:
-    """Write a selector with its kernels as a library.
+def export(
+    selector: Selector | str | Path | Sequence[Selector | str | Path],
+    language: str,
+    folder: str | Path,
+    *,
+    name: str | None = None,
+) -> tuple[Path, ...]:
+    """Write one selector, or several, with their kernels as a library.
 
     Args:
-        selector: what `distil` returned, or where it lies.
-        language: `c`, `python` or `json`.
+        selector: what `distil` returned, or where it lies; several, each for another problem type,
+            give one library (`c`).
+        language: `c`, `python`, `rust` or `json`.
         folder: of the library.
+        name: of a library of several; `mltune` if left out.
 
     Returns:
         the files.
 
     Raises:
-        UsageError: when the selector cannot be read, or the language is unknown.
+        UsageError: when a selector cannot be read, or the language is unknown or takes only one.
         MltuneError: when something cannot be written.
     """
-    from mltune.workflow.export import export_selector
+    from mltune.workflow.export import export_selectors
 
-    chosen = Path(selector) if isinstance(selector, str) else selector
-    return export_selector(chosen, language, Path(folder)).files
+    if isinstance(selector, str) or not isinstance(selector, Sequence):
+        selector = [selector]
+    chosen = [Path(each) if isinstance(each, str) else each for each in selector]
+    return export_selectors(chosen, language, Path(folder), name=name).files
 
 
 def report(run: RunLike, output: str | Path | None = None) -> Path:

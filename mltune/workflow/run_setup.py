@@ -128,7 +128,7 @@ def tuning_study(study: optuna.Study, info: RunInfo, space: SearchSpace) -> Tuni
     first = () if isinstance(space, UnionSpace) else default_configs(space)
     if not info.kernels or info.family == HANDWRITTEN:
         return TuningStudy(study, len(info.sizes), info.families, family_of, first=first)
-    names = outside_names(info.device, info.contraction.precision)
+    names = outside_names(info.device, info.contraction)
     kernels = read_kept(info.kernels, "kernels")
     file = parse_space(space_text(kernels), HANDWRITTEN)
     written = file.bind(names, in_union=bool(info.spaces))

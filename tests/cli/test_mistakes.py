@@ -254,6 +254,9 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("export {selector} --lang c", 2, "required: -o/--output"),
     ("export {selector} --lang c --layout wide -o {new}", 2, "--layout: unknown 'wide'"),
     ("export {selector} --lang python --layout full -o {new}", 2, "full: only C has it"),
+    ("export {selector} {selector} --lang c -o {new}", 2, "two selectors are for sgemm_nn"),
+    ("export {selector} {selector} --lang json -o {new}", 2, "json takes one selector, got 2"),
+    ("export {selector} --lang c --name 4x -o {new}", 2, "--name: '4x' is no lower-case word"),
     ("export {selector} --lang c --precompile all -o {new}", 2, "needs --layout full"),
     (
         "export {selector} --lang c --layout full --user-kernels no.cl -o {new}",

@@ -133,7 +133,10 @@ def test_a_users_kernel_is_looked_at_in_place_of_the_generated_one(
 
     writer.write(library.selector, library.kernels, tmp_path)
 
-    assert "held_back[] = {0, 1};" in (tmp_path / "mltune_sgemm_nn.c").read_text()
+    kernels = (tmp_path / "mltune_sgemm_nn_kernels.c").read_text()
+    assert [f", {flag}, compute_{number}}}" in kernels for number, flag in enumerate((0, 1))] == [
+        True, True,
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

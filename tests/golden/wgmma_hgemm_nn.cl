@@ -300,12 +300,13 @@ static inline void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ul
 #define ROW(y) (group_b * B_GROUP + (y) / 2 * 64 + warp * 16 + (y) % 2 * 8 + g)
 
 /* What becomes of a result, and two numbers in half precision and back. */
-#define STORE_ONE(result, place)                            \
-    do {                                                    \
-        TYPE one = result;                                  \
-        if (!IS_ZERO(beta))                                 \
-            one = MULTIPLY_ADD(READ_ONE(place), beta, one); \
-        WRITE_ONE(one, place);                              \
+#define STORE_ONE(result, i, j)                                 \
+    do {                                                        \
+        __global STORED *place = c + (j) * ld_c + (i) * step_c; \
+        TYPE one = result;                                      \
+        if (!IS_ZERO(beta))                                     \
+            one = MULTIPLY_ADD(READ_ONE(place), beta, one);     \
+        WRITE_ONE(one, place);                                  \
     } while (0)
 
 static inline uint as_halves(const float2 v)
@@ -458,8 +459,7 @@ void Cij_Aik_Bkj_HB_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64(
        brings 8 rows of its sums at a time into local memory, and each lane takes 8 neighbours from
        there, 16 bytes in C; or one, where C is not made of such chunks. C is read only if beta is
        not zero: until then it may hold anything, NaN included. */
-    c += start_c + tile_j * ld_c + tile_i * step_c;
-    const uint left_i = size_i - tile_i, left_j = size_j - tile_j;
+    c += start_c;
     __local float *rows = (__local float *)tile_a + item / 32 * (8 * ROW_PITCH);
 #pragma unroll
     for (int y = 0; y < B_TILES; ++y) {
@@ -469,7 +469,7 @@ void Cij_Aik_Bkj_HB_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64(
                 (float2)(alpha * ELEMENT(sum[y / 2][x], y % 2 * 2),
                          alpha * ELEMENT(sum[y / 2][x], y % 2 * 2 + 1));
         WAVE_BARRIER();
-        const uint first_j = ROW(y) - g, first_i = group_a * A_GROUP;
+        const uint first_i = tile_i + group_a * A_GROUP, first_j = tile_j + ROW(y) - g;
         if (chunks_c) {
 #pragma unroll
             for (uint n = lane; n < A_GROUP; n += 32) {
@@ -478,19 +478,21 @@ void Cij_Aik_Bkj_HB_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64(
                 const __local float4 *eight =
                     (const __local float4 *)(rows + row * ROW_PITCH + column);
                 __global uint4 *place = (__global uint4 *)(c + j * ld_c + i);
-                if (j < left_j && i + 8 <= left_i) {
+                if (j < size_j && i + 8 <= size_i) {
                     float4 lower = eight[0], upper = eight[1];
                     if (!IS_ZERO(beta)) {
                         const uint4 old = *place;
                         lower += beta * (float4)(as_singles(old.x), as_singles(old.y));
                         upper += beta * (float4)(as_singles(old.z), as_singles(old.w));
                     }
-                    *place = (uint4)(as_halves(lower.xy), as_halves(lower.zw),
-                                     as_halves(upper.xy), as_halves(upper.zw));
-                } else if (j < left_j) {
+                    *place = (uint4)(as_halves(lower.xy),
+                                     as_halves(lower.zw),
+                                     as_halves(upper.xy),
+                                     as_halves(upper.zw));
+                } else if (j < size_j) {
                     for (uint e = 0; e < 8; ++e)
-                        if (i + e < left_i)
-                            STORE_ONE(rows[row * ROW_PITCH + column + e], c + j * ld_c + i + e);
+                        if (i + e < size_i)
+                            STORE_ONE(rows[row * ROW_PITCH + column + e], i + e, j);
                 }
             }
         } else {
@@ -498,8 +500,8 @@ void Cij_Aik_Bkj_HB_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64(
             for (uint n = lane; n < 8 * A_GROUP; n += 32) {
                 const uint row = n / A_GROUP, column = n % A_GROUP;
                 const uint i = first_i + column, j = first_j + row;
-                if (i < left_i && j < left_j)
-                    STORE_ONE(rows[row * ROW_PITCH + column], c + j * ld_c + i * step_c);
+                if (i < size_i && j < size_j)
+                    STORE_ONE(rows[row * ROW_PITCH + column], i, j);
             }
         }
         WAVE_BARRIER();

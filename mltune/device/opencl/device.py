@@ -184,6 +184,7 @@ class OpenCLDevice:
         c: cl.Buffer,
         a: cl.Buffer,
         b: cl.Buffer,
+        bias: cl.Buffer | None = None,
         scratch: cl.Buffer | None = None,
         counters: cl.Buffer | None = None,
     ) -> OpenCLExecution:
@@ -195,6 +196,7 @@ class OpenCLDevice:
             c: where to.
             a: the first operand.
             b: the second one.
+            bias: of the epilogue; None where it has none.
             scratch: of at least the kernel's `scratch_bytes`; None where they are 0.
             counters: all 0, of at least its `counter_bytes`; None where they are 0.
 
@@ -205,7 +207,7 @@ class OpenCLDevice:
             UsageError: when the kernel does not compute such a problem.
         """
         try:
-            launch = self._bind(program, problem, (c, a, b, scratch, counters))
+            launch = self._bind(program, problem, (c, a, b, bias, scratch, counters))
             events = [
                 cl.enqueue_nd_range_kernel(
                     self._queue, function, grid.global_size, grid.local_size
@@ -234,9 +236,10 @@ class OpenCLDevice:
         others = [bound for bound in self._bound if bound.program is not program]
         self._bound = others[-(_BOUND - 1) :]
         scalar = np.dtype(problem.contraction.precision.dtype).type
-        names = ("c", "a", "b", "scratch", "counters")
+        names = ("c", "a", "b", "bias", "scratch", "counters")
         given: dict[str, Any] = dict(zip(names, buffers, strict=True))
-        given |= {"alpha": scalar(problem.alpha), "beta": scalar(problem.beta)}
+        factors = ("alpha", "beta", "low", "high")
+        given |= {name: scalar(getattr(problem, name)) for name in factors}
         integers = iter(launch.integers)
         passed: list[Any] = [
             _INTEGERS[each.kind](next(integers)) if each.kind.is_integer else given[each.name]

@@ -205,13 +205,16 @@ class RecordingDevice:
         c: Buffer,
         a: Buffer,
         b: Buffer,
+        bias: Buffer | None = None,
         scratch: Buffer | None = None,
         counters: Buffer | None = None,
     ) -> RecordedExecution:
         """Launch, and note what it does if it is the first of its kind."""
         self._end_first()
-        buffers = dict(zip(ROLES, (c, a, b, scratch, counters), strict=True))
-        inputs = (a, b) if problem.beta == 0 else (a, b, c)
+        buffers = dict(zip(ROLES, (c, a, b, bias, scratch, counters), strict=True))
+        inputs = [a, b, *[c] * (problem.beta != 0)]
+        if bias is not None:
+            inputs.append(bias)
         key = launch_key(build_key(program.kernel), problem, map(self._digest, inputs))
         if key in self._known:
             execution = self._device.launch(program, problem, **buffers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mltune.export.c import selection
@@ -63,16 +63,9 @@ def compact_files(library: Library) -> dict[str, str]:
     return texts
 
 
-def launch_file(library: Library, build: str, headers: str) -> str:
-    """The text of the file that launches kernels.
-
-    Args:
-        library: what is exported.
-        build: the function that builds a kernel.
-        headers: further `#include` lines that it needs.
-    """
-    values = _values(library) | {"build": build, "build_headers": headers}
-    return fill(TEMPLATES / "library.c.in", values)
+def launch_file(library: Library, values: Mapping[str, str]) -> str:
+    """The text of the file that launches kernels, with values in place of the compact layout's."""
+    return fill(TEMPLATES / "library.c.in", _values(library) | dict(values))
 
 
 def _values(library: Library) -> dict[str, str]:
@@ -81,13 +74,11 @@ def _values(library: Library) -> dict[str, str]:
     contraction = selector.contraction
     element = ELEMENTS[contraction.precision]
     cache, answer = selection.cache(selector, library.name)
-    held_back = two_steps([kernel.source for kernel in library.kernels])
-    build = fill(TEMPLATES / "build_source.c.in", {"library": library.name, **held_back})
+    sources = [kernel.source for kernel in library.kernels]
     return {
         "library": library.name,
         "guard": library.name.upper(),
-        "build": build.rstrip("\n"),
-        "build_headers": "\n#include <string.h>\n" if held_back["held_back"] else "",
+        **launch_values(library, sources),
         "find_device": fill(TEMPLATES / "find_device.c.in", {}),
         "formula": library.formula,
         "statement": comment(statement(library)),
@@ -105,38 +96,70 @@ def _values(library: Library) -> dict[str, str]:
             for number, kernel in enumerate(library.kernels)
         ),
         "geometry": geometry(
-            library, [f"source_{number}" for number in range(len(library.kernels))]
+            library, [f"source_{number}" for number in range(len(library.kernels))], sources
         ),
-        "most_passes": str(max(len(kernel.passes) for kernel in library.kernels)),
-        **_arguments(library),
+        "most_passes": most_passes([library]),
+        "arrays": f"extern const {library.name}_kernel {library.name}_kernels[];",
         **_launch_values(library, element.factor),
         **_example_values(library, element),
     }
 
 
-def two_steps(sources: Sequence[str]) -> dict[str, str]:
-    """What is written for kernels that hold instructions back, empty if none of them does."""
-    flags = [holds_back(source) for source in sources]
-    if not any(flags):
-        return {"held_back": "", "build_again": ""}
-    numbers = {"held_back": ", ".join(str(int(flag)) for flag in flags)}
+def launch_values(
+    library: Library,
+    sources: Iterable[str],
+    build: Path = TEMPLATES / "build_source.c.in",
+    *,
+    types: str = "",
+) -> dict[str, str]:
+    """The code that builds and launches kernels, and the headers that it needs.
+
+    Args:
+        library: what is exported, or one problem type of it.
+        sources: of the kernels.
+        build: the template of the function that builds a kernel.
+        types: what the names of the types begin with; the library's name if empty.
+    """
+    steps = two_steps(sources)
+    prefix = types or library.name
+    names = {"library": library.name, "types": prefix, "guard": prefix.upper()}
+    built = fill(build, names | steps).rstrip("\n")
     return {
-        "held_back": fill(TEMPLATES / "held_back.c.in", numbers) + "\n",
-        "build_again": "    if (status == CL_SUCCESS && held_back[number])\n"
+        "launch": fill(TEMPLATES / "launch.c.in", names | {"build": built} | _arguments(library)),
+        "build_headers": "\n#include <string.h>\n" if steps["held_back"] else "",
+    }
+
+
+def two_steps(sources: Iterable[str]) -> dict[str, str]:
+    """What is written for kernels that hold instructions back, empty if none of them does."""
+    if not any(map(holds_back, sources)):
+        return {"held_back": "", "build_again": ""}
+    return {
+        "held_back": fill(TEMPLATES / "held_back.c.in", {}) + "\n",
+        "build_again": "    if (status == CL_SUCCESS && written->two_steps)\n"
         "        status = build_again(context, device, written->build_options, &program);\n",
     }
 
 
-def geometry(library: Library, sources: Sequence[str]) -> str:
+def most_passes(libraries: Iterable[Library]) -> str:
+    """How many passes the kernel with the most of them has."""
+    return str(max(len(kernel.passes) for each in libraries for kernel in each.kernels))
+
+
+def geometry(
+    library: Library, names: Sequence[str], sources: Sequence[str], types: str = ""
+) -> str:
     """The definition of the array of all kernels, after those of their passes and launches.
 
     Args:
         library: what is exported.
-        sources: the name of each kernel's array of literals.
+        names: of each kernel's array of literals.
+        sources: what these hold.
+        types: what the names of the types begin with; the library's name if empty.
     """
-    name = library.name
+    name = types or library.name
     parts, entries = [], []
-    for number, (kernel, source) in enumerate(zip(library.kernels, sources, strict=True)):
+    for number, (kernel, source) in enumerate(zip(library.kernels, names, strict=True)):
         passes = [
             f"    {{{literal(each.entry)}, {_braced(each.work_group)}}}," for each in kernel.passes
         ]
@@ -152,9 +175,11 @@ def geometry(library: Library, sources: Sequence[str]) -> str:
             f"    {{{source}, sizeof {source} / sizeof {source}[0],\n"
             f"     {literal(' '.join(kernel.build_options))},\n"
             f"     passes_{number}, {len(passes)}, {int(bool(kernel.scratch))}, "
-            f"{int(kernel.counters)}, compute_{number}}},"
+            f"{int(kernel.counters)}, {int(holds_back(sources[number]))}, compute_{number}}},"
         )
-    return "\n".join((*parts, f"const {name}_kernel {name}_kernels[] = {{", *entries, "};"))
+    prefix = f"{types}_{library.problem_type}" if types else library.name
+    array = f"const {name}_kernel {prefix}_kernels[] = {{"
+    return "\n".join((*parts, array, *entries, "};"))
 
 
 def _computed(geometry: Geometry) -> Iterator[str]:
@@ -178,6 +203,7 @@ def _arguments(library: Library) -> dict[str, str]:
     names |= layout_names("(uint64_t){0}->{1}")
     passed = {
         Kind.MATRIX: "{{sizeof {0}->buffer, &{0}->buffer}}",
+        Kind.FACTOR: "{{factor_bytes, {0}}}",
         Kind.SCRATCH: "{{sizeof(cl_mem), memories[plain]}}",
         Kind.COUNTERS: "{{sizeof(cl_mem), memories[zeroed]}}",
     }
@@ -219,7 +245,7 @@ def _launch_values(library: Library, factor: str) -> dict[str, str]:
         "stride_words": "\n * and a stride from each product to the next"
         if library.batched
         else "",
-        "overlap_function": _OVERLAP if library.batched else "",
+        "overlap_function": OVERLAP if library.batched else "",
         "check_overlap": "    if (overlap(&matrix_c, problem.batch))\n"
         f"        return -{names.index('stride_c') + 1};\n"
         if library.batched
@@ -289,7 +315,7 @@ def _run(library: Library, matrix: str) -> tuple[str, str]:
     return (rows, columns) if library.orders["abc".index(matrix)] == "F" else (columns, rows)
 
 
-_OVERLAP = """
+OVERLAP = """
 /* Whether two matrices of a batch share an element. They do not if they lie one after the other,
    or if each one's runs lie between those of the others. */
 static int overlap(const matrix *x, int64_t batch)

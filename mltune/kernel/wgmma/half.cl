@@ -11,6 +11,9 @@
 {% endfor %}
 
 {% include "split_sum/functions.cl" %}
+{% if finish.functions %}
+{{ finish.functions }}
+{% endif %}
 /*
  * ---- The kernel: C = alpha * A * B + beta * C, one macro tile of C per work-group ----
  *
@@ -31,12 +34,13 @@
 {% if by_rows %}
 /* What becomes of a result, and two numbers in half precision and back. */
 {% filter continued %}
-#define STORE_ONE(result, place)
+#define STORE_ONE(result, i, j)
     do {
+        __global STORED *place = c + (j) * ld_c + (i) * step_c;
         TYPE one = result;
         if (!IS_ZERO(beta))
             one = MULTIPLY_ADD(READ_ONE(place), beta, one);
-        WRITE_ONE(one, place);
+        WRITE_ONE({{ finish.one("one", "i", "j") }}, place);
     } while (0)
 {% endfilter %}
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mltune.kernel.arithmetic import Arithmetic
 from mltune.kernel.build_options import build_options
+from mltune.kernel.epilogue import Finish
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.mma.macro_tile import TileOperand, tile_operands, tile_sums
 from mltune.kernel.name import kernel_name
@@ -49,6 +50,8 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
     before, after = split.passes(name)
     operands = tuple(_operand(operand, settings) for operand in tile_operands(signature))
     rows_in = "" if split.has_other_pass else _room_for_rows(settings)
+    finish = Finish(contraction, arithmetic, _VECTOR)
+    finish.check(split)
     names = {
         "name": name,
         "p": dict(settings.values.items()),
@@ -61,6 +64,7 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         "steps_addresses": False,
         "arithmetic": arithmetic,
         "signature": signature,
+        "finish": finish,
         "operands": operands,
         "a": operands[0],
         "b": operands[1],
@@ -75,6 +79,7 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         _group_section(settings, arithmetic),
         split.section,
         *(_operand_section(operand, settings) for operand in operands),
+        finish.section,
     )
     return Kernel(
         name=name,

@@ -6,6 +6,7 @@ the diff.
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,10 @@ import pyopencl.array as cl_array
 import pytest
 
 from mltune.compat.autogemm import FullCWriter
-from mltune.export import WRITERS
+from mltune.export import SET_WRITERS, WRITERS
+from mltune.export.library import Library
+from mltune.export.library_set import LibrarySet
+from mltune.export.writer import Writer
 from mltune.kernel import Kernel
 from mltune.problem import Precision, gemm
 from mltune.runtime import TunedGemm
@@ -62,7 +66,23 @@ SELECTOR = Selector(
 )
 
 
-EXPORTS = {**WRITERS, "c-full": FullCWriter(precompile=("all",))}
+class OfOne:
+    """A library of several problem types, of which there is one."""
+
+    @property
+    def name(self) -> str:
+        return "c-set"
+
+    def write(self, selector: Selector, kernels: Sequence[Kernel], out: Path) -> list[Path]:
+        libraries = LibrarySet("mltune", (Library.of(selector, kernels),))
+        return SET_WRITERS["c"].write(libraries, out)
+
+
+EXPORTS: dict[str, Writer] = {
+    **WRITERS,
+    "c-full": FullCWriter(precompile=("all",)),
+    "c-set": OfOne(),
+}
 
 
 @pytest.mark.parametrize("language", list(EXPORTS))

@@ -22,11 +22,13 @@ typedef struct matrix {
     int64_t offset, length, count, ld, stride; /* the stride leads to the next of a batch */
 } matrix;
 
-/* A built kernel keeps its context alive, so the pointer cannot come to mean another one. */
+/* A built kernel keeps its context alive, so the pointer cannot come to mean another one. One that
+   cannot be built for the device is kept as well, so that it is tried once. */
 typedef struct built {
     cl_context context;
     cl_device_id device;
-    int number;
+    const mltune_sgemm_nn_kernel *written;
+    cl_int status; /* of the build */
     cl_kernel kernels[MLTUNE_SGEMM_NN_MOST_PASSES];
     struct built *next;
 } built;
@@ -47,9 +49,9 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static built *cache = NULL;
 static scratch *scratches = NULL;
 
-static cl_int create_kernels(cl_program program, int number, cl_kernel *kernels)
+static cl_int create_kernels(cl_program program, const mltune_sgemm_nn_kernel *written,
+                             cl_kernel *kernels)
 {
-    const mltune_sgemm_nn_kernel *const written = &mltune_sgemm_nn_kernels[number];
     cl_int status = CL_SUCCESS;
     int created = 0;
 
@@ -63,9 +65,10 @@ static cl_int create_kernels(cl_program program, int number, cl_kernel *kernels)
 }
 
 /* Take a kernel from a binary, where there is one that was made for this very device. */
-static cl_int build_from_binary(cl_context context, cl_device_id device, int number,
-                                cl_kernel *kernels)
+static cl_int build_from_binary(cl_context context, cl_device_id device,
+                                const mltune_sgemm_nn_kernel *written, cl_kernel *kernels)
 {
+    const ptrdiff_t number = written - mltune_sgemm_nn_kernels;
     const mltune_sgemm_nn_binary *const made = &mltune_sgemm_nn_binaries[number];
     const unsigned char *bytes = made->bytes;
     char here[512];
@@ -81,15 +84,15 @@ static cl_int build_from_binary(cl_context context, cl_device_id device, int num
     status = clBuildProgram(program, 1, &device, mltune_sgemm_nn_build_options_binary[number], NULL,
                             NULL);
     if (status == CL_SUCCESS)
-        status = create_kernels(program, number, kernels);
+        status = create_kernels(program, written, kernels);
     clReleaseProgram(program);
     return status;
 }
 
-static cl_int build_from_source(cl_context context, cl_device_id device, int number,
-                                cl_kernel *kernels)
+static cl_int build_from_source(cl_context context, cl_device_id device,
+                                const mltune_sgemm_nn_kernel *written, cl_kernel *kernels)
 {
-    const mltune_sgemm_nn_kernel *const written = &mltune_sgemm_nn_kernels[number];
+    const ptrdiff_t number = written - mltune_sgemm_nn_kernels;
     cl_int status;
     cl_program program = clCreateProgramWithSource(
         context, written->num_literals, (const char **)written->source, NULL, &status);
@@ -99,20 +102,28 @@ static cl_int build_from_source(cl_context context, cl_device_id device, int num
     status = clBuildProgram(program, 1, &device, mltune_sgemm_nn_build_options_source[number], NULL,
                             NULL);
     if (status == CL_SUCCESS)
-        status = create_kernels(program, number, kernels);
+        status = create_kernels(program, written, kernels);
     clReleaseProgram(program); /* the kernels keep what they need */
     return status;
 }
 
-static cl_int build(cl_context context, cl_device_id device, int number, cl_kernel *kernels)
+static cl_int build(cl_context context, cl_device_id device, const mltune_sgemm_nn_kernel *written,
+                    cl_kernel *kernels)
 {
-    if (build_from_binary(context, device, number, kernels) == CL_SUCCESS)
+    if (build_from_binary(context, device, written, kernels) == CL_SUCCESS)
         return CL_SUCCESS;
-    return build_from_source(context, device, number, kernels);
+    return build_from_source(context, device, written, kernels);
+}
+
+/* Whether trying again is in vain. */
+static int does_not_build(cl_int status)
+{
+    return status == CL_BUILD_PROGRAM_FAILURE || status == CL_INVALID_BINARY;
 }
 
 /* Find a kernel's passes for the queue's device, or build them. The mutex must be held. */
-static cl_int kernels_for(cl_command_queue queue, int number, const cl_kernel **kernels)
+static cl_int kernels_for(cl_command_queue queue, const mltune_sgemm_nn_kernel *written,
+                          const cl_kernel **kernels)
 {
     cl_context context;
     cl_device_id device;
@@ -125,26 +136,27 @@ static cl_int kernels_for(cl_command_queue queue, int number, const cl_kernel **
     if (status != CL_SUCCESS)
         return status;
     for (entry = cache; entry != NULL; entry = entry->next) {
-        if (entry->context == context && entry->device == device && entry->number == number) {
+        if (entry->context == context && entry->device == device && entry->written == written) {
             *kernels = entry->kernels;
-            return CL_SUCCESS;
+            return entry->status;
         }
     }
     entry = malloc(sizeof *entry);
     if (entry == NULL)
         return CL_OUT_OF_HOST_MEMORY;
-    status = build(context, device, number, entry->kernels);
-    if (status != CL_SUCCESS) {
+    status = build(context, device, written, entry->kernels);
+    if (status != CL_SUCCESS && !does_not_build(status)) {
         free(entry);
         return status;
     }
+    entry->status = status;
     entry->context = context;
     entry->device = device;
-    entry->number = number;
+    entry->written = written;
     entry->next = cache;
     cache = entry;
     *kernels = entry->kernels;
-    return CL_SUCCESS;
+    return status;
 }
 
 /* Kernels whose work-groups walk over C have so many for each compute unit of the device. */
@@ -162,8 +174,9 @@ static cl_int compute_units(cl_command_queue queue, uint64_t *units)
 }
 
 static cl_int set_arguments(cl_kernel kernel, const mltune_sgemm_nn_extents *of, uint64_t terms,
-                            const matrix *c, const matrix *a, const matrix *b, cl_float alpha,
-                            cl_float beta, const cl_mem *const *memories)
+                            const matrix *c, const matrix *a, const matrix *b,
+                            const void *alpha, const void *beta, size_t factor_bytes,
+                            const cl_mem *const *memories)
 {
     const cl_uint size_i = (cl_uint)of->rows;
     const cl_uint size_j = (cl_uint)of->columns;
@@ -184,8 +197,8 @@ static cl_int set_arguments(cl_kernel kernel, const mltune_sgemm_nn_extents *of,
         {sizeof c->buffer, &c->buffer},
         {sizeof a->buffer, &a->buffer},
         {sizeof b->buffer, &b->buffer},
-        {sizeof alpha, &alpha},
-        {sizeof beta, &beta},
+        {factor_bytes, alpha},
+        {factor_bytes, beta},
         {sizeof size_i, &size_i},
         {sizeof size_j, &size_j},
         {sizeof size_l, &size_l},
@@ -301,14 +314,74 @@ static uint64_t span(const matrix *x)
 }
 
 /* Whether every matrix of a batch ends inside the buffer. */
-static int inside(const matrix *x, int64_t batch)
+static int inside(const matrix *x, int64_t batch, size_t element_bytes)
 {
     const uint64_t batches = product((uint64_t)batch - 1, (uint64_t)x->stride);
     size_t bytes = 0;
 
     return x->buffer != NULL &&
            clGetMemObjectInfo(x->buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL) == CL_SUCCESS &&
-           sum(sum((uint64_t)x->offset, span(x)), batches) <= bytes / sizeof(cl_float);
+           sum(sum((uint64_t)x->offset, span(x)), batches) <= bytes / element_bytes;
+}
+
+/* Start a kernel of C = alpha * A * B + beta * C, where all three lie column by column or are
+   transposed, and the sums have so many terms: with 0, A and B are not read. */
+static cl_int launch(const mltune_sgemm_nn_kernel *written, cl_command_queue queue, const matrix *c,
+                     const matrix *a, const matrix *b, int64_t terms, int64_t batch,
+                     const void *alpha, const void *beta, size_t factor_bytes, cl_uint num_events,
+                     const cl_event *wait_list, cl_event *event)
+{
+    mltune_sgemm_nn_extents extents = {(uint64_t)c->length, (uint64_t)c->count,
+                              terms > 0 ? (uint64_t)terms : 1, (uint64_t)batch, 0};
+    mltune_sgemm_nn_launch computed;
+    const cl_kernel *kernels = NULL;
+    const cl_mem *memories[num_memories] = {NULL, NULL};
+    cl_int status;
+    int i;
+
+    pthread_mutex_lock(&mutex);
+    status = kernels_for(queue, written, &kernels);
+    if (status == CL_SUCCESS)
+        status = compute_units(queue, &extents.units);
+    written->compute(&extents, &computed);
+    if (status == CL_SUCCESS && written->has_scratch)
+        status = memory_for(queue, plain, computed.scratch_bytes, &memories[plain]);
+    if (status == CL_SUCCESS && written->has_counters)
+        status = memory_for(queue, zeroed, computed.counter_bytes, &memories[zeroed]);
+    for (i = 0; i < written->num_passes && status == CL_SUCCESS; ++i)
+        status = set_arguments(kernels[i], &extents, (uint64_t)terms, c, a, b, alpha, beta,
+                               factor_bytes, memories);
+    if (status == CL_SUCCESS)
+        status = enqueue(queue, written, kernels, &computed, num_events, wait_list, event);
+    pthread_mutex_unlock(&mutex);
+    return status;
+}
+
+/* Forget what was built, and the memory. */
+static void release(void)
+{
+    int i;
+
+    pthread_mutex_lock(&mutex);
+    while (cache != NULL) {
+        built *const next = cache->next;
+
+        for (i = 0; i < cache->written->num_passes && cache->status == CL_SUCCESS; ++i)
+            clReleaseKernel(cache->kernels[i]);
+        free(cache);
+        cache = next;
+    }
+    while (scratches != NULL) {
+        scratch *const next = scratches->next;
+
+        for (i = 0; i < num_memories; ++i)
+            if (scratches->buffers[i] != NULL)
+                clReleaseMemObject(scratches->buffers[i]);
+        clReleaseCommandQueue(scratches->queue);
+        free(scratches);
+        scratches = next;
+    }
+    pthread_mutex_unlock(&mutex);
 }
 
 int mltune_sgemm_nn_with(
@@ -321,6 +394,7 @@ int mltune_sgemm_nn_with(
     const matrix matrix_a = {a, offset_a, m, k, lda, 0};
     const matrix matrix_b = {b, offset_b, k, n, ldb, 0};
     const matrix matrix_c = {c, offset_c, m, n, ldc, 0};
+    const cl_float factors[] = {alpha, beta};
     const int64_t terms = alpha == 0 ? 0 : k; /* so that no kernel reads A and B in vain */
 
     if (m < 0 || m > INT32_MAX)
@@ -347,41 +421,15 @@ int mltune_sgemm_nn_with(
         return -19;
     if (m == 0 || n == 0 || problem.batch == 0)
         return event == NULL ? 0 : -clEnqueueMarkerWithWaitList(queue, num_events, wait_list, event);
-    if (terms > 0 && !inside(&matrix_a, problem.batch))
+    if (terms > 0 && !inside(&matrix_a, problem.batch, sizeof(cl_float)))
         return -5;
-    if (terms > 0 && !inside(&matrix_b, problem.batch))
+    if (terms > 0 && !inside(&matrix_b, problem.batch, sizeof(cl_float)))
         return -8;
-    if (!inside(&matrix_c, problem.batch))
+    if (!inside(&matrix_c, problem.batch, sizeof(cl_float)))
         return -12;
-    {
-        const int number = kernel < 0 ? mltune_sgemm_nn_select(&problem) : kernel;
-        const mltune_sgemm_nn_kernel *const written = &mltune_sgemm_nn_kernels[number];
-        mltune_sgemm_nn_extents extents = {(uint64_t)matrix_c.length, (uint64_t)matrix_c.count,
-                                  terms > 0 ? (uint64_t)terms : 1, (uint64_t)problem.batch, 0};
-        mltune_sgemm_nn_launch launch;
-        const cl_kernel *kernels = NULL;
-        const cl_mem *memories[num_memories] = {NULL, NULL};
-        cl_int status;
-        int i;
-
-        pthread_mutex_lock(&mutex);
-        status = kernels_for(queue, number, &kernels);
-        if (status == CL_SUCCESS)
-            status = compute_units(queue, &extents.units);
-        written->compute(&extents, &launch);
-        if (status == CL_SUCCESS && written->has_scratch)
-            status = memory_for(queue, plain, launch.scratch_bytes, &memories[plain]);
-        if (status == CL_SUCCESS && written->has_counters)
-            status = memory_for(queue, zeroed, launch.counter_bytes, &memories[zeroed]);
-        for (i = 0; i < written->num_passes && status == CL_SUCCESS; ++i)
-            status = set_arguments(kernels[i], &extents, (uint64_t)terms, &matrix_c, &matrix_a,
-                                   &matrix_b, alpha, beta, memories);
-        if (status == CL_SUCCESS)
-            status =
-                enqueue(queue, written, kernels, &launch, num_events, wait_list, event);
-        pthread_mutex_unlock(&mutex);
-        return -status;
-    }
+    return -launch(&mltune_sgemm_nn_kernels[kernel < 0 ? mltune_sgemm_nn_select(&problem) : kernel], queue,
+                   &matrix_c, &matrix_a, &matrix_b, terms, problem.batch, &factors[0], &factors[1],
+                   sizeof factors[0], num_events, wait_list, event);
 }
 
 int mltune_sgemm_nn(
@@ -397,26 +445,5 @@ int mltune_sgemm_nn(
 
 void mltune_sgemm_nn_release(void)
 {
-    int i;
-
-    pthread_mutex_lock(&mutex);
-    while (cache != NULL) {
-        built *const next = cache->next;
-
-        for (i = 0; i < mltune_sgemm_nn_kernels[cache->number].num_passes; ++i)
-            clReleaseKernel(cache->kernels[i]);
-        free(cache);
-        cache = next;
-    }
-    while (scratches != NULL) {
-        scratch *const next = scratches->next;
-
-        for (i = 0; i < num_memories; ++i)
-            if (scratches->buffers[i] != NULL)
-                clReleaseMemObject(scratches->buffers[i]);
-        clReleaseCommandQueue(scratches->queue);
-        free(scratches);
-        scratches = next;
-    }
-    pthread_mutex_unlock(&mutex);
+    release();
 }

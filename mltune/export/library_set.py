@@ -1,0 +1,46 @@
+"""What an export of several selectors is about: a library for each problem type, and a name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from mltune.errors import UsageError
+from mltune.export.library import Library
+
+_NAME = re.compile("[a-z][a-z0-9_]{0,30}")
+
+
+@dataclass(frozen=True, slots=True)
+class LibrarySet:
+    """The libraries that become one, one for each problem type.
+
+    Attributes:
+        name: the prefix of everything in it.
+        libraries: at least one.
+
+    Raises:
+        UsageError: when two are for the same problem type, or the name is no prefix in C.
+    """
+
+    name: str
+    libraries: tuple[Library, ...]
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise UsageError(
+                f"--name: {self.name!r:.80} is no lower-case word of at most 31 letters, digits "
+                "and underscores"
+            )
+        seen: set[str] = set()
+        for library in self.libraries:
+            if library.problem_type in seen:
+                raise UsageError(
+                    f"export: two selectors are for {library.problem_type}; distil their runs "
+                    "together (mltune distil RUN RUN)"
+                )
+            seen.add(library.problem_type)
+
+    def prefix(self, library: Library) -> str:
+        """What the names of everything begin with that belongs to one problem type."""
+        return f"{self.name}_{library.problem_type}"

@@ -1,0 +1,208 @@
+"""One C library of several problem types."""
+
+import ctypes
+import random
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pyopencl as cl
+import pytest
+
+from mltune.errors import UsageError
+from mltune.export import SET_WRITERS
+from mltune.export.library import Library
+from mltune.export.library_set import LibrarySet
+from mltune.workflow.export import export_selectors
+from tests.export.conftest import COMPILERS, STRICT
+from tests.set_calls import NOT_HELD, check_set_calls
+
+Make = Callable[..., Library]
+Build = Callable[..., Path]
+TYPES = (
+    "sgemm_nn", "sgemm_tn_row", "sgemm_nt_batched", "dgemm_tt", "cgemm_nc", "zgemm_ct_row",
+    "hgemm_nn", "hgemm_tt_batched",
+)  # fmt: skip
+
+
+def sources(make: Make, types: Sequence[str], folder: Path, name: str = "mltune") -> list[Path]:
+    """Write a library of problem types, and give its C files without the example."""
+    libraries = LibrarySet(name, tuple(make(each) for each in types))
+    files = SET_WRITERS["c"].write(libraries, folder)
+    return [file for file in files if file.suffix == ".c" and file.name != "example.c"]
+
+
+def test_calls_of_any_problem_type_give_what_numpy_gives(
+    tiled: Make, compile_shared: Build, queue: cl.CommandQueue, tmp_path: Path
+) -> None:
+    shared = compile_shared(tmp_path / "library.so", *sources(tiled, TYPES, tmp_path))
+
+    lacking = check_set_calls(shared, "mltune", queue, random.Random(1), 150)
+
+    # Row-major NT is column-major TN with A and B in each other's place.
+    assert not lacking & {"scnn", "srnn", "srtn", "scnt", "srct", "dctt", "drtt", "drcc"}
+    assert not lacking & {"ccnc", "crcn", "zrct", "zctc", "hcnn", "hrnn", "hctt"}
+    assert lacking  # many others
+
+
+@pytest.mark.parametrize("sanitizer", ["address", "thread"])
+def test_the_example_checks_every_problem_type(
+    sanitizer: str,
+    tiled: Make,
+    compile_opencl: Build,
+    sanitize: Callable[[str], str],
+    opencl_environment: dict[str, str],
+    tmp_path: Path,
+) -> None:
+    files = sources(tiled, ("sgemm_nt", "cgemm_cn_row_batched", "hgemm_tn"), tmp_path)
+    option = sanitize(sanitizer)
+    example = compile_opencl(tmp_path / "example", tmp_path / "example.c", *files, option)
+
+    done = subprocess.run(
+        [example, "33", "20", "47"],
+        capture_output=True, text=True, check=False, env=opencl_environment,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line.split()[:3] for line in done.stdout.splitlines()] == [
+        ["sgemm", "nt", "column-major"],
+        ["sgemm", "tn", "row-major"],
+        ["cgemm", "cn", "row-major"],
+        ["cgemm", "nc", "column-major"],
+        ["hgemm", "tn", "column-major"],
+        ["hgemm", "nt", "row-major"],
+    ]
+    assert done.stdout.count(" right ") == 6
+
+
+def test_wrong_arguments_are_named_by_their_places(
+    tiled: Make, compile_shared: Build, queue: cl.CommandQueue, tmp_path: Path
+) -> None:
+    shared = ctypes.CDLL(
+        str(compile_shared(tmp_path / "library.so", *sources(tiled, ("sgemm_nn",), tmp_path)))
+    )
+    buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 400)
+    memory = ctypes.c_void_p(buffer.int_ptr)
+    size, zero = ctypes.c_int64, ctypes.c_int64(0)
+    right: list[object] = [
+        *(ctypes.c_char(letter) for letter in (b"c", b"n", b"n")), *[size(10)] * 3,
+        ctypes.c_float(1), memory, zero, size(10), memory, zero, size(10),
+        ctypes.c_float(0), memory, zero, size(10),
+        ctypes.c_void_p(queue.int_ptr), ctypes.c_uint32(0), None, None,
+    ]  # fmt: skip
+    wrong = {
+        1: ctypes.c_char(b"x"), 2: ctypes.c_char(b"x"), 3: ctypes.c_char(b"\0"), 4: size(-1),
+        5: size(2**31), 6: size(-3), 8: None, 9: size(-1), 10: size(9), 11: None, 12: size(-1),
+        13: size(0), 15: None, 16: size(-1), 17: size(9), 18: None,
+    }  # fmt: skip
+
+    assert shared.mltune_sgemm(*right) == 0
+    for place, value in wrong.items():
+        given = list(right)
+        given[place - 1] = value
+        assert shared.mltune_sgemm(*given) == -place, place
+    transposed = list(right)
+    transposed[1] = ctypes.c_char(b"t")
+    assert shared.mltune_sgemm(*transposed) == NOT_HELD
+    # With batch and strides the places are those of the declaration.
+    batch = [*right[:6], size(2), right[6], *right[7:10], zero, *right[10:13], zero]
+    batch += [right[13], *right[14:17], size(50), *right[17:]]
+    assert shared.mltune_sgemm_batched(*batch) == -21  # the two C overlap
+    batch[20] = size(100)
+    assert shared.mltune_sgemm_batched(*batch) == -18  # the buffer ends in the second C
+    shared.mltune_release()
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.usefixtures("compile_opencl")  # skips where there are no headers
+def test_compilers_find_nothing_to_warn_of(compiler: str, tiled: Make, tmp_path: Path) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"needs {compiler}")
+    files = [*sources(tiled, TYPES, tmp_path), tmp_path / "example.c"]
+
+    done = subprocess.run(
+        [compiler, *STRICT, "-Wshadow", "-Wconversion", "-fsyntax-only", *files],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("tool", ["make", "cmake"])
+@pytest.mark.usefixtures("compile_opencl")  # skips where there are no headers
+def test_two_libraries_are_built_installed_and_linked_into_one_program(
+    tool: str, tiled: Make, opencl_loader: Path, opencl_environment: dict[str, str], tmp_path: Path
+) -> None:
+    if shutil.which(tool) is None:
+        pytest.skip(f"needs {tool}")
+    linked = f"OPENCL_LIB={opencl_loader} -Wl,-rpath,{opencl_loader.parent}"
+    installed = tmp_path / "installed"
+    loader = f"-DOpenCL_LIBRARY={opencl_loader}"
+    to = f"-DCMAKE_INSTALL_PREFIX={installed}"
+    commands = {
+        "make": [["make", "CFLAGS=-O2 -Werror", linked, "install", f"PREFIX={installed}"]],
+        "cmake": [
+            ["cmake", "-DCMAKE_C_FLAGS=-Werror", loader, to, "."],
+            ["cmake", "--build", "."],
+            ["cmake", "--install", "."],
+        ],
+    }
+
+    def run(*command: str | Path, folder: Path) -> str:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, check=False,
+            env=opencl_environment,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    for name, kind in (("mltune", "sgemm_nn"), ("mine", "sgemm_nn")):
+        sources(tiled, (kind,), tmp_path / name, name)
+        for command in commands[tool]:
+            run(*command, folder=tmp_path / name)
+    program = tmp_path / "program"
+    program.mkdir()
+    (program / "both.c").write_text(
+        "#include <mine.h>\n#include <mltune.h>\n#include <stdio.h>\nint main(void)\n{\n"
+        "    return puts(mine_type(0)) < 0 || mltune_type(1) != NULL;\n}\n"
+    )
+    if tool == "make":
+        run(
+            "cc", "both.c", f"-I{installed}/include", f"-L{installed}/lib", "-lmine", "-lmltune",
+            str(opencl_loader), f"-Wl,-rpath,{installed}/lib:{opencl_loader.parent}", "-o", "both",
+            folder=program,
+        )  # fmt: skip
+    else:
+        (program / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.10)\nproject(both C)\nfind_package(mine REQUIRED)\n"
+            "find_package(mltune REQUIRED)\nadd_executable(both both.c)\n"
+            "target_link_libraries(both mine::mine mltune::mltune)\n"
+        )
+        run("cmake", loader, f"-DCMAKE_PREFIX_PATH={installed}", ".", folder=program)
+        run("cmake", "--build", ".", folder=program)
+    assert run(program / "both", folder=program) == "sgemm_nn\n"
+
+
+def test_one_selector_for_each_problem_type_and_a_name(tiled: Make, tmp_path: Path) -> None:
+    selector = tiled("sgemm_nn").selector
+
+    with pytest.raises(UsageError, match="two selectors are for sgemm_nn"):
+        export_selectors([selector, selector], "c", tmp_path)
+    with pytest.raises(UsageError, match=r"^--name: '4x' is no lower-case word"):
+        export_selectors([selector], "c", tmp_path, name="4x")
+    with pytest.raises(UsageError, match=r"--lang json takes one selector, got 2 \(several: c"):
+        export_selectors([selector, tiled("sgemm_nt").selector], "json", tmp_path)
+    with pytest.raises(UsageError, match="--lang c --layout full takes one"):
+        export_selectors([selector, tiled("dgemm_nn").selector], "c", tmp_path, layout="full")
+    with pytest.raises(UsageError, match=r"^--name: only c"):
+        export_selectors([selector], "python", tmp_path, name="mine")
+
+
+def test_the_same_set_gives_the_same_files(tiled: Make, tmp_path: Path) -> None:
+    kinds = ("hgemm_nn", "sgemm_nn")
+    first, second = (
+        [file.read_bytes() for file in sources(tiled, kinds, tmp_path / folder)]
+        for folder in ("one", "two")
+    )
+    assert first == second

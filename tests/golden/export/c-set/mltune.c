@@ -1,0 +1,781 @@
+/*
+ * mltune: checks the arguments, finds the problem type, builds kernels once and enqueues them.
+ *
+ * Kernels see C column by column. A row-major product is the column-major one of the transposed
+ * matrices, so A and B change places.
+ */
+
+#define _POSIX_C_SOURCE 200112L
+
+#include "mltune.h"
+#include "mltune_kernels.h"
+#include "mltune_select.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* A matrix is `count` runs of `length` contiguous elements, `ld` apart. */
+typedef struct matrix {
+    cl_mem buffer;
+    int64_t offset, length, count, ld, stride; /* the stride leads to the next of a batch */
+} matrix;
+
+/* A built kernel keeps its context alive, so the pointer cannot come to mean another one. One that
+   cannot be built for the device is kept as well, so that it is tried once. */
+typedef struct built {
+    cl_context context;
+    cl_device_id device;
+    const mltune_kernel *written;
+    cl_int status; /* of the build */
+    cl_kernel kernels[MLTUNE_MOST_PASSES];
+    struct built *next;
+} built;
+
+enum { plain, zeroed, num_memories };
+
+/* The scratch memory of a queue, which is kept alive for the same reason, and counters, which
+   kernels leave full of zeros, as they have found them. */
+typedef struct scratch {
+    cl_command_queue queue;
+    cl_mem buffers[num_memories];
+    size_t bytes[num_memories];
+    struct scratch *next;
+} scratch;
+
+/* The mutex guards the lists, and the arguments of the kernels until they are enqueued. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static built *cache = NULL;
+static scratch *scratches = NULL;
+
+static cl_int create_kernels(cl_program program, const mltune_kernel *written,
+                             cl_kernel *kernels)
+{
+    cl_int status = CL_SUCCESS;
+    int created = 0;
+
+    while (created < written->num_passes && status == CL_SUCCESS) {
+        kernels[created] = clCreateKernel(program, written->passes[created].entry, &status);
+        created += status == CL_SUCCESS;
+    }
+    while (status != CL_SUCCESS && created > 0)
+        clReleaseKernel(kernels[--created]);
+    return status;
+}
+
+static cl_int build(cl_context context, cl_device_id device, const mltune_kernel *written,
+                    cl_kernel *kernels)
+{
+    cl_int status;
+    cl_program program = clCreateProgramWithSource(
+        context, written->num_literals, (const char **)written->source, NULL, &status);
+
+    if (status != CL_SUCCESS)
+        return status;
+    status = clBuildProgram(program, 1, &device, written->build_options, NULL, NULL);
+    if (status == CL_SUCCESS)
+        status = create_kernels(program, written, kernels);
+    clReleaseProgram(program); /* the kernels keep what they need */
+    return status;
+}
+
+/* Whether trying again is in vain. */
+static int does_not_build(cl_int status)
+{
+    return status == CL_BUILD_PROGRAM_FAILURE || status == CL_INVALID_BINARY;
+}
+
+/* Find a kernel's passes for the queue's device, or build them. The mutex must be held. */
+static cl_int kernels_for(cl_command_queue queue, const mltune_kernel *written,
+                          const cl_kernel **kernels)
+{
+    cl_context context;
+    cl_device_id device;
+    built *entry;
+    cl_int status =
+        clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+
+    if (status == CL_SUCCESS)
+        status = clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
+    if (status != CL_SUCCESS)
+        return status;
+    for (entry = cache; entry != NULL; entry = entry->next) {
+        if (entry->context == context && entry->device == device && entry->written == written) {
+            *kernels = entry->kernels;
+            return entry->status;
+        }
+    }
+    entry = malloc(sizeof *entry);
+    if (entry == NULL)
+        return CL_OUT_OF_HOST_MEMORY;
+    status = build(context, device, written, entry->kernels);
+    if (status != CL_SUCCESS && !does_not_build(status)) {
+        free(entry);
+        return status;
+    }
+    entry->status = status;
+    entry->context = context;
+    entry->device = device;
+    entry->written = written;
+    entry->next = cache;
+    cache = entry;
+    *kernels = entry->kernels;
+    return status;
+}
+
+/* Kernels whose work-groups walk over C have so many for each compute unit of the device. */
+static cl_int compute_units(cl_command_queue queue, uint64_t *units)
+{
+    cl_device_id device;
+    cl_uint count = 0;
+    cl_int status =
+        clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
+
+    if (status == CL_SUCCESS)
+        status = clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof count, &count, NULL);
+    *units = count;
+    return status;
+}
+
+static cl_int set_arguments(cl_kernel kernel, const mltune_extents *of, uint64_t terms,
+                            const matrix *c, const matrix *a, const matrix *b,
+                            const void *alpha, const void *beta, size_t factor_bytes,
+                            const cl_mem *const *memories)
+{
+    const cl_uint size_i = (cl_uint)of->rows;
+    const cl_uint size_j = (cl_uint)of->columns;
+    const cl_uint size_l = (cl_uint)terms;
+    const cl_ulong offset_c = (uint64_t)c->offset;
+    const cl_ulong ld_c = (uint64_t)c->ld;
+    const cl_ulong batch_stride_c = (uint64_t)c->stride;
+    const cl_ulong offset_a = (uint64_t)a->offset;
+    const cl_ulong ld_a = (uint64_t)a->ld;
+    const cl_ulong batch_stride_a = (uint64_t)a->stride;
+    const cl_ulong offset_b = (uint64_t)b->offset;
+    const cl_ulong ld_b = (uint64_t)b->ld;
+    const cl_ulong batch_stride_b = (uint64_t)b->stride;
+    const struct {
+        size_t bytes;
+        const void *value; /* NULL: the kernel does not have it */
+    } arguments[] = {
+        {sizeof c->buffer, &c->buffer},
+        {sizeof a->buffer, &a->buffer},
+        {sizeof b->buffer, &b->buffer},
+        {factor_bytes, alpha},
+        {factor_bytes, beta},
+        {sizeof size_i, &size_i},
+        {sizeof size_j, &size_j},
+        {sizeof size_l, &size_l},
+        {sizeof offset_c, &offset_c},
+        {sizeof ld_c, &ld_c},
+        {sizeof batch_stride_c, &batch_stride_c},
+        {sizeof offset_a, &offset_a},
+        {sizeof ld_a, &ld_a},
+        {sizeof batch_stride_a, &batch_stride_a},
+        {sizeof offset_b, &offset_b},
+        {sizeof ld_b, &ld_b},
+        {sizeof batch_stride_b, &batch_stride_b},
+        {sizeof(cl_mem), memories[plain]},
+        {sizeof(cl_mem), memories[zeroed]},
+    };
+    const size_t count = sizeof arguments / sizeof arguments[0];
+    cl_int status = CL_SUCCESS;
+    cl_uint place = 0;
+    size_t i;
+
+    for (i = 0; i < count && status == CL_SUCCESS; ++i)
+        if (arguments[i].value != NULL)
+            status = clSetKernelArg(kernel, place++, arguments[i].bytes, arguments[i].value);
+    return status;
+}
+
+/* Find the queue's scratch memory or counters, or make more. The mutex must be held. */
+static cl_int memory_for(cl_command_queue queue, int kind, uint64_t bytes, const cl_mem **buffer)
+{
+    const cl_uint zero = 0;
+    scratch *entry = scratches;
+    cl_context context;
+    cl_mem larger = NULL;
+    cl_int status;
+
+    while (entry != NULL && entry->queue != queue)
+        entry = entry->next;
+    if (entry == NULL) {
+        entry = calloc(1, sizeof *entry);
+        if (entry == NULL)
+            return CL_OUT_OF_HOST_MEMORY;
+        clRetainCommandQueue(queue);
+        entry->queue = queue;
+        entry->next = scratches;
+        scratches = entry;
+    }
+    if (entry->bytes[kind] < bytes) {
+        if (bytes > SIZE_MAX)
+            return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+        status = clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+        if (status == CL_SUCCESS)
+            larger = clCreateBuffer(context, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &status);
+        if (status == CL_SUCCESS && kind == zeroed)
+            status = clEnqueueFillBuffer(queue, larger, &zero, sizeof zero, 0, (size_t)bytes, 0,
+                                         NULL, NULL);
+        if (status != CL_SUCCESS) {
+            if (larger != NULL)
+                clReleaseMemObject(larger);
+            return status;
+        }
+        if (entry->buffers[kind] != NULL) /* OpenCL keeps it until those who use it have ended */
+            clReleaseMemObject(entry->buffers[kind]);
+        entry->buffers[kind] = larger;
+        entry->bytes[kind] = (size_t)bytes;
+    }
+    *buffer = &entry->buffers[kind];
+    return CL_SUCCESS;
+}
+
+/* Start the passes that have work one after the other, whatever the queue's order. */
+static cl_int enqueue(cl_command_queue queue, const mltune_kernel *written,
+                      const cl_kernel *kernels, const mltune_launch *launch,
+                      cl_uint num_events, const cl_event *wait_list, cl_event *event)
+{
+    cl_command_queue_properties properties = 0;
+    cl_int status = CL_SUCCESS;
+    int first = -1, last = -1, i, j;
+
+    for (i = 0; i < written->num_passes; ++i) {
+        if (launch->global[i][0] > 0 && launch->global[i][1] > 0) {
+            first = first < 0 ? i : first;
+            last = i;
+        }
+    }
+    if (last > first || written->has_scratch)
+        status = clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
+                                       NULL);
+    for (i = first; i <= last && status == CL_SUCCESS; ++i) {
+        size_t global[3];
+
+        if (launch->global[i][0] == 0 || launch->global[i][1] == 0)
+            continue;
+        for (j = 0; j < 3; ++j) {
+            if (launch->global[i][j] > SIZE_MAX)
+                return CL_INVALID_GLOBAL_WORK_SIZE;
+            global[j] = (size_t)launch->global[i][j];
+        }
+        if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
+            status = clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL);
+        if (status == CL_SUCCESS)
+            status = clEnqueueNDRangeKernel(
+                queue, kernels[i], 3, NULL, global, written->passes[i].work_group,
+                i == first ? num_events : 0, i == first ? wait_list : NULL,
+                i == last ? event : NULL);
+    }
+    return status;
+}
+
+/* Elements from a matrix's first one to its last, both included. */
+static uint64_t span(const matrix *x)
+{
+    return sum(product((uint64_t)x->count - 1, (uint64_t)x->ld), (uint64_t)x->length);
+}
+
+/* Whether every matrix of a batch ends inside the buffer. */
+static int inside(const matrix *x, int64_t batch, size_t element_bytes)
+{
+    const uint64_t batches = product((uint64_t)batch - 1, (uint64_t)x->stride);
+    size_t bytes = 0;
+
+    return x->buffer != NULL &&
+           clGetMemObjectInfo(x->buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL) == CL_SUCCESS &&
+           sum(sum((uint64_t)x->offset, span(x)), batches) <= bytes / element_bytes;
+}
+
+/* Start a kernel of C = alpha * A * B + beta * C, where all three lie column by column or are
+   transposed, and the sums have so many terms: with 0, A and B are not read. */
+static cl_int launch(const mltune_kernel *written, cl_command_queue queue, const matrix *c,
+                     const matrix *a, const matrix *b, int64_t terms, int64_t batch,
+                     const void *alpha, const void *beta, size_t factor_bytes, cl_uint num_events,
+                     const cl_event *wait_list, cl_event *event)
+{
+    mltune_extents extents = {(uint64_t)c->length, (uint64_t)c->count,
+                              terms > 0 ? (uint64_t)terms : 1, (uint64_t)batch, 0};
+    mltune_launch computed;
+    const cl_kernel *kernels = NULL;
+    const cl_mem *memories[num_memories] = {NULL, NULL};
+    cl_int status;
+    int i;
+
+    pthread_mutex_lock(&mutex);
+    status = kernels_for(queue, written, &kernels);
+    if (status == CL_SUCCESS)
+        status = compute_units(queue, &extents.units);
+    written->compute(&extents, &computed);
+    if (status == CL_SUCCESS && written->has_scratch)
+        status = memory_for(queue, plain, computed.scratch_bytes, &memories[plain]);
+    if (status == CL_SUCCESS && written->has_counters)
+        status = memory_for(queue, zeroed, computed.counter_bytes, &memories[zeroed]);
+    for (i = 0; i < written->num_passes && status == CL_SUCCESS; ++i)
+        status = set_arguments(kernels[i], &extents, (uint64_t)terms, c, a, b, alpha, beta,
+                               factor_bytes, memories);
+    if (status == CL_SUCCESS)
+        status = enqueue(queue, written, kernels, &computed, num_events, wait_list, event);
+    pthread_mutex_unlock(&mutex);
+    return status;
+}
+
+/* Forget what was built, and the memory. */
+static void release(void)
+{
+    int i;
+
+    pthread_mutex_lock(&mutex);
+    while (cache != NULL) {
+        built *const next = cache->next;
+
+        for (i = 0; i < cache->written->num_passes && cache->status == CL_SUCCESS; ++i)
+            clReleaseKernel(cache->kernels[i]);
+        free(cache);
+        cache = next;
+    }
+    while (scratches != NULL) {
+        scratch *const next = scratches->next;
+
+        for (i = 0; i < num_memories; ++i)
+            if (scratches->buffers[i] != NULL)
+                clReleaseMemObject(scratches->buffers[i]);
+        clReleaseCommandQueue(scratches->queue);
+        free(scratches);
+        scratches = next;
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+/* The half precision number nearest to a number; of two that are as near, the even one. */
+static cl_half to_half(float number)
+{
+    union {
+        float value;
+        uint32_t bits;
+    } x;
+    uint32_t sign;
+
+    x.value = number;
+    sign = x.bits >> 16 & 0x8000u;
+    x.bits &= 0x7fffffffu;
+    if (x.bits > 0x7f800000u) /* not a number */
+        return (cl_half)(sign | 0x7e00u);
+    if (x.bits >= 0x477ff000u) /* 65520 and more: infinity */
+        return (cl_half)(sign | 0x7c00u);
+    if (x.bits < 0x38800000u) { /* below 2^-14 it is a multiple of 2^-24, as around a half */
+        x.value += 0.5f;
+        return (cl_half)(sign | (x.bits - 0x3f000000u));
+    }
+    x.bits += 0xc8000fffu + (x.bits >> 13 & 1); /* the exponent less 112, and what rounds */
+    return (cl_half)(sign | x.bits >> 13);
+}
+
+/* Whether two matrices of a batch share an element. They do not if they lie one after the other,
+   or if each one's runs lie between those of the others. */
+static int overlap(const matrix *x, int64_t batch)
+{
+    const uint64_t stride = (uint64_t)x->stride, length = (uint64_t)x->length;
+    const uint64_t between = sum(product((uint64_t)batch - 1, stride), length);
+
+    return batch > 1 && stride < span(x) && (stride < length || between > (uint64_t)x->ld);
+}
+
+/* A problem type, as it was tuned. */
+typedef struct type {
+    const char *name;
+    char precision, trans_a, trans_b;
+    int row_major, batched;
+    int (*select)(const mltune_problem *problem, const char **reason);
+    const char *const *names;
+    const mltune_kernel *kernels;
+    int num_kernels;
+} type;
+
+static const type types[] = {
+    {"sgemm_nn", 's', 'n', 'n', 0, 0,
+     mltune_sgemm_nn_select, mltune_sgemm_nn_names, mltune_sgemm_nn_kernels, 2},
+};
+
+enum { num_types = sizeof types / sizeof types[0] };
+
+/* A problem as it is asked for: letters are small ones, 'c' only of complex matrices. */
+typedef struct asked {
+    char precision, trans_a, trans_b;
+    int row_major;
+    mltune_problem problem;
+} asked;
+
+static char lower(char letter)
+{
+    return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
+}
+
+static int is_transpose(char letter)
+{
+    return letter == 'n' || letter == 't' || letter == 'c';
+}
+
+/* Bytes of a matrix's element, or 0 if there is no such precision. */
+static size_t element_bytes(char precision)
+{
+    switch (precision) {
+    case 'h':
+        return 2;
+    case 's':
+        return 4;
+    case 'd':
+    case 'c':
+        return 8;
+    case 'z':
+        return 16;
+    default:
+        return 0;
+    }
+}
+
+static int is_zero(char precision, const void *factor)
+{
+    const float *const single = factor;
+    const double *const wide = factor;
+
+    if (precision == 'd' || precision == 'z')
+        return wide[0] == 0 && (precision == 'd' || wide[1] == 0);
+    return single[0] == 0 && (precision != 'c' || single[1] == 0);
+}
+
+static asked ask(char precision, char order, char trans_a, char trans_b)
+{
+    asked wanted = {0, 0, 0, 0, {0, 0, 0, 0}};
+
+    wanted.precision = lower(precision);
+    wanted.row_major = lower(order) == 'r';
+    wanted.trans_a = lower(trans_a);
+    wanted.trans_b = lower(trans_b);
+    if (wanted.precision != 'c' && wanted.precision != 'z') {
+        wanted.trans_a = wanted.trans_a == 'c' ? 't' : wanted.trans_a;
+        wanted.trans_b = wanted.trans_b == 'c' ? 't' : wanted.trans_b;
+    }
+    return wanted;
+}
+
+static const type *find(const asked *wanted, int batched)
+{
+    const type *found = NULL;
+    int i;
+
+    for (i = 0; i < num_types; ++i) {
+        const type *const each = &types[i];
+        const int same = each->row_major == wanted->row_major;
+
+        if (each->precision == wanted->precision && each->batched == batched &&
+            each->trans_a == (same ? wanted->trans_a : wanted->trans_b) &&
+            each->trans_b == (same ? wanted->trans_b : wanted->trans_a) &&
+            (same || found == NULL))
+            found = each;
+    }
+    return found;
+}
+
+/* The problem type of the same kind, one product or a batch, or else of the other kind. */
+static const type *type_for(const asked *wanted)
+{
+    const int batched = wanted->problem.batch > 1;
+    const type *const found = find(wanted, batched);
+
+    return found != NULL ? found : find(wanted, !batched);
+}
+
+static int choose(const type *of, const asked *wanted, const char **reason)
+{
+    mltune_problem problem = wanted->problem;
+
+    if (of->row_major != wanted->row_major) {
+        problem.m = wanted->problem.n;
+        problem.n = wanted->problem.m;
+    }
+    if (!of->batched)
+        problem.batch = 1;
+    return of->select(&problem, reason);
+}
+
+/* Launch the chosen kernel or, if it does not build, the first that does. */
+static cl_int launch_any(const type *of, int chosen, cl_command_queue queue, const matrix *c,
+                         const matrix *a, const matrix *b, int64_t terms, int64_t batch,
+                         const void *alpha, const void *beta, size_t factor_bytes,
+                         cl_uint num_events, const cl_event *wait_list, cl_event *event)
+{
+    cl_int status = launch(&of->kernels[chosen], queue, c, a, b, terms, batch, alpha, beta,
+                           factor_bytes, num_events, wait_list, event);
+    int i;
+
+    for (i = 0; i < of->num_kernels && does_not_build(status); ++i)
+        if (i != chosen)
+            status = launch(&of->kernels[i], queue, c, a, b, terms, batch, alpha, beta,
+                            factor_bytes, num_events, wait_list, event);
+    return status;
+}
+
+int mltune_gemm(
+    char precision, char order, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
+    int64_t batch, const void *alpha, cl_mem a, int64_t offset_a, int64_t lda, int64_t stride_a,
+    cl_mem b, int64_t offset_b, int64_t ldb, int64_t stride_b, const void *beta, cl_mem c,
+    int64_t offset_c, int64_t ldc, int64_t stride_c, cl_command_queue queue, cl_uint num_events,
+    const cl_event *wait_list, cl_event *event)
+{
+    asked wanted = ask(precision, order, trans_a, trans_b);
+    const size_t bytes = element_bytes(wanted.precision);
+    /* Whether columns of A and B, as they are stored, are m and k elements long. */
+    const int along_a = (wanted.trans_a == 'n') != wanted.row_major;
+    const int along_b = (wanted.trans_b == 'n') != wanted.row_major;
+    matrix of_a = {a, offset_a, along_a ? m : k, along_a ? k : m, lda, stride_a};
+    matrix of_b = {b, offset_b, along_b ? k : n, along_b ? n : k, ldb, stride_b};
+    matrix of_c = {c, offset_c, wanted.row_major ? n : m, wanted.row_major ? m : n, ldc, stride_c};
+    cl_half halves[2];
+    const char *reason;
+    const type *of;
+    int64_t terms, done;
+    cl_int status = CL_SUCCESS;
+    int chosen;
+
+    if (bytes == 0)
+        return -1;
+    if (lower(order) != 'c' && lower(order) != 'r')
+        return -2;
+    if (!is_transpose(lower(trans_a)))
+        return -3;
+    if (!is_transpose(lower(trans_b)))
+        return -4;
+    if (m < 0 || m > INT32_MAX)
+        return -5;
+    if (n < 0 || n > INT32_MAX)
+        return -6;
+    if (k < 0 || k > INT32_MAX)
+        return -7;
+    if (batch < 0 || batch > INT32_MAX)
+        return -8;
+    if (alpha == NULL)
+        return -9;
+    if (offset_a < 0)
+        return -11;
+    if (lda < 1 || lda < of_a.length)
+        return -12;
+    if (stride_a < 0)
+        return -13;
+    if (offset_b < 0)
+        return -15;
+    if (ldb < 1 || ldb < of_b.length)
+        return -16;
+    if (stride_b < 0)
+        return -17;
+    if (beta == NULL)
+        return -18;
+    if (offset_c < 0)
+        return -20;
+    if (ldc < 1 || ldc < of_c.length)
+        return -21;
+    if (stride_c < 0)
+        return -22;
+    if (queue == NULL)
+        return -23;
+    if (m == 0 || n == 0 || batch == 0)
+        return event == NULL ? 0 : -clEnqueueMarkerWithWaitList(queue, num_events, wait_list, event);
+    if (overlap(&of_c, batch))
+        return -22;
+    terms = is_zero(wanted.precision, alpha) ? 0 : k; /* so that no kernel reads A and B in vain */
+    if (terms > 0 && !inside(&of_a, batch, bytes))
+        return -10;
+    if (terms > 0 && !inside(&of_b, batch, bytes))
+        return -14;
+    if (!inside(&of_c, batch, bytes))
+        return -19;
+    wanted.problem.m = m;
+    wanted.problem.n = n;
+    wanted.problem.k = k;
+    wanted.problem.batch = batch;
+    of = type_for(&wanted);
+    if (of == NULL)
+        return MLTUNE_NOT_HELD;
+    if (wanted.precision == 'h') {
+        halves[0] = to_half(*(const float *)alpha);
+        halves[1] = to_half(*(const float *)beta);
+        alpha = &halves[0];
+        beta = &halves[1];
+    }
+    chosen = choose(of, &wanted, &reason);
+    if (of->batched || batch == 1)
+        return -launch_any(of, chosen, queue, &of_c, wanted.row_major ? &of_b : &of_a,
+                           wanted.row_major ? &of_a : &of_b, terms, batch, alpha, beta, bytes,
+                           num_events, wait_list, event);
+    for (done = 0; done < batch && status == CL_SUCCESS; ++done) {
+        status = launch_any(of, chosen, queue, &of_c, wanted.row_major ? &of_b : &of_a,
+                            wanted.row_major ? &of_a : &of_b, terms, 1, alpha, beta, bytes,
+                            num_events, wait_list, NULL);
+        of_a.offset += stride_a;
+        of_b.offset += stride_b;
+        of_c.offset += stride_c;
+    }
+    if (status == CL_SUCCESS && event != NULL)
+        status = clEnqueueMarkerWithWaitList(queue, 0, NULL, event);
+    return -status;
+}
+
+/* The place of a wrong argument in a function without precision, and perhaps without batch. */
+static int place(int code, int batched)
+{
+    static const signed char places[] = {0, 0, 1, 2, 3, 4, 5, 6, 0, 7, 8, 9, 10, 0, 11, 12, 13, 0, 14, 15, 16, 17, 0, 18, 19, 20, 21};
+
+    if (code >= 0)
+        return code;
+    return batched ? code + 1 : -places[-code];
+}
+
+int mltune_hgemm(
+    char order, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, float alpha,
+    cl_mem a, int64_t offset_a, int64_t lda, cl_mem b, int64_t offset_b, int64_t ldb,
+    float beta, cl_mem c, int64_t offset_c, int64_t ldc, cl_command_queue queue,
+    cl_uint num_events, const cl_event *wait_list, cl_event *event)
+{
+    return place(mltune_gemm(
+            'h', order, trans_a, trans_b, m, n, k, 1, &alpha, a, offset_a, lda, 0, b, offset_b, ldb, 0,
+            &beta, c, offset_c, ldc, 0, queue, num_events, wait_list, event), 0);
+}
+
+int mltune_hgemm_batched(
+    char order, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, int64_t batch,
+    float alpha, cl_mem a, int64_t offset_a, int64_t lda, int64_t stride_a, cl_mem b,
+    int64_t offset_b, int64_t ldb, int64_t stride_b, float beta, cl_mem c, int64_t offset_c,
+    int64_t ldc, int64_t stride_c, cl_command_queue queue, cl_uint num_events,
+    const cl_event *wait_list, cl_event *event)
+{
+    return place(mltune_gemm(
+            'h', order, trans_a, trans_b, m, n, k, batch, &alpha, a, offset_a, lda, stride_a, b,
+            offset_b, ldb, stride_b, &beta, c, offset_c, ldc, stride_c, queue, num_events, wait_list,
+            event), 1);
+}
+
+int mltune_sgemm(
+    char order, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, cl_float alpha,
+    cl_mem a, int64_t offset_a, int64_t lda, cl_mem b, int64_t offset_b, int64_t ldb,
+    cl_float beta, cl_mem c, int64_t offset_c, int64_t ldc, cl_command_queue queue,
+    cl_uint num_events, const cl_event *wait_list, cl_event *event)
+{
+    return place(mltune_gemm(
+            's', order, trans_a, trans_b, m, n, k, 1, &alpha, a, offset_a, lda, 0, b, offset_b, ldb, 0,
+            &beta, c, offset_c, ldc, 0, queue, num_events, wait_list, event), 0);
+}
+
+int mltune_sgemm_batched(
+    char order, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, int64_t batch,
+    cl_float alpha, cl_mem a, int64_t offset_a, int64_t lda, int64_t stride_a, cl_mem b,
+    int64_t offset_b, int64_t ldb, int64_t stride_b, cl_float beta, cl_mem c, int64_t offset_c,
+    int64_t ldc, int64_t stride_c, cl_command_queue queue, cl_uint num_events,
+    const cl_event *wait_list, cl_event *event)
+{
+    return place(mltune_gemm(
+            's', order, trans_a, trans_b, m, n, k, batch, &alpha, a, offset_a, lda, stride_a, b,
+            offset_b, ldb, stride_b, &beta, c, offset_c, ldc, stride_c, queue, num_events, wait_list,
+            event), 1);
+}
+
+int mltune_dgemm(
+    char order, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, cl_double alpha,
+    cl_mem a, int64_t offset_a, int64_t lda, cl_mem b, int64_t offset_b, int64_t ldb,
+    cl_double beta, cl_mem c, int64_t offset_c, int64_t ldc, cl_command_queue queue,
+    cl_uint num_events, const cl_event *wait_list, cl_event *event)
+{
+    return place(mltune_gemm(
+            'd', order, trans_a, trans_b, m, n, k, 1, &alpha, a, offset_a, lda, 0, b, offset_b, ldb, 0,
+            &beta, c, offset_c, ldc, 0, queue, num_events, wait_list, event), 0);
+}
+
+int mltune_dgemm_batched(
+    char order, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, int64_t batch,
+    cl_double alpha, cl_mem a, int64_t offset_a, int64_t lda, int64_t stride_a, cl_mem b,
+    int64_t offset_b, int64_t ldb, int64_t stride_b, cl_double beta, cl_mem c, int64_t offset_c,
+    int64_t ldc, int64_t stride_c, cl_command_queue queue, cl_uint num_events,
+    const cl_event *wait_list, cl_event *event)
+{
+    return place(mltune_gemm(
+            'd', order, trans_a, trans_b, m, n, k, batch, &alpha, a, offset_a, lda, stride_a, b,
+            offset_b, ldb, stride_b, &beta, c, offset_c, ldc, stride_c, queue, num_events, wait_list,
+            event), 1);
+}
+
+int mltune_cgemm(
+    char order, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, cl_float2 alpha,
+    cl_mem a, int64_t offset_a, int64_t lda, cl_mem b, int64_t offset_b, int64_t ldb,
+    cl_float2 beta, cl_mem c, int64_t offset_c, int64_t ldc, cl_command_queue queue,
+    cl_uint num_events, const cl_event *wait_list, cl_event *event)
+{
+    return place(mltune_gemm(
+            'c', order, trans_a, trans_b, m, n, k, 1, &alpha, a, offset_a, lda, 0, b, offset_b, ldb, 0,
+            &beta, c, offset_c, ldc, 0, queue, num_events, wait_list, event), 0);
+}
+
+int mltune_cgemm_batched(
+    char order, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, int64_t batch,
+    cl_float2 alpha, cl_mem a, int64_t offset_a, int64_t lda, int64_t stride_a, cl_mem b,
+    int64_t offset_b, int64_t ldb, int64_t stride_b, cl_float2 beta, cl_mem c, int64_t offset_c,
+    int64_t ldc, int64_t stride_c, cl_command_queue queue, cl_uint num_events,
+    const cl_event *wait_list, cl_event *event)
+{
+    return place(mltune_gemm(
+            'c', order, trans_a, trans_b, m, n, k, batch, &alpha, a, offset_a, lda, stride_a, b,
+            offset_b, ldb, stride_b, &beta, c, offset_c, ldc, stride_c, queue, num_events, wait_list,
+            event), 1);
+}
+
+int mltune_zgemm(
+    char order, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, cl_double2 alpha,
+    cl_mem a, int64_t offset_a, int64_t lda, cl_mem b, int64_t offset_b, int64_t ldb,
+    cl_double2 beta, cl_mem c, int64_t offset_c, int64_t ldc, cl_command_queue queue,
+    cl_uint num_events, const cl_event *wait_list, cl_event *event)
+{
+    return place(mltune_gemm(
+            'z', order, trans_a, trans_b, m, n, k, 1, &alpha, a, offset_a, lda, 0, b, offset_b, ldb, 0,
+            &beta, c, offset_c, ldc, 0, queue, num_events, wait_list, event), 0);
+}
+
+int mltune_zgemm_batched(
+    char order, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, int64_t batch,
+    cl_double2 alpha, cl_mem a, int64_t offset_a, int64_t lda, int64_t stride_a, cl_mem b,
+    int64_t offset_b, int64_t ldb, int64_t stride_b, cl_double2 beta, cl_mem c,
+    int64_t offset_c, int64_t ldc, int64_t stride_c, cl_command_queue queue, cl_uint num_events,
+    const cl_event *wait_list, cl_event *event)
+{
+    return place(mltune_gemm(
+            'z', order, trans_a, trans_b, m, n, k, batch, &alpha, a, offset_a, lda, stride_a, b,
+            offset_b, ldb, stride_b, &beta, c, offset_c, ldc, stride_c, queue, num_events, wait_list,
+            event), 1);
+}
+
+const char *mltune_kernel_for(char precision, char order, char trans_a, char trans_b, int64_t m,
+                              int64_t n, int64_t k, int64_t batch, const char **reason)
+{
+    asked wanted = ask(precision, order, trans_a, trans_b);
+    const char *own;
+    const type *of;
+
+    wanted.problem.m = m;
+    wanted.problem.n = n;
+    wanted.problem.k = k;
+    wanted.problem.batch = batch;
+    of = type_for(&wanted);
+    return of == NULL ? NULL : of->names[choose(of, &wanted, reason == NULL ? &own : reason)];
+}
+
+int mltune_num_types(void)
+{
+    return num_types;
+}
+
+const char *mltune_type(int number)
+{
+    return number >= 0 && number < num_types ? types[number].name : NULL;
+}
+
+void mltune_release(void)
+{
+    release();
+}
