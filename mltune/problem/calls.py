@@ -89,6 +89,6 @@ def check_gemms(contractions: Iterable[Contraction]) -> None:
             raise UsageError(f"problems: {contraction.name} is no GEMM")
         if contraction.epilogue:
             raise UsageError(
-                f"problems: {problem_type_name(contraction)} has an epilogue; libraries of several "
-                "problem types pass none (mltune search tunes it)"
+                f"problems: {problem_type_name(contraction)} has an epilogue, which libraries of "
+                "several problem types do not pass (mltune search tunes it)"
             )
