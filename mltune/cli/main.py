@@ -23,6 +23,7 @@ from mltune.errors import MltuneError, NoCorrectConfigError, NoDeviceError, Usag
 
 VERBS: dict[str, str] = {
     "tune": "search, distil, compare and export in one command, for a program's calls",
+    "trace": "run a program, and write which GEMM calls it makes, for tune --for",
     "devices": "list the OpenCL devices, and what is wrong when there is none",
     "search": "search the kernel space by measuring on a device; makes a run",
     "report": "write a run as one HTML file with pictures and tables",

@@ -324,7 +324,7 @@ def _print_result(result: SearchResult) -> None:
         of_all = f"{ties} of {len(result.choices)} sizes"
         print(f"on {of_all} other configs are as fast, as far as their samples tell")
     print(
-        "ms: kernel time by device events, median of "
+        f"ms: {device.time_words}, median of "
         f"{result.info.timing.samples} or more samples; id: mltune replay {result.run} ID"
     )
     _print_columns(result.gain)

@@ -147,7 +147,7 @@ def _headline(content: Content) -> Markup:
         tag(
             "p",
             f"{content.name} · {info.created[:10]} · {info.device.platform}, driver "
-            f"{info.device.driver_version} · kernel time by device events, "
+            f"{info.device.driver_version} · {info.device.time_words}, "
             f"{info.timing.statistic} of {info.timing.samples}",
             class_="lead",
         ),

@@ -178,7 +178,7 @@ def environment(info: RunInfo) -> Markup:
         ("sampler", f"{info.sampler}, seed {info.seed}, budget {info.budget} trials"),
         (
             "timing",
-            f"kernel time by device events: {timing.statistic} of {timing.samples} samples after "
+            f"{device.time_words}: {timing.statistic} of {timing.samples} samples after "
             f"{timing.warmups} warm-ups; limits "
             f"{number(timing.build_timeout_seconds)} s to build, "
             f"{number(timing.run_timeout_seconds)} s to run; {timing.cache} cache",

@@ -156,7 +156,7 @@ def study_attributes(info: RunInfo) -> dict[str, Any]:
         "value": f"geometric mean over the sizes, {unit}; smaller is better",
         "intermediate value": f"at step i: {unit} on size i",
         "value of a pruned trial": "estimated from the sizes that it was timed on",
-        "time": f"kernel time by device events, {info.timing.statistic} of samples",
+        "time": f"{device.time_words}, {info.timing.statistic} of samples",
         "space": info.space,
         "sampler": info.sampler,
         "seed": info.seed,

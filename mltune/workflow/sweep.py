@@ -106,7 +106,7 @@ class SweepResult:
             ("date", info.created[:10]),
             (
                 "time",
-                f"kernel time by device events, without copies in or out; a repetition is the "
+                f"{device.time_words}, without copies in or out; a repetition is the "
                 f"median of {info.timing.samples} samples, caches {info.timing.cache}",
             ),
         )

@@ -25,7 +25,12 @@ from mltune.tuning.families import family_named
 from mltune.workflow.chosen_spaces import choose_spaces
 from tests import devices
 
-LIMITS = ("group=64,local=16K", "group=256,flat", "group=64,flat,alloc=64M,local=16K,nofp64")
+LIMITS = (
+    "group=64,local=16K",
+    "cl11,hostclock,wave=64",
+    "group=256,flat",
+    "group=64,flat,alloc=64M,local=16K,nofp64",
+)
 SPACES = {"cpu": ("direct", "small", "tiled-cpu"), "gpu": ("direct", "small", "tiled-gpu")}
 SMALL_SIZES = "24x17x9,64x64x64"
 SEED = 7

@@ -7,7 +7,7 @@ kind, which is slow, but misses nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -336,11 +336,11 @@ class RecordKind:
 
     def find(self, spec: str) -> DeviceEntry:
         """Choose the device to be recorded."""
-        return DeviceEntry("record", f"record:{spec}", _recorded(spec).info)
+        return replace(_recorded(spec), kind="record", number=f"record:{spec}")
 
-    def problem(self, entry: DeviceEntry) -> str:
-        """Nothing: it was asked for when the device to be recorded was chosen."""
-        return ""
+    def examine(self, entry: DeviceEntry) -> DeviceEntry:
+        """It was done when the device was chosen."""
+        return entry
 
     def open(self, entry: DeviceEntry) -> RecordingDevice:
         """Open the device to be recorded, and the file."""

@@ -219,9 +219,9 @@ class ReplayKind:
         """Read the file."""
         return DeviceEntry("replay", f"replay:{spec}", _session(spec).info)
 
-    def problem(self, entry: DeviceEntry) -> str:
-        """Nothing: it has no compiler."""
-        return ""
+    def examine(self, entry: DeviceEntry) -> DeviceEntry:
+        """Nothing is to be tried."""
+        return entry
 
     def open(self, entry: DeviceEntry) -> ReplayDevice:
         """Answer from the file."""
