@@ -58,6 +58,6 @@ def run(args: argparse.Namespace) -> int:
         if result.alone is not None and not result.is_helped:
             print("the other devices' rows made the error larger: they are left out")
         print("top-n speed: best measured of the n predicted fastest / best measured of all")
-    size = " ".join(str(extent) for extent in result.example_size)
+    size = "x".join(str(extent) for extent in result.example_size)
     print(f"\nnext: mltune predict {shell_path(result.folder)} {size} --top 5 --measure")
     return 0

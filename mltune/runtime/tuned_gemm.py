@@ -218,7 +218,18 @@ class TunedGemm:
             if self._selector.contraction.precision.is_double and not device.double_fp_config:
                 raise NoDeviceError(f"{self!r}: {device.name} has no double precision") from error
             reason = str(error).strip().partition("\n")[0]
-            raise MltuneError(f"{self!r} failed on {queue.device.name}: {reason}") from error
+            raise MltuneError(
+                f"{self!r} failed on {device.name}: {reason}{self._origin(device.name)}"
+            ) from error
+
+    def _origin(self, device: str) -> str:
+        """What to do where the kernels were tuned for another device."""
+        origin = dict(self._selector.conditions).get("device", device)
+        if origin == device:
+            return ""
+        problem = problem_type_name(self._selector.contraction)
+        tune = f"mltune tune --problems {problem} -o tuned"
+        return f" (its kernels were tuned for {origin}; tune yours: {tune})"
 
     def release(self) -> None:
         """Forget the built kernels and scratch memory, and with them their contexts."""

@@ -2,21 +2,30 @@
 
     python tests/benchmarks/ship_priors.py
 
-Reads runs/*/ and writes models/priors.json and models/<device>/priors/<run>.json.gz.
+Reads runs/*/ and writes models/priors.json and models/<device>/priors/<run>.json.gz. A run of
+several spaces becomes a prior for each of them with enough configs.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from mltune.kernel.families import FAMILIES
+from mltune.measurement.recording import Point, Recording
 from mltune.run.run import INFO_NAME, TABLE_NAME, read_info
+from mltune.run.run_info import RunInfo, SearchedSpace
+from mltune.space.config import Config
+from mltune.space.load import parse_space
+from mltune.space.union import FAMILY
 from mltune.workflow.recordings import read_any
 from mltune.workflow.shipped_priors import INDEX_NAME, ship
 
 RUNS, MODELS = Path("runs"), Path("models")
+_FEWEST = 50  # configs of a part
 
 
 def main() -> None:
@@ -26,12 +35,49 @@ def main() -> None:
         if not (folder / INFO_NAME).exists() or not (folder / TABLE_NAME).exists():
             continue
         info = read_info(folder)
-        if info.family in FAMILIES and info.contraction.is_gemm:
-            recording = read_any(folder)
-            lines.append(ship(recording, info, folder.name, MODELS))
-            print(folder.name, len(recording.points))
+        if not info.contraction.is_gemm:
+            continue
+        for name, part, asked in parts(read_any(folder), info, folder.name):
+            lines.append(ship(part, asked, name, MODELS))
+            print(name, len(part.points))
     text = json.dumps({"priors": [asdict(line) for line in lines]}, indent=1)
     (MODELS / INDEX_NAME).write_text(text + "\n")
+
+
+def parts(
+    recording: Recording, info: RunInfo, name: str
+) -> Iterator[tuple[str, Recording, RunInfo]]:
+    """A run of one space as it is; of several, the configs of each that has a good many."""
+    if info.family in FAMILIES:
+        yield name, recording, info
+    if len(info.searched_spaces) < 2:
+        return
+    points: dict[str, list[Point]] = defaultdict(list)
+    for point in recording.points:
+        if (space := _space_of(point.config, info)) is not None:
+            values = {key: value for key, value in point.config.items() if key != FAMILY}
+            points[space.name].append(replace(point, config=Config.of(values)))
+    for space in info.searched_spaces:
+        if len(points[space.name]) >= _FEWEST:
+            part = replace(
+                recording,
+                points=tuple(points[space.name]),
+                family=space.family,
+                space=Path(space.name).stem,
+            )
+            asked = replace(info, family=space.family, space=space.name)
+            yield f"{name}-{part.space}", part, asked
+
+
+def _space_of(config: Config, info: RunInfo) -> SearchedSpace | None:
+    """The first space that has a config's family, parameters and values."""
+    for space in info.searched_spaces:
+        file = parse_space(space.text, space.name)
+        values = {one.name: one.values for one in file.parameters}
+        if space.family == config[FAMILY] and {*values, FAMILY} == set(config):
+            if all(config[name] in allowed for name, allowed in values.items()):
+                return space
+    return None
 
 
 if __name__ == "__main__":
