@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -29,12 +30,17 @@ def render(folder: Path, values: Mapping[str, object]) -> dict[str, str]:
     Raises:
         jinja2.UndefinedError: when a template names something that has no value.
     """
-    templates = Environment(
+    templates = _templates(folder)
+    names = sorted(templates.list_templates(), key=lambda name: (name != "README.md", name))
+    return {name: templates.get_template(name).render(values) for name in names}
+
+
+@cache
+def _templates(folder: Path) -> Environment:
+    return Environment(
         loader=FileSystemLoader(folder),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    names = sorted(templates.list_templates(), key=lambda name: (name != "README.md", name))
-    return {name: templates.get_template(name).render(values) for name in names}

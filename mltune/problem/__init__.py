@@ -7,6 +7,7 @@ PyYAML, which whoever only runs tuned kernels does not install.
 from mltune.problem.contraction import Contraction
 from mltune.problem.epilogue import ACTIVATIONS, NO_EPILOGUE, Activation, Epilogue
 from mltune.problem.gemm import (
+    bias_side,
     epilogue_name,
     gemm,
     gemm_name,
@@ -28,6 +29,7 @@ __all__ = [
     "Precision",
     "Problem",
     "Size",
+    "bias_side",
     "epilogue_name",
     "gemm",
     "gemm_name",

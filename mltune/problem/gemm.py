@@ -66,10 +66,18 @@ def epilogue_name(contraction: Contraction, separator: str = ",") -> str:
     """Return what `with_epilogue` reads: `bias_n,relu`; empty where there is no epilogue."""
     epilogue, words = contraction.epilogue, []
     if epilogue.bias is not None:
-        words.append(f"bias_{'m' if epilogue.bias in contraction.free_indices_a else 'n'}")
+        words.append(f"bias_{bias_side(contraction)}")
     if epilogue.activation is not Activation.NONE:
         words.append(epilogue.activation.value)
     return separator.join(words)
+
+
+def bias_side(contraction: Contraction) -> str:
+    """Return `m` for a bias with a number for each row of C, `n` for columns; empty for none."""
+    bias = contraction.epilogue.bias
+    if bias is None:
+        return ""
+    return "m" if bias in contraction.free_indices_a else "n"
 
 
 def with_epilogue(contraction: Contraction, text: str) -> Contraction:

@@ -112,9 +112,10 @@ def _loaded(selectors: Sequence[Path | Selector]) -> Iterator[Selector]:
 
 def next_command(selector: Selector, path: Path) -> str:
     """The export of a selector to a language that takes it; empty if none does."""
-    if not selector.contraction.is_gemm or selector.contraction.epilogue:
+    if not selector.contraction.is_gemm:
         return ""
-    return command("mltune", "export", path, "--lang", "c", "-o", "tuned-c")
+    language = "python" if selector.contraction.epilogue else "c"
+    return command("mltune", "export", path, "--lang", language, "-o", f"tuned-{language}")
 
 
 def _writer(

@@ -43,6 +43,7 @@ class CWriter:
 
 def compact_files(library: Library) -> dict[str, str]:
     """Give the texts of all files by name."""
+    library.refuse_epilogue("c")
     values = _values(library)
     files = {
         "README.md": "README.md.in",

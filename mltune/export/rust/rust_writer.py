@@ -43,6 +43,7 @@ class RustWriter:
     def write(self, selector: Selector, kernels: Sequence[Kernel], out: Path) -> list[Path]:
         """Write the crate into a folder; see `Writer.write`."""
         library = Library.of(selector, kernels)
+        library.refuse_epilogue("rust")
         _check(library)
         values = _values(library) | _choice(selector)
         sources = {f"opencl/{kernel.name}.cl": kernel.source for kernel in library.kernels}

@@ -114,6 +114,7 @@ class MmaFamily:
             "sums": tile_sums(elements, is_sliced),
             "stride": split.stride,
             "writes_c": writes_c,
+            "has_vectors_c": writes_c,
         }
         sections = (
             Section("Numbers.", arithmetic.definitions("expr", width)),

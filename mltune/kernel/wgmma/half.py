@@ -26,6 +26,7 @@ _ROW = 64  # elements in the 128 bytes that a swizzled row has
 _BYTES = 2  # of an element
 _CHUNK = 8  # elements in the 16 bytes that are copied at once
 _VECTOR = 2  # neighbouring elements of C that a lane has
+_ROW_PAD = 8  # unused numbers after a row of sums in local memory, against bank conflicts
 
 
 def generate(contraction: Contraction, config: Config, instructions: Path | None) -> Kernel:
@@ -48,6 +49,7 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
     split = SplitSum.of(settings)
     before, after = split.passes(name)
     operands = tuple(_operand(operand, settings) for operand in tile_operands(signature))
+    rows_in = "" if split.has_other_pass else _room_for_rows(settings)
     finish = Finish(contraction, arithmetic, _VECTOR)
     finish.check(split)
     names = {
@@ -56,7 +58,8 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         "threads": threads,
         "columns": tile[0],
         "bytes": _BYTES,
-        "by_rows": False,
+        "by_rows": rows_in != "",
+        "rows_in": rows_in,
         "copies_pieces": True,
         "steps_addresses": False,
         "arithmetic": arithmetic,
@@ -69,6 +72,7 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         "sums": tile_sums(tile[0] * tile[1] // _LANES),
         "stride": split.stride,
         "writes_c": not split.has_other_pass,
+        "has_vectors_c": not split.has_other_pass and not rows_in,
     }
     sections = (
         Section("Numbers.", arithmetic.definitions("expr", _VECTOR)),
@@ -118,11 +122,24 @@ def _group_section(settings: Settings, arithmetic: Arithmetic) -> Section:
             ("SUMS", tile[0] // 2),
             ("BLOCKS", tile[1] // _ROWS),
             ("STEP", threads // (_ROW // _CHUNK)),
+            ("ROW_PITCH", tile[0] + _ROW_PAD),
             ("VW", _VECTOR),
             ("READ_C(p)", arithmetic.read(_VECTOR, "cast")),
             ("WRITE_C(v, p)", arithmetic.write(_VECTOR, "cast")),
         ),
     )
+
+
+def _room_for_rows(settings: Settings) -> str:
+    """Whose tiles have room for eight rows of sums of each warp: `a`'s, `b`'s, or no one's."""
+    groups, tile = settings.pair("warp_groups"), settings.pair("warp_group_tile")
+    warps = groups[0] * groups[1] * _LANES // 32
+    needed = warps * 8 * (tile[0] + _ROW_PAD) * 4
+    depth = settings.number("local_buffers") * settings.number("depth_u") * _BYTES
+    for operand, axis in (("a", 0), ("b", 1)):
+        if groups[axis] * tile[axis] * depth >= needed:
+            return operand
+    return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
