@@ -1,6 +1,8 @@
+import os
 import random
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -203,6 +205,30 @@ def test_a_kernel_that_does_not_build_is_a_positive_code(
 
     assert done.returncode == 1
     assert done.stderr.endswith("example: mltune_sgemm_nn failed (11)\n")
+
+
+def test_the_readme_shows_the_loader_a_driver_from_pip(
+    tiled: Make, compile_opencl: Build, opencl_environment: dict[str, str], tmp_path: Path
+) -> None:
+    if "pyopencl" not in opencl_environment["OCL_ICD_VENDORS"]:
+        pytest.skip("pip's PoCL does not work here")
+    example = compile_opencl(
+        tmp_path / "example", tmp_path / "example.c", *sources(tiled("sgemm_nn"), tmp_path)
+    )
+    readme = (tmp_path / "README.md").read_text(encoding="utf-8")
+    (command,) = (line for line in readme.splitlines() if line.startswith("OCL_ICD_VENDORS="))
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    without = opencl_environment | {"OCL_ICD_VENDORS": "/nowhere", "PATH": path}
+
+    def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, check=False, env=without
+        )
+
+    assert "no such OpenCL device (-1)" in run(example, "5", "6", "7").stderr
+    done = run("bash", "-c", f"{command} 5 6 7")
+    assert done.returncode == 0, done.stderr
+    assert "right" in done.stdout
 
 
 @pytest.mark.parametrize("tool", ["make", "cmake"])
