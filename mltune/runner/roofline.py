@@ -2,9 +2,9 @@
 
 Work is divided by the peak of the units that give results of the precision, bytes by the bandwidth
 of the memory, each matrix counted once; the longer of the two is the bound. Single precision
-counts as three products of tensor cores where that is faster than plain multiply-adds: of TF32, or
-of halves on Hopper, as mltune has kernels of these kinds. What fits into a cache may be faster
-than the memory.
+counts as three products of tensor cores where that is faster than plain multiply-adds: of halves
+from Hopper on, in TF32 on Ampere, as mltune has kernels of these kinds. What fits into a cache may
+be faster than the memory.
 """
 
 from __future__ import annotations
