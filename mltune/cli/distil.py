@@ -35,10 +35,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "--method",
         default="auto",
         metavar="NAME",
-        help="what chooses: formulas (of each kernel's time), tree, tensile (thresholds of M, "
-        "then N, then K), autogemm (thresholds of M*N, tiles that fit exactly, a fallback), or "
-        "auto: formulas or tree, what loses less in cross-validation, or a single kernel where "
-        "neither beats that (default: auto)",
+        help="what chooses: taught (a tree that learns from formulas and what they leave), "
+        "formulas (of each kernel's time), tree (of the measured sizes alone), tensile "
+        "(thresholds of M, then N, then K), autogemm (thresholds of M*N, tiles that fit exactly, "
+        "a fallback), or auto: the taught tree unless it loses more than 0.3 %% to its teacher "
+        "or to another; then formulas or tree, what loses less in cross-validation, or a single "
+        "kernel where neither beats that (default: auto)",
     )
     add(
         "--tolerance",

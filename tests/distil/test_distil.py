@@ -28,7 +28,7 @@ def test_the_tree_beats_the_simple_rules_on_held_out_sizes(make_table: MakeTable
     rows = by_rule(distil(make_table(48), SGEMM).rows)
 
     assert set(rows) == {"auto", *RULES}
-    assert list(rows)[:4] == ["oracle", "best of portfolio", "auto", "formulas"]
+    assert list(rows)[:5] == ["oracle", "best of portfolio", "teacher", "auto", "taught"]
     assert rows["oracle"].regret.geomean == rows["oracle"].within_5_percent == 1
     assert rows["best of portfolio"].regret.geomean > 0.99
     assert rows["tree"].regret.geomean > 0.9
@@ -64,7 +64,9 @@ def test_every_method_states_its_own_loss_and_what_it_is(
 
 
 def test_a_method_that_there_is_not_is_refused(make_table: MakeTable) -> None:
-    with pytest.raises(UsageError, match=r"unknown method 'oak' \(known: auto, formulas, tree, "):
+    with pytest.raises(
+        UsageError, match=r"unknown method 'oak' \(known: auto, taught, formulas, "
+    ):
         distil(make_table(4), SGEMM, method="oak")
 
 
