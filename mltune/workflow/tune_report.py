@@ -87,10 +87,10 @@ def report_text(result: TuneResult) -> str:
     ]
     for each in result.tuned:
         document = each.to_json()
+        ratios = (_ratio_text(document[name]) for name in ("over_default", "unseen_sizes"))
         lines.append(
             f"| {each.part.name} | {document['kernels']} "
-            f"| {each.searched.trials} | {each.searched.seconds:.0f} "
-            f"| {_ratio_text(document['over_default'])} | {_ratio_text(document['unseen_sizes'])} |"
+            f"| {each.searched.trials} | {each.searched.seconds:.0f} | {' | '.join(ratios)} |"
         )
     for out in state.left_out:
         lines.append(f"| {out.what} | left out: {plain(out.reason)} | | | | |")
