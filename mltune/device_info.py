@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from mltune.errors import UsageError
@@ -30,6 +30,30 @@ class OpenCLInfo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Probed:
+    """What trying a device out has shown, beyond its limits.
+
+    Attributes:
+        clock_step_ns: resolution of the clock that times kernels; 0 where it is not known.
+        launch_ns: 0 where the device's own clock times kernels. Where that one cannot be used the
+            host's does, and this is the time of an empty launch, which is taken off each time.
+        compiles_at_launch: whether a kernel's first launch compiles most of it.
+        hides_compiling: whether a kernel is said to run while it is still compiled.
+        fills: whether the driver fills memory by itself, as OpenCL 1.2 has it.
+        local_mem_count: how many times the driver counts a kernel's local memory.
+        sub_group_size: work-items of a sub-group; 0 where there are none.
+    """
+
+    clock_step_ns: int = 0
+    launch_ns: int = 0
+    compiles_at_launch: bool = False
+    hides_compiling: bool = False
+    fills: bool = True
+    local_mem_count: int = 1
+    sub_group_size: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceInfo:
     """One device: who it is, and the limits that a kernel has to respect.
 
@@ -41,6 +65,7 @@ class DeviceInfo:
         clock_mhz: the driver's maximum clock; 0 where it does not tell.
         compute_capability: of an NVIDIA GPU, times ten: 90 for 9.0; 0 on every other device.
         opencl: what its OpenCL driver says; None for a device that has none.
+        probed: what trying it out has shown; None where nobody has.
     """
 
     name: str
@@ -62,6 +87,7 @@ class DeviceInfo:
     fp16: bool = False
     fp64: bool = False
     opencl: OpenCLInfo | None = None
+    probed: Probed | None = None
 
     @property
     def slug(self) -> str:
@@ -90,6 +116,21 @@ class DeviceInfo:
                 return kibibytes * 1024
         return self.local_mem_bytes
 
+    @property
+    def time_words(self) -> str:
+        """Which time the figures of this device are, for tables and reports."""
+        if self.probed is None or self.probed.launch_ns == 0:
+            return "kernel time by device events"
+        microseconds = max(round(self.probed.clock_step_ns / 1000), 1)
+        return f"kernel time by the host's clock (a launch to about {microseconds} us)"
+
+    def without(self, extension: str) -> DeviceInfo:
+        """Return the description of a device that lacks an extension."""
+        if self.opencl is None:
+            return self
+        left = tuple(each for each in self.opencl.extensions if each != extension)
+        return replace(self, opencl=replace(self.opencl, extensions=left))
+
     def limits(self) -> dict[str, int]:
         """The numbers that a space's constraints may name."""
         extensions = self.opencl.extensions if self.opencl else ()
@@ -112,6 +153,8 @@ class DeviceInfo:
         data["max_work_item_sizes"] = list(self.max_work_item_sizes)
         if opencl := data.pop("opencl"):
             data |= opencl | {"extensions": list(opencl["extensions"])}
+        if data["probed"] is None:
+            del data["probed"]
         return data
 
     @classmethod
@@ -135,6 +178,8 @@ class DeviceInfo:
             if said:
                 said["extensions"] = tuple(str(name) for name in said.get("extensions", ()))
                 values["opencl"] = OpenCLInfo(**said)
+            if "probed" in values:
+                values["probed"] = Probed(**values["probed"])
             info = cls(**values)
         except KeyError as error:
             raise UsageError(f"device: field {error} is missing") from error
@@ -147,10 +192,12 @@ class DeviceInfo:
         _check_types(info)
         if info.opencl:
             _check_types(info.opencl)
+        if info.probed:
+            _check_types(info.probed)
         return info
 
 
-def _check_types(info: DeviceInfo | OpenCLInfo) -> None:
+def _check_types(info: DeviceInfo | OpenCLInfo | Probed) -> None:
     for field in fields(info):
         value, wanted = getattr(info, field.name), _PLAIN_TYPES.get(str(field.type))
         if wanted is not None and type(value) is not wanted:

@@ -1,13 +1,23 @@
-"""Writing whole files so that a reader sees the old one or the new one, never a half."""
+"""Files: written whole, so that a reader sees the old one or the new one, and locked."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from mltune.errors import MltuneError, UsageError
 
+with contextlib.suppress(ImportError):
+    import fcntl
+with contextlib.suppress(ImportError):
+    import msvcrt
+
+_FAR = 1 << 30  # Windows keeps others from reading what is locked: a byte that nobody reads
+_POLL_SECONDS = 0.05
 _ASKED_FOR = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR}
 )
@@ -60,3 +70,46 @@ def make_folder(folder: Path) -> None:
         raise UsageError(f"{folder}: is a file, not a folder") from None
     except OSError as error:
         raise file_error(folder, "make this folder", error) from error
+
+
+def lock(file: int) -> None:
+    """Lock an open file; a system that knows neither way to lock has no locks.
+
+    However the process ends, the system lets the lock go.
+
+    Raises:
+        BlockingIOError: when another process has it.
+    """
+    if "fcntl" in globals():
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    elif "msvcrt" in globals():
+        os.lseek(file, _FAR, os.SEEK_SET)
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]  # Windows
+        except OSError as error:
+            raise BlockingIOError(str(error)) from error
+        finally:
+            os.lseek(file, 0, os.SEEK_SET)
+
+
+@contextlib.contextmanager
+def take_lock(path: Path, seconds: float) -> Iterator[None]:
+    """Hold the lock of a file, which is made; without it, once so many seconds are over.
+
+    Raises:
+        OSError: when it cannot be made.
+    """
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    until = time.monotonic() + seconds
+    try:
+        while True:
+            try:
+                lock(file)
+            except BlockingIOError:
+                if time.monotonic() < until:
+                    time.sleep(_POLL_SECONDS)
+                    continue
+            break
+        yield
+    finally:
+        os.close(file)

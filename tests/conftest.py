@@ -28,6 +28,8 @@ pytest_plugins = ("tests.guard",)
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mltune-tests" / "pocl"
 _CACHE.mkdir(parents=True, exist_ok=True)
 os.environ["POCL_CACHE_DIR"] = str(_CACHE)
+# What trying out a device has shown is kept there, too.
+os.environ["MLTUNE_DEVICES_DIR"] = str(_CACHE.with_name("devices"))
 # What one test computed must not answer another, nor the user's own cache.
 os.environ["MLTUNE_CACHE_DIR"] = ""
 # Warnings are errors here, and pyopencl warns about every kernel that has a build log.

@@ -5,7 +5,15 @@ from __future__ import annotations
 import math
 import random
 
-from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
+from mltune.problem import (
+    Activation,
+    Contraction,
+    Epilogue,
+    Precision,
+    Problem,
+    gemm,
+    gemm_problem,
+)
 
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 31, 61, 67, 127, 131, 251, 257, 293)
 _SCALARS = (0.0, 1.0, -0.75, 2.5)
@@ -18,6 +26,15 @@ def random_gemm(rng: random.Random, precision: Precision) -> tuple[Contraction, 
     column = gemm(precision, trans[0], trans[1], "column", batched)
     rows = (gemm(precision, a, b, "row", batched) for a in letters for b in letters)
     return (column, *(row for row in rows if row.canonical() == column))
+
+
+def random_epilogue(rng: random.Random, contraction: Contraction) -> Epilogue:
+    """A bias, an activation or both, as the precision and the indices allow."""
+    is_complex = contraction.precision.is_complex
+    activations = [Activation.NONE] if is_complex else list(Activation)
+    along = [index for index in (contraction.d0, contraction.d1) if index is not None]
+    biases = [*along] if is_complex and along else [None, *along, *along]
+    return Epilogue(rng.choice(biases), rng.choice(activations))
 
 
 def _extent(rng: random.Random, multiple: int, most: int) -> int:

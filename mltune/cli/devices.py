@@ -40,8 +40,13 @@ def run(args: argparse.Namespace) -> int:
     found = devices()
     if args.json:
         rows = [
-            {"spec": entry.number, "problem": problem, **entry.info.to_json()}
-            for entry, problem in found
+            {
+                "spec": entry.number,
+                "problem": entry.problem,
+                "notes": list(entry.notes),
+                **entry.info.to_json(),
+            }
+            for entry in found
         ]
         print_json({"devices": rows})
         return 0
@@ -60,12 +65,14 @@ def run(args: argparse.Namespace) -> int:
                 "yes" if entry.info.fp16 else "no",
                 f"{entry.info.platform} {entry.info.driver_version}",
             )
-            for entry, _ in found
+            for entry in found
         ],
     )
-    for entry, problem in found:
-        if problem:
-            print(f"\ndevice {entry.number} cannot be used: {problem}")
+    for entry in found:
+        if entry.problem:
+            print(f"device {entry.number} cannot be used: {entry.problem}")
+        for note in entry.notes:
+            print(note)
     print("\nnext: mltune search --budget 60 --device auto")
     return 0
 

@@ -35,10 +35,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "--method",
         default="auto",
         metavar="NAME",
-        help="what chooses: formulas (of each kernel's time), tree, tensile (thresholds of M, "
-        "then N, then K), autogemm (thresholds of M*N, tiles that fit exactly, a fallback), or "
-        "auto: formulas or tree, what loses less in cross-validation, or a single kernel where "
-        "neither beats that (default: auto)",
+        help="what chooses: taught (a tree that learns from formulas and what they leave), "
+        "formulas (of each kernel's time), tree (of the measured sizes alone), tensile "
+        "(thresholds of M, then N, then K), autogemm (thresholds of M*N, tiles that fit exactly, "
+        "a fallback), or auto: the taught tree unless it loses more than 0.3 %% to its teacher "
+        "or to another; then formulas or tree, what loses less in cross-validation, or a single "
+        "kernel where neither beats that (default: auto)",
     )
     add(
         "--tolerance",
@@ -98,15 +100,15 @@ def run(args: argparse.Namespace) -> int:
             "each judged by a fit that did not see it:"
         )
         print_table(
-            ("rule", "geomean", "10th pct", "worst", "at", "within 5 %"),
+            ("rule", "geomean", "10th pct", "worst", "within 5 %", "at"),
             [
                 (
                     row.rule,
                     row.regret.geomean,
                     row.regret.p10,
                     row.regret.worst,
-                    row.regret.worst_size,
                     f"{row.within_5_percent:.0%}",
+                    row.regret.worst_size,
                 )
                 for row in result.rows
             ],

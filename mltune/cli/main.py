@@ -18,10 +18,12 @@ from typing import NoReturn
 from mltune import __version__
 from mltune.cli.parser import Parser
 from mltune.cli.streams import plain_output
+from mltune.cli.terminal import say
 from mltune.errors import MltuneError, NoCorrectConfigError, NoDeviceError, UsageError
 
 VERBS: dict[str, str] = {
     "tune": "search, distil, compare and export in one command, for a program's calls",
+    "trace": "run a program, and write which GEMM calls it makes, for tune --for",
     "devices": "list the OpenCL devices, and what is wrong when there is none",
     "search": "search the kernel space by measuring on a device; makes a run",
     "report": "write a run as one HTML file with pictures and tables",
@@ -161,7 +163,7 @@ def _set_logging(verbosity: int) -> None:
 
 
 def _complain(line: str) -> None:
-    print("mltune: " + " ".join(line.split("\n")), file=sys.stderr)
+    say(("mltune: ", "bad"), (" ".join(line.split("\n")), ""), stream=sys.stderr)
 
 
 def _os_error_line(error: OSError) -> str:

@@ -9,11 +9,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from mltune.cli.streams import printable
+from mltune.cli.table import GAP, Column, table_blocks
+from mltune.cli.terminal import columns, say
+from mltune.measurement import Status
 
 if TYPE_CHECKING:
     from mltune.tuning.progress import Progress
 
 Cell = str | int | float | None
+_STATUS_STYLES = {one.value: "good" if one is Status.OK else "bad" for one in Status}
 
 
 def print_json(document: dict[str, Any]) -> None:
@@ -49,8 +53,7 @@ def conclude(result: R, show: Callable[[R], None], *, as_json: bool) -> None:
 
 def table_width(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> int:
     """How many columns of a terminal `print_table` takes."""
-    columns = zip(*([_cell(cell) for cell in row] for row in (header, *rows)), strict=True)
-    return sum(2 + max(map(len, cells)) for cells in columns) - 2
+    return sum(len(GAP) + column.width for column in _columns(header, rows)) - len(GAP)
 
 
 def short_number(value: float | None) -> Short | None:
@@ -63,22 +66,31 @@ class Short(float):
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
-    """Print a table on stdout: text to the left, numbers to the right."""
-    text = [[_cell(cell) for cell in row] for row in rows]
-    numeric = [
-        bool(rows) and all(not isinstance(row[column], str) for row in rows)
-        for column in range(len(header))
-    ]
-    widths = [
-        max(len(header[column]), *(len(row[column]) for row in text)) if text else len(name)
-        for column, name in enumerate(header)
-    ]
-    for line in (header, *text):
-        cells = (
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(line, widths, numeric, strict=True)
+    """Print a table on stdout: text to the left, numbers to the right.
+
+    On a terminal it is at most as wide as that: text is wrapped, further columns come below.
+    """
+    for number, block in enumerate(table_blocks(_columns(header, rows), columns())):
+        if number:
+            print()
+        for at, line in enumerate(block):
+            say(*(part for cell in line for part in ((cell, _style(cell, at)), (GAP, ""))))
+
+
+def _columns(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[Column]:
+    return [
+        Column(
+            name,
+            tuple(_cell(row[at]) for row in rows),
+            bool(rows) and all(not isinstance(row[at], str) for row in rows),
         )
-        print("  ".join(cells).rstrip())
+        for at, name in enumerate(header)
+    ]
+
+
+def _style(cell: str, line: int) -> str:
+    """A heading, how a measurement ended, or nothing."""
+    return "heading" if line == 0 else _STATUS_STYLES.get(cell.strip(), "")
 
 
 def _cell(cell: Cell) -> str:
@@ -116,6 +128,11 @@ def short_names(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]
     return tuple(" ".join(parts) for parts in own), tuple(shared)
 
 
+_BAR_WIDTH = 16
+_BAR_COLUMNS = 60
+"""The whole line: one that never wraps leaves nothing behind where a terminal gets narrower."""
+
+
 class ProgressBar:
     """Shows the progress of a search on stderr: a bar on a terminal, else a line now and then."""
 
@@ -132,12 +149,14 @@ class ProgressBar:
             from rich.console import Console
             from rich.progress import BarColumn, TextColumn
             from rich.progress import Progress as RichProgress
-            from rich.table import Column
+            from rich.table import Column as RichColumn
 
             self._bar = RichProgress(
-                TextColumn("{task.description}", table_column=Column(no_wrap=True)),
-                BarColumn(bar_width=16),
-                TextColumn("{task.fields[state]}", markup=False),
+                TextColumn("{task.description}", table_column=RichColumn(no_wrap=True)),
+                BarColumn(bar_width=_BAR_WIDTH),
+                TextColumn(
+                    "{task.fields[state]}", markup=False, table_column=RichColumn(no_wrap=True)
+                ),
                 console=Console(file=getattr(sys.stderr, "stream", sys.stderr)),  # it moves
             )
             self._task = self._bar.add_task("search", total=1, state="")
@@ -169,7 +188,7 @@ class ProgressBar:
                 description=where,
                 completed=progress.done,
                 total=progress.total or None,
-                state=state_text(progress),
+                state=state_text(progress, _BAR_COLUMNS - len(where) - _BAR_WIDTH - 2),
             )
             return
         now = time.monotonic()
@@ -178,8 +197,13 @@ class ProgressBar:
             print(f"{where}  {state_text(progress)}".rstrip(), file=sys.stderr, flush=True)
 
 
-def state_text(progress: Progress) -> str:
-    """Say how a search does; what a person looks for first comes first."""
+def state_text(progress: Progress, room: int | None = None) -> str:
+    """Say how a search does; what a person looks for first comes first, and the last gives way.
+
+    Args:
+        progress: its state.
+        room: how many letters there is room for; None is any number.
+    """
     parts = []
     if progress.best_gflops is not None:
         parts.append(f"best {number_text(progress.best_gflops)} GFLOP/s")
@@ -190,6 +214,8 @@ def state_text(progress: Progress) -> str:
     if progress.failures:
         counts = ", ".join(f"{count} {status}" for status, count in progress.failures)
         parts.append(f"failed: {counts}")
+    while room is not None and len(parts) > 1 and len(" | ".join(parts)) > room:
+        parts.pop()
     return " | ".join(parts)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mltune.cli import terminal
 from mltune.cli.options import declare_builders, declare_limits, import_from_here
 from mltune.cli.output import (
     Cell,
@@ -23,6 +24,7 @@ from mltune.cli.output import (
 )
 from mltune.cli.parser import number, positive, seconds, whole
 from mltune.errors import UsageError
+from mltune.problem.epilogue import ACTIVATIONS
 from mltune.search.names import SAMPLERS
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ _TABLE_WIDTH = 60
 _LIVE_ONLY = (
     "device",
     "problem",
+    "epilogue",
     "sizes",
     "cross_sizes",
     "space",
@@ -75,6 +78,13 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         help="sgemm_nn, dgemm_tn, sgemm_nt_row, ..., or a precision and an einsum string "
         "(default: sgemm_nn)",
+    )
+    add(
+        "--epilogue",
+        metavar="E",
+        help="what becomes of alpha A B + beta C before it is stored: bias_m or bias_n (a number "
+        f"for each row, or column, of C), then {', '.join(ACTIVATIONS)}; such as bias_n,relu "
+        "(default: what --problem says, such as sgemm_nn_bias_n_relu)",
     )
     add(
         "--sizes",
@@ -222,6 +232,7 @@ def run(args: argparse.Namespace) -> int:
         budget=args.budget,
         device=args.device,
         problem=args.problem,
+        epilogue=args.epilogue,
         sizes=args.sizes,
         cross_sizes=args.cross_sizes,
         space=args.space,
@@ -313,7 +324,7 @@ def _print_result(result: SearchResult) -> None:
         of_all = f"{ties} of {len(result.choices)} sizes"
         print(f"on {of_all} other configs are as fast, as far as their samples tell")
     print(
-        "ms: kernel time by device events, median of "
+        f"ms: {device.time_words}, median of "
         f"{result.info.timing.samples} or more samples; id: mltune replay {result.run} ID"
     )
     _print_columns(result.gain)
@@ -327,13 +338,13 @@ def _print_result(result: SearchResult) -> None:
     for line in result.gain.lacking:
         print(line)
     if result.gain.words:
-        print(result.gain.words)
+        terminal.say((result.gain.words, "good"))
 
 
 def _columns(
     result: SearchResult, shown: Sequence[Measurement]
 ) -> tuple[list[str], list[tuple[Cell, ...]]]:
-    """Header and rows of the last table, at most 60 columns wide: the last columns give way."""
+    """Header and rows of the last table, as wide as the terminal: the last columns give way."""
     gain = result.gain
     letters = _letters(shown)
     columns: list[tuple[str, list[Cell]]] = [
@@ -350,7 +361,8 @@ def _columns(
             columns.append((name, [short_number(values.get(row.problem)) for row in shown]))
     columns.append(("GFLOP/s", [short_number(row.gflops) for row in shown]))
     columns.append(("id", [row.id for row in shown]))
-    while table_width([name for name, _ in columns], _rows(columns)) > _TABLE_WIDTH:
+    room = max(terminal.columns() or 0, _TABLE_WIDTH)
+    while table_width([name for name, _ in columns], _rows(columns)) > room:
         columns.pop()
     return [name for name, _ in columns], _rows(columns)
 

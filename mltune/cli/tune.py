@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mltune.cli.output import Cell, ProgressBar, conclude, print_table, short_number
 from mltune.cli.parser import duration, whole
+from mltune.cli.terminal import say
 
 if TYPE_CHECKING:
     from mltune.workflow.tune import TuneResult
@@ -53,7 +54,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     add("--resume", action="store_true", help="go on in DIR; --time may grow, the plan stays")
     add("--dry-run", action="store_true", help="show the plan, and do nothing")
-    add("--lang", metavar="LANGUAGE", help="of the library, as of export (default: c)")
+    add(
+        "--lang",
+        metavar="NAMES",
+        help="languages of the library, as of export (default: c, and clblast for programs that "
+        "call CLBlast)",
+    )
     add(
         "--against",
         metavar="NAMES",
@@ -79,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
         space=None if args.space is None else split_names(args.space),
         against=None if args.against is None else _names(args.against),
-        language=args.lang,
+        languages=None if args.lang is None else _names(args.lang),
         resume=args.resume,
         dry_run=args.dry_run,
     )
@@ -109,13 +115,13 @@ def _print(result: TuneResult) -> None:
                 document["trials"],
                 short_number(each.searched.seconds),
                 short_number(document["unseen_sizes"]),
-                document["library"],
+                document["selector"],
             )
         )
-    print_table(("problem", "kernels", "trials", "s", "unseen", "library"), rows)
+    print_table(("problem", "kernels", "trials", "s", "unseen", "selector"), rows)
     print("unseen: speed of the chosen kernel / best known, on sizes that its choice did not see")
     for line in gain_lines(result):
-        print(f"gained: {line}")
+        say((f"gained: {line}", "good"))
     for line in left_lines(result):
         print(line)
     print(f"report: {result.folder / REPORT_NAME}")

@@ -5,10 +5,10 @@ from mltune.device.catalogue import (
     DEVICES,
     choose,
     entry_of,
+    examine,
     list_devices,
     open_device,
     prepare_process,
-    problem_of,
 )
 from mltune.device.comparison import Comparison, Difference, Expected
 from mltune.device.device import Buffer, Device, Execution, Program
@@ -43,8 +43,8 @@ __all__ = [
     "Sums",
     "choose",
     "entry_of",
+    "examine",
     "list_devices",
     "open_device",
     "prepare_process",
-    "problem_of",
 ]

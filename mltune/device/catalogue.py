@@ -41,15 +41,18 @@ def list_devices() -> tuple[DeviceEntry, ...]:
     return tuple(found)
 
 
-def problem_of(entry: DeviceEntry) -> str:
-    """Say what keeps a device from building kernels, and what helps; empty if nothing."""
-    return DEVICES[entry.kind].problem(entry)
+def examine(entry: DeviceEntry) -> DeviceEntry:
+    """Return a device as it shows itself when it is tried out, with its problem and notes.
+
+    A driver version is tried out once; what it showed is kept in the user's cache.
+    """
+    return DEVICES[entry.kind].examine(entry)
 
 
 def choose(
     spec: str = "auto",
     entries: Sequence[DeviceEntry] | None = None,
-    problem: Callable[[DeviceEntry], str] = problem_of,
+    examine: Callable[[DeviceEntry], DeviceEntry] = examine,
 ) -> DeviceEntry:
     """Return the device that a user means.
 
@@ -57,10 +60,14 @@ def choose(
         spec: `auto` (a GPU if there is one, else PoCL, else any other), `cpu`, `gpu`, `P:D`
             (platform and device number), or a part of the name of the device or its platform,
             or of its UUID. Oclgrind is only ever chosen by number or name.
-            `KIND:...` is a device of that kind of `DEVICES`. A device that builds no kernel is
-            passed over for the next one that fits, with a warning.
+            `KIND:...` is a device of that kind of `DEVICES`. A device that does not work
+            is passed over for the next one that fits, with a note.
         entries: the devices to choose from; by default all there are.
-        problem: says what keeps one from building kernels.
+        examine: tries one out.
+
+    Returns:
+        The device as it shows itself, which may differ from what its driver states; its `notes`
+        say how.
 
     Raises:
         NoDeviceError: when there is no such device, or none that works, with what would help.
@@ -69,7 +76,7 @@ def choose(
     kind, _, rest = spec.partition(":")
     if entries is None and kind in DEVICES:
         return DEVICES[kind].find(rest)
-    return pick(spec, list_devices() if entries is None else entries, problem)
+    return pick(spec, list_devices() if entries is None else entries, examine)
 
 
 def entry_of(number: str, info: DeviceInfo) -> DeviceEntry:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from mltune.device.entry import DeviceEntry
 from mltune.errors import NoDeviceError, UsageError
 
-_log = logging.getLogger(__name__)
-
 
 def pick(
-    spec: str, entries: Sequence[DeviceEntry], problem: Callable[[DeviceEntry], str]
+    spec: str, entries: Sequence[DeviceEntry], examine: Callable[[DeviceEntry], DeviceEntry]
 ) -> DeviceEntry:
-    """Return the device that a user means, and say which better ones do not work.
+    """Return the device that a user means, examined; its notes say which better ones fail.
 
     Args:
         spec: as `choose` takes it, without a kind.
         entries: the devices to choose from.
-        problem: says what keeps a device from building kernels; empty if nothing. It is asked
-            only about devices that may be the answer.
+        examine: tries out a device that may be the answer.
 
     Raises:
         NoDeviceError: when there is no such device, or none that works.
@@ -33,9 +30,9 @@ def pick(
     by_type = word in ("auto", "cpu", "gpu")
     found = _by_type(word, entries) if by_type else _by_name(word, entries)
     usable, refused = [], []
-    for entry in found:
-        if reason := problem(entry):
-            refused.append(f"device {entry.number} {entry.info.name}: {reason}")
+    for entry in map(examine, found):
+        if entry.problem:
+            refused.append(f"device {entry.number} {entry.info.name}: {entry.problem}")
         else:
             usable.append(entry)
             if by_type:
@@ -46,9 +43,10 @@ def pick(
         raise UsageError(
             f"device: '{word}' fits {len(usable)}; name one by number: {_listing(usable)}"
         )
-    for line in refused:
-        _log.warning("%s; device %s is taken instead", line, usable[0].number)
-    return usable[0]
+    (chosen,) = usable
+    instead = f"device {chosen.number} is taken instead"
+    notes = (*(f"{line}; {instead}" for line in refused), *chosen.notes)
+    return replace(chosen, notes=notes)
 
 
 def _by_type(word: str, entries: Sequence[DeviceEntry]) -> Sequence[DeviceEntry]:

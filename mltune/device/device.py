@@ -173,6 +173,7 @@ class Device(Protocol):
         c: Buffer,
         a: Buffer,
         b: Buffer,
+        bias: Buffer | None = None,
         scratch: Buffer | None = None,
         counters: Buffer | None = None,
     ) -> Execution:
@@ -184,6 +185,7 @@ class Device(Protocol):
             c: where to.
             a: the first operand.
             b: the second one.
+            bias: of the epilogue; None where it has none.
             scratch: of at least the kernel's `scratch_bytes`; None where they are 0.
             counters: all 0, of at least its `counter_bytes`; None where they are 0.
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mltune.device.catalogue import problem_of
 from mltune.device.entry import DeviceEntry
 from mltune.device.opencl.diagnosis import missing_linker
 from mltune.device_info import DeviceInfo
@@ -56,17 +55,12 @@ class Finding:
     command: str
 
 
-def examine(
-    entries: Iterable[DeviceEntry],
-    root: Path = Path("/"),
-    problem_of: Callable[[DeviceEntry], str] = problem_of,
-) -> tuple[Finding, ...]:
+def examine(entries: Iterable[DeviceEntry], root: Path = Path("/")) -> tuple[Finding, ...]:
     """Say what is wrong.
 
     Args:
-        entries: the devices that there are.
+        entries: the devices that there are, examined.
         root: where the system's files lie.
-        problem_of: says what keeps a device from building kernels.
     """
     system = system_of(root)
     found = []
@@ -74,8 +68,9 @@ def examine(
     if not entries:
         found.append(Finding("there is no OpenCL device at all", _cpu_driver(system)))
     for entry in entries:
-        if problem := problem_of(entry):
-            found.append(Finding(f"device {entry.number}: {problem}", _remedy(entry, system)))
+        if entry.problem:
+            problem = f"device {entry.number}: {entry.problem}"
+            found.append(Finding(problem, _remedy(entry, system)))
     vendors = " ".join(e.info.vendor.lower() for e in entries if e.info.kind == "gpu")
     for vendor in _gpus(root):
         if vendor not in vendors and not (vendor == "amd" and "advanced micro" in vendors):

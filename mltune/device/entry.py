@@ -20,11 +20,15 @@ class DeviceEntry:
         kind: its key in `DEVICES`.
         number: the text that chooses this device and no other: `P:D` of a device of OpenCL.
         info: its identity and limits.
+        problem: what keeps it from being used, and what helps; empty if nothing is known.
+        notes: what is to be said to who uses it, one line each.
     """
 
     kind: str
     number: str
     info: DeviceInfo
+    problem: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def is_checker(self) -> bool:
@@ -57,8 +61,8 @@ class DeviceKind(Protocol):
         """
         ...
 
-    def problem(self, entry: DeviceEntry) -> str:
-        """Say what keeps a device from building kernels, and what helps; empty if nothing."""
+    def examine(self, entry: DeviceEntry) -> DeviceEntry:
+        """Return a device as it shows itself when it is tried out, with its problem and notes."""
         ...
 
     def open(self, entry: DeviceEntry) -> Device:

@@ -13,13 +13,17 @@ from typing import Any
 
 from mltune.device.device import Device
 from mltune.device.entry import DeviceEntry
-from mltune.device_info import DeviceInfo
+from mltune.device_info import DeviceInfo, Probed
 from mltune.errors import UsageError
 
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_OLD_C = "OpenCL C 1.1"
+_LAUNCH_NS, _STEP_NS = 20_000, 10_000  # of the host's clock
+_HALF_OF_32_BITS = 1 << 31
 _FORM = (
-    "limited:LIMITS:DEVICE with LIMITS out of local=16K, group=64, alloc=64M, flat (groups of "
-    "one dimension), nofp64 and nofp16, between commas"
+    "limited:LIMITS:DEVICE with LIMITS out of local=16K, group=64, alloc=64M, wave=32, "
+    "bits=32, flat (groups of one dimension), nofp64, nofp16, cl11 (as before OpenCL 1.2) and "
+    "hostclock, between commas"
 )
 
 
@@ -33,12 +37,13 @@ class LimitedKind:
     def find(self, spec: str) -> DeviceEntry:
         """Choose the device to be cut down, and its limits."""
         limits, _, _ = spec.partition(":")
-        info = limited(_whole(spec).info, limits)
-        return DeviceEntry("limited", f"limited:{spec}", info)
+        whole = _whole(spec)
+        info = limited(whole.info, limits)
+        return replace(whole, kind="limited", number=f"limited:{spec}", info=info)
 
-    def problem(self, entry: DeviceEntry) -> str:
-        """Nothing: it was asked for when the device to be cut down was chosen."""
-        return ""
+    def examine(self, entry: DeviceEntry) -> DeviceEntry:
+        """It was done when the device was chosen."""
+        return entry
 
     def open(self, entry: DeviceEntry) -> Device:
         """Open the device, which believes the limits."""
@@ -65,11 +70,22 @@ def limited(info: DeviceInfo, limits: str) -> DeviceInfo:
 def _change(info: DeviceInfo, word: str) -> dict[str, Any]:
     match word.partition("="):
         case "nofp64", "", _:
-            return {"fp64": False, "opencl": _without("cl_khr_fp64", info)}
+            return {"fp64": False, "opencl": info.without("cl_khr_fp64").opencl}
         case "nofp16", "", _:
-            return {"fp16": False, "opencl": _without("cl_khr_fp16", info)}
+            return {"fp16": False, "opencl": info.without("cl_khr_fp16").opencl}
         case "flat", "", _:
             return {"max_work_item_sizes": (info.max_work_item_sizes[0], 1, 1)}
+        case "cl11", "", _:
+            opencl = info.opencl and replace(info.opencl, opencl_c_version=_OLD_C)
+            return {"opencl": opencl, "probed": replace(_probed(info), fills=False)}
+        case "hostclock", "", _:
+            return {"probed": replace(_probed(info), launch_ns=_LAUNCH_NS, clock_step_ns=_STEP_NS)}
+        case "bits", "=", "32":
+            most = min(_HALF_OF_32_BITS, info.max_alloc_bytes)
+            memory = min(2 * _HALF_OF_32_BITS, info.global_mem_bytes)
+            return {"max_alloc_bytes": most, "global_mem_bytes": memory}
+        case "wave", "=", size:
+            return {"wave_size": _number(size)}
         case "local", "=", size:
             return {"local_mem_bytes": min(_number(size), info.local_mem_bytes)}
         case "alloc", "=", size:
@@ -81,18 +97,15 @@ def _change(info: DeviceInfo, word: str) -> dict[str, Any]:
     raise UsageError(f"device: unknown limit '{word}' (expected {_FORM})")
 
 
+def _probed(info: DeviceInfo) -> Probed:
+    return info.probed or Probed()
+
+
 def _number(text: str) -> int:
     found = re.fullmatch(r"([1-9]\d{0,9})([kmg]?)", text.lower())
     if not found:
         raise UsageError(f"device: expected a number such as 64, 16K or 64M, got '{text}'")
     return int(found[1]) * _UNITS[found[2]]
-
-
-def _without(extension: str, info: DeviceInfo) -> Any:
-    if info.opencl is None:
-        return None
-    left = tuple(each for each in info.opencl.extensions if each != extension)
-    return replace(info.opencl, extensions=left)
 
 
 def _whole(spec: str) -> DeviceEntry:

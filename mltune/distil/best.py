@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from mltune.distil.methods import SINGLE
+from mltune.distil.methods import SINGLE, TAUGHT
 from mltune.distil.regret import RegretRow
 from mltune.distil.table import GAP
 
-_CANDIDATES = ("formulas", "tree")
+MOST_LOST = 0.003
+"""What a taught tree may lose to its teacher, or to another rule, and still ship."""
+
+_CANDIDATES = (TAUGHT, "formulas", "tree")
 
 
-def best_rule(rows: Mapping[str, RegretRow]) -> str:
+def best_rule(rows: Mapping[str, RegretRow], without: Collection[str] = ()) -> str:
     """The rule that ships unless another is asked for, given the rows of all by their names.
 
-    That is formulas or a tree, what is faster in the mean, if it beats a single kernel. Otherwise,
-    or where nothing could be judged, it is that kernel: a rule that is worse has only found luck.
+    That is the fastest in the mean of formulas and trees, or the taught tree where it is nearly
+    that, if it beats a single kernel. Otherwise, or where nothing could be judged, it is that
+    kernel: a rule that is worse has only found luck.
+
+    Args:
+        rows: of all rules.
+        without: rules that are not to ship.
     """
     if not rows:
         return SINGLE
-    better = [rule for rule in _CANDIDATES if beats_single(rows, rule)]
-    return max(better, key=lambda rule: rows[rule].regret.geomean, default=SINGLE)
+    better = [rule for rule in _CANDIDATES if rule not in without and beats_single(rows, rule)]
+    best = max(better, key=lambda rule: rows[rule].regret.geomean, default=SINGLE)
+    nearly = rows[best].regret.geomean * (1 - MOST_LOST)
+    return TAUGHT if TAUGHT in better and rows[TAUGHT].regret.geomean >= nearly else best
 
 
 def beats_single(rows: Mapping[str, RegretRow], rule: str) -> bool:

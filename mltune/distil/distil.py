@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from mltune.distil.best import best_rule
+from mltune.distil.best import MOST_LOST, best_rule
 from mltune.distil.exact import LeftOut, exact_map, reserved
 from mltune.distil.fit import Settings
-from mltune.distil.methods import AUTO, METHODS, fit_rule
+from mltune.distil.methods import AUTO, METHODS, TAUGHT, fit_rule
 from mltune.distil.regret import RegretRow, regret_table
 from mltune.distil.table import TimeTable
+from mltune.distil.taught import Taught, taught
 from mltune.distil.vectors import whole_vectors
 from mltune.errors import UsageError
 from mltune.problem import Contraction
@@ -97,9 +98,14 @@ def distil(
     rows = regret_table(table, held_out=held_out, settings=for_rule, on_step=on_step)
     by_rule = {row.rule: row for row in rows}
     best = best_rule(by_rule)
+    student: Taught | None = None
+    if TAUGHT in (method, best):
+        student = taught(table, for_rule)
+        if method != TAUGHT and student.loss > MOST_LOST:
+            best, student = best_rule(by_rule, {TAUGHT}), None
     rule = best if method == AUTO else method
     regret = by_rule[rule].regret if rows else None
-    fitted = fit_rule(rule, table, for_rule)
+    fitted = student.fitted if student and rule == TAUGHT else fit_rule(rule, table, for_rule)
     exact = exact_map(
         every,
         table,

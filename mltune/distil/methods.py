@@ -1,4 +1,4 @@
-"""The ways to choose by size, by name: formulas, our tree, Tensile's ranges, AutoGEMM's tiles."""
+"""The ways to choose by size, by name: trees, formulas, Tensile's ranges, AutoGEMM's tiles."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from mltune.distil.fit import Fitted, Settings, fit
 from mltune.distil.formulas import fit_formulas
 from mltune.distil.ranges import fit_ranges
 from mltune.distil.table import TimeTable
+from mltune.distil.taught import fit_taught
 from mltune.distil.tiles import fit_tiles
 from mltune.selector import Leaf
 
@@ -17,7 +18,10 @@ Method = Callable[[TimeTable, Settings], Fitted]
 
 AUTO = "auto"
 
+TAUGHT = "taught"
+
 METHODS: dict[str, Method] = {
+    TAUGHT: fit_taught,
     "formulas": fit_formulas,
     "tree": fit,
     "tensile": fit_ranges,

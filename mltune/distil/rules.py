@@ -11,9 +11,13 @@ from mltune.distil.fit import Settings, fit
 from mltune.distil.methods import METHODS, SINGLE, Method, fit_single
 from mltune.distil.portfolio import cover
 from mltune.distil.table import TimeTable
+from mltune.distil.teacher import teach
 
 PORTFOLIO = "best of portfolio"
 """Whose choice is perfect, so that what it loses are kernels that do not ship."""
+
+TEACHER = "teacher"
+"""What a taught tree imitates: formulas, and what a Gaussian process learned of their rests."""
 
 Rule = Callable[[TimeTable, TimeTable, Settings], NDArray[np.float64]]
 """Fits on the first table; gives log(chosen time / best time) for each size of the second."""
@@ -32,6 +36,10 @@ def _portfolio_oracle(
 ) -> NDArray[np.float64]:
     portfolio = cover(train, tolerance=settings.tolerance, max_kernels=settings.max_kernels)
     return np.asarray(test.log_ratios[:, list(portfolio)].min(axis=1))
+
+
+def _teacher(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:
+    return teach(train, settings).losses(test)
 
 
 def _by(method: Method) -> Rule:
@@ -58,6 +66,7 @@ def _random_pick(train: TimeTable, test: TimeTable, settings: Settings) -> NDArr
 RULES: dict[str, Rule] = {
     "oracle": _oracle,
     PORTFOLIO: _portfolio_oracle,
+    TEACHER: _teacher,
     **{name: _by(method) for name, method in METHODS.items()},
     "nearest size": _nearest_size,
     "M*N thresholds": _thresholds,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel import Kernel
-from mltune.problem import problem_type_name
+from mltune.problem import Activation, bias_side, problem_type_name
 from mltune.problem.layout import memory_orders
 from mltune.selector import Selector
 
@@ -83,4 +83,28 @@ class Library:
                 operands.append(letter + ("^H" if conjugated else "^T"))
             else:
                 operands.append(f"conj({letter})" if conjugated else letter)
-        return f"C = alpha * {' * '.join(operands)} + beta * C"
+        product = " * ".join(operands)
+        return f"C = {self.finished(f'alpha * {product} + beta * C', 'bias')}"
+
+    def finished(self, result: str, bias: str) -> str:
+        """What an epilogue makes of a result, in words; the result itself without one."""
+        contraction = self.selector.contraction
+        side, activation = bias_side(contraction), contraction.epilogue.activation
+        if side:
+            result += f" + {bias}"
+        if activation is Activation.NONE:
+            return result
+        limits = ", low, high" * contraction.epilogue.clamps
+        return f"{activation.value}({result}{limits})"
+
+    def refuse_epilogue(self, language: str) -> None:
+        """Refuse an epilogue, for a language that passes none.
+
+        Raises:
+            UnsupportedError: when there is one.
+        """
+        if self.selector.contraction.epilogue:
+            raise UnsupportedError(
+                f"export: {self.problem_type} has an epilogue, which {language} does not pass; "
+                "--lang c, python and json do, one problem type at a time"
+            )

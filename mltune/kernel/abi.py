@@ -14,6 +14,8 @@ take the same arguments:
     offset_c, ld_c, batch_stride_c       ulong, in elements
     offset_a, ld_a, batch_stride_a
     offset_b, ld_b, batch_stride_b
+    bias, offset_bias                    __global pointer and ulong; only of kernels that add one
+    low, high                            elements, as alpha and beta; only of kernels that clamp
     scratch                              __global pointer; only of kernels with scratch memory,
                                          which holds anything when the first pass begins
     counters                             __global uint pointer; only of kernels whose work-groups
@@ -75,7 +77,7 @@ class Argument:
         name: in the kernel's source.
         kind: what it is.
         value: of an integer: an expression of the names in `numbers`.
-        tensor: `c`, `a` or `b`, where it says how one of these lies in memory.
+        tensor: `c`, `a`, `b` or `bias`, where it says how one of these lies in memory.
     """
 
     name: str
@@ -112,7 +114,7 @@ class Geometry:
 
 @lru_cache(maxsize=256)
 def integer_arguments(contraction: Contraction) -> tuple[Argument, ...]:
-    """The arguments between alpha, beta and the scratch memory."""
+    """The arguments that are integers, but for the bias's."""
     if contraction.is_gemm:
         listed = [Argument(f"size_{index}", Kind.UINT, Name(index)) for index in "ijl"]
         layout = {tensor: ["offset", "ld", "batch_stride"] for tensor in "cab"}
@@ -128,6 +130,18 @@ def integer_arguments(contraction: Contraction) -> tuple[Argument, ...]:
 
 
 @lru_cache(maxsize=256)
+def epilogue_arguments(contraction: Contraction) -> tuple[Argument, ...]:
+    """The arguments behind those integers that an epilogue takes; none where there is none."""
+    found = []
+    if contraction.epilogue.bias is not None:
+        found.append(Argument("bias", Kind.MATRIX, tensor="bias"))
+        found.append(Argument("offset_bias", Kind.ULONG, Name("offset_bias"), "bias"))
+    if contraction.epilogue.clamps:
+        found += [Argument(name, Kind.FACTOR) for name in ("low", "high")]
+    return tuple(found)
+
+
+@lru_cache(maxsize=256)
 def arguments(contraction: Contraction, scratch: bool, counters: bool) -> tuple[Argument, ...]:
     """All arguments of a kernel, in order.
 
@@ -140,17 +154,26 @@ def arguments(contraction: Contraction, scratch: bool, counters: bool) -> tuple[
         *(Argument(name, Kind.MATRIX, tensor=name) for name in "cab"),
         *(Argument(name, Kind.FACTOR) for name in ("alpha", "beta")),
         *integer_arguments(contraction),
+        *epilogue_arguments(contraction),
         *[Argument("scratch", Kind.SCRATCH)] * scratch,
         *[Argument("counters", Kind.COUNTERS)] * counters,
     )
 
 
 def declarations(listed: Iterable[Argument], prefix: str = "") -> list[str]:
-    """Integers as OpenCL C declares them: a line for the sizes and one for each tensor."""
+    """Arguments as OpenCL C declares them: a line for the sizes and one for each tensor."""
     return [
-        ", ".join(f"const {each.kind.value} {prefix}{each.name}" for each in group)
+        ", ".join(_declaration(each, prefix) for each in group)
         for _, group in groupby(listed, lambda argument: argument.tensor)
     ]
+
+
+def _declaration(argument: Argument, prefix: str) -> str:
+    if argument.kind is Kind.MATRIX:
+        return f"const __global STORED *restrict {prefix}{argument.name}"
+    if argument.kind is Kind.FACTOR:
+        return f"const FACTOR {prefix}{argument.name}_argument"
+    return f"const {argument.kind.value} {prefix}{argument.name}"
 
 
 def numbers(problem: Problem) -> dict[str, int]:
@@ -170,7 +193,7 @@ def numbers(problem: Problem) -> dict[str, int]:
             indices = tensor_indices(problem.contraction, tensor)
             strides_named = (stride_name(tensor, index) for index in indices)
             found |= dict(zip(strides_named, strides, strict=True))
-    return found
+    return found | {"offset_bias": problem.offset_bias}
 
 
 def integers(listed: Iterable[Argument], values: Mapping[str, int]) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from mltune.kernel.abi import (
     declarations,
+    epilogue_arguments,
     extent_name,
     integer_arguments,
     stride_name,
@@ -38,6 +39,7 @@ class Signature:
     def arguments(self) -> str:
         """The arguments after alpha and beta."""
         lines = declarations(integer_arguments(self.contraction))
+        lines += declarations(epilogue_arguments(self.contraction))
         return (",\n" + _INDENT * 2).join(lines)
 
     @property

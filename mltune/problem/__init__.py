@@ -5,17 +5,32 @@ PyYAML, which whoever only runs tuned kernels does not install.
 """
 
 from mltune.problem.contraction import Contraction
-from mltune.problem.gemm import gemm, gemm_name, parse_problem_type, problem_type_name
+from mltune.problem.epilogue import ACTIVATIONS, NO_EPILOGUE, Activation, Epilogue
+from mltune.problem.gemm import (
+    bias_side,
+    epilogue_name,
+    gemm,
+    gemm_name,
+    parse_problem_type,
+    problem_type_name,
+    with_epilogue,
+)
 from mltune.problem.precision import Precision
 from mltune.problem.problem import Problem, gemm_problem, packed, problem_of_size
 from mltune.problem.size import Size, merge_sizes
 from mltune.problem.size_sets import random_sizes, split_sizes
 
 __all__ = [
+    "ACTIVATIONS",
+    "NO_EPILOGUE",
+    "Activation",
     "Contraction",
+    "Epilogue",
     "Precision",
     "Problem",
     "Size",
+    "bias_side",
+    "epilogue_name",
     "gemm",
     "gemm_name",
     "gemm_problem",
@@ -26,4 +41,5 @@ __all__ = [
     "problem_type_name",
     "random_sizes",
     "split_sizes",
+    "with_epilogue",
 ]

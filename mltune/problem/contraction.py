@@ -13,19 +13,28 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mltune.errors import UsageError
+from mltune.problem.epilogue import NO_EPILOGUE, Activation, Epilogue
 from mltune.problem.precision import Precision
 
 _LETTERS = "ijklmnopqrstuvwxyzabcdefgh"
+_ACTIVATIONS = "|".join(each.name for each in Activation if each is not Activation.NONE)
+_NAME = re.compile(
+    r"C([a-z]*)_A([a-z]+)(C?)_B([a-z]+)(C?)_([HSDCZ])B"
+    rf"(?:_BIAS([a-z]))?(?:_({_ACTIVATIONS}))?(?:_|$)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contraction:
     """C[...] = alpha * sum(A[...] * B[...]) + beta * C[...], as index assignments.
 
+    With an epilogue: C[...] = act(alpha * sum(A[...] * B[...]) + beta * C[...] + bias[.]).
+
     Attributes:
         index_assignments_a: A's index numbers, shortest stride first.
         index_assignments_b: B's index numbers, shortest stride first.
         num_indices_c: how many indices C has; they are 0, 1, ..., shortest stride first.
+        epilogue: what becomes of the result before it is stored.
 
     Raises:
         UsageError: when the lists do not describe a contraction.
@@ -37,6 +46,7 @@ class Contraction:
     num_indices_c: int
     conjugate_a: bool = False
     conjugate_b: bool = False
+    epilogue: Epilogue = NO_EPILOGUE
 
     def __post_init__(self) -> None:
         in_a, in_b = set(self.index_assignments_a), set(self.index_assignments_b)
@@ -63,6 +73,8 @@ class Contraction:
             raise UsageError(
                 f"contraction: conjugation needs a complex precision, got {self.precision.name}"
             )
+        if self.epilogue:
+            self._check_epilogue()
 
     @property
     def num_indices(self) -> int:
@@ -152,15 +164,40 @@ class Contraction:
             conjugate_b=self.conjugate_a,
         )
 
+    def without_epilogue(self) -> Contraction:
+        """Return the same contraction with its result stored as it is."""
+        return replace(self, epilogue=NO_EPILOGUE) if self.epilogue else self
+
+    def _check_epilogue(self) -> None:
+        bias, activation = self.epilogue.bias, self.epilogue.activation
+        if bias is not None and bias not in (self.d0, self.d1):
+            raise UsageError(
+                f"contraction: the bias must run along one of C's two tiled indices "
+                f"({self.d0} and {self.d1}), got {bias}"
+            )
+        if self.precision.is_complex and activation is not Activation.NONE:
+            raise UsageError(
+                f"contraction: {activation.value} needs a real precision, got "
+                f"{self.precision.name}"
+            )
+
     @property
     def name(self) -> str:
-        """Tensile's name of the problem type, such as `Cijk_Ailk_Bjlk_SB`."""
+        """Tensile's name of the problem type, such as `Cijk_Ailk_Bjlk_SB`.
+
+        An epilogue follows: `Cij_Aik_Bkj_SB_BIASj_RELU`.
+        """
         c = "".join(_LETTERS[: self.num_indices_c])
         a = "".join(_LETTERS[index] for index in self.index_assignments_a)
         b = "".join(_LETTERS[index] for index in self.index_assignments_b)
         conjugate = ("C" if self.conjugate_a else "", "C" if self.conjugate_b else "")
         letter = self.precision.letter.upper()
-        return f"C{c}_A{a}{conjugate[0]}_B{b}{conjugate[1]}_{letter}B"
+        name = f"C{c}_A{a}{conjugate[0]}_B{b}{conjugate[1]}_{letter}B"
+        if self.epilogue.bias is not None:
+            name += f"_BIAS{_LETTERS[self.epilogue.bias]}"
+        if self.epilogue.activation is not Activation.NONE:
+            name += f"_{self.epilogue.activation.name}"
+        return name
 
     @classmethod
     def from_name(cls, name: str) -> Contraction:
@@ -169,10 +206,10 @@ class Contraction:
         Raises:
             UsageError: when the text is no such name.
         """
-        match = re.match(r"C([a-z]*)_A([a-z]+)(C?)_B([a-z]+)(C?)_([HSDCZ])B(?:_|$)", name)
+        match = _NAME.match(name)
         if match is None:
             raise UsageError(f"contraction: '{name}' is no name such as Cij_Aik_Bkj_SB")
-        c, a, conjugate_a, b, conjugate_b, letter = match.groups()
+        c, a, conjugate_a, b, conjugate_b, letter, bias, activation = match.groups()
         if c != _LETTERS[: len(c)]:
             raise UsageError(f"contraction: C's letters must be {_LETTERS[: len(c)]}, got {c}")
         return cls(
@@ -182,6 +219,9 @@ class Contraction:
             num_indices_c=len(c),
             conjugate_a=bool(conjugate_a),
             conjugate_b=bool(conjugate_b),
+            epilogue=Epilogue(
+                _LETTERS.index(bias) if bias else None, Activation[activation or "NONE"]
+            ),
         )
 
     @classmethod

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from mltune.errors import UsageError
 from mltune.problem.contraction import Contraction
+from mltune.problem.epilogue import Activation, parse_epilogue
 from mltune.problem.precision import Precision
 
 
@@ -50,39 +52,92 @@ def gemm(
 
 
 def gemm_name(contraction: Contraction) -> str | None:
-    """Return the BLAS-like name, such as `sgemm_nt` or `dgemm_tn_row_batched`; None for others."""
-    return _NAMES.get(contraction)
+    """Return the BLAS-like name, such as `sgemm_nt` or `dgemm_tn_row_batched`; None for others.
+
+    An epilogue follows: `sgemm_nn_row_bias_n_relu`.
+    """
+    name = _NAMES.get(contraction.without_epilogue())
+    if name is None or not contraction.epilogue:
+        return name
+    return f"{name}_{epilogue_name(contraction, '_')}"
 
 
-def parse_problem_type(text: str) -> Contraction:
+def epilogue_name(contraction: Contraction, separator: str = ",") -> str:
+    """Return what `with_epilogue` reads: `bias_n,relu`; empty where there is no epilogue."""
+    epilogue, words = contraction.epilogue, []
+    if epilogue.bias is not None:
+        words.append(f"bias_{bias_side(contraction)}")
+    if epilogue.activation is not Activation.NONE:
+        words.append(epilogue.activation.value)
+    return separator.join(words)
+
+
+def bias_side(contraction: Contraction) -> str:
+    """Return `m` for a bias with a number for each row of C, `n` for columns; empty for none."""
+    bias = contraction.epilogue.bias
+    if bias is None:
+        return ""
+    return "m" if bias in contraction.free_indices_a else "n"
+
+
+def with_epilogue(contraction: Contraction, text: str) -> Contraction:
+    """Return a contraction with an epilogue as a user writes it: `bias_n,relu`.
+
+    Raises:
+        UsageError: when there is no such epilogue, or not for this contraction.
+    """
+    bias_m = min(contraction.free_indices_a, default=None)
+    bias_n = min(contraction.free_indices_b, default=None)
+    return replace(contraction, epilogue=parse_epilogue(text, bias_m, bias_n))
+
+
+def parse_problem_type(text: str, epilogue: str | None = None) -> Contraction:
     """Read a problem type as a user writes it.
 
-    Either a BLAS-like name, `<precision>gemm_<trans><trans>[_row][_batched]`; or a precision and
-    an einsum string, `s:mk,kn->mn`; or a contraction's own name, `Cij_Aik_Bkj_SB`.
+    Either a BLAS-like name, `<precision>gemm_<trans><trans>[_row][_batched][_<epilogue>]`; or a
+    precision and an einsum string, `s:mk,kn->mn`; or a contraction's own name, `Cij_Aik_Bkj_SB`.
+
+    Args:
+        text: the problem type.
+        epilogue: what `with_epilogue` reads; None for what the text says.
 
     Raises:
         UsageError: when it is none of them.
     """
+    contraction = _parse(text)
+    if epilogue is None:
+        return contraction
+    if contraction.epilogue:
+        raise UsageError(f"epilogue: '{text}' has one already, got '{epilogue}', too")
+    return with_epilogue(contraction, epilogue)
+
+
+def _parse(text: str) -> Contraction:
     word = text.strip()
     if ":" in word and "->" in word:
         precision, einsum = word.split(":", 1)
         return Contraction.from_einsum(Precision.parse(precision), einsum)
     if re.match(r"C[a-z]*_A", word):
         return Contraction.from_name(word)
-    match = re.fullmatch(r"([hsdcz])gemm(?:_([ntc])([ntc]))?(_row)?(_batched)?", word.lower())
+    match = re.fullmatch(
+        r"([hsdcz])gemm(?:_([ntc])([ntc]))?(_row)?(_batched)?(?:_(bias_[mn].*|[a-z]{4,}))?",
+        word.lower(),
+    )
     if match is None:
         raise UsageError(
             f"problem: unknown '{text}' (known: sgemm_nn, dgemm_tn, cgemm_nc, sgemm_nt_row, "
-            "sgemm_nn_batched, ..., or a precision and einsum such as s:mk,kn->mn)"
+            "sgemm_nn_batched, sgemm_nn_bias_m_relu, ..., or a precision and einsum such as "
+            "s:mk,kn->mn)"
         )
-    letter, trans_a, trans_b, row, batched = match.groups()
-    return gemm(
+    letter, trans_a, trans_b, row, batched, epilogue = match.groups()
+    contraction = gemm(
         Precision(letter),
         trans_a or "n",
         trans_b or "n",
         "row" if row else "column",
         bool(batched),
     )
+    return with_epilogue(contraction, epilogue) if epilogue else contraction
 
 
 def problem_type_name(contraction: Contraction) -> str:

@@ -21,7 +21,10 @@ class Problem:
         sizes: the extent of every index, by index number.
         strides_a: elements between neighbours along each of A's indices, in the order of its
             index assignments; empty means packed. Likewise for B and C.
-        offset_a: elements before A's first one in its buffer. Likewise for B and C.
+        offset_a: elements before A's first one in its buffer. Likewise for B, C and the bias,
+            whose elements are neighbours.
+        low: the lower limit of an epilogue that clamps; others do not ask.
+        high: the upper one.
 
     Raises:
         UsageError: when sizes, strides or offsets do not fit the contraction.
@@ -37,6 +40,9 @@ class Problem:
     offset_c: int = 0
     alpha: Scalar = 1.0
     beta: Scalar = 0.0
+    offset_bias: int = 0
+    low: float = 0.0
+    high: float = 6.0
 
     def __post_init__(self) -> None:
         if len(self.sizes) != self.contraction.num_indices:
@@ -46,7 +52,7 @@ class Problem:
             )
         if min(self.sizes) < 1:
             raise UsageError(f"problem: sizes must be at least 1, got {list(self.sizes)}")
-        if min(self.offset_a, self.offset_b, self.offset_c) < 0:
+        if min(self.offset_a, self.offset_b, self.offset_c, self.offset_bias) < 0:
             raise UsageError("problem: offsets must not be negative")
         for tensor in "abc":
             extents = self.extents(tensor)
@@ -60,9 +66,25 @@ class Problem:
                 "problem: alpha and beta must be real for a real precision, "
                 f"got alpha={self.alpha} beta={self.beta}"
             )
+        if not self.low <= self.high:
+            raise UsageError(f"problem: cannot clamp from {self.low} to {self.high}")
+
+    @property
+    def tensors(self) -> tuple[str, ...]:
+        """What it reads and writes: `a`, `b` and `c`, and `bias` where there is one."""
+        bias = ("bias",) if self.contraction.epilogue.bias is not None else ()
+        return ("a", "b", "c", *bias)
+
+    @property
+    def strides_bias(self) -> tuple[int, ...]:
+        """Those of the bias, as of the other tensors."""
+        return (1,)
 
     def extents(self, tensor: str) -> tuple[int, ...]:
-        """The sizes along the indices of tensor `a`, `b` or `c`, shortest stride first."""
+        """The sizes along the indices of one of the `tensors`, shortest stride first."""
+        if tensor == "bias":
+            bias = self.contraction.epilogue.bias
+            return () if bias is None else (self.sizes[bias],)
         indices = {
             "a": self.contraction.index_assignments_a,
             "b": self.contraction.index_assignments_b,
@@ -107,6 +129,7 @@ class Problem:
         """The fewest bytes to move: A and B read once, C written once, read too if beta != 0."""
         c = self.m * self.n * (1 if self.beta == 0 else 2)
         elements = self.batch * (self.m * self.k + self.k * self.n + c)
+        elements += sum(self.extents("bias"))
         return elements * self.contraction.precision.bytes
 
     @property
@@ -137,15 +160,19 @@ class Problem:
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready mapping that `from_json` reads back."""
-        return {
+        bias = [self.offset_bias] if "bias" in self.tensors else []
+        data = {
             "type": problem_type_name(self.contraction),
             "contraction": self.contraction.name,
             "sizes": list(self.sizes),
             "strides": [list(s) for s in (self.strides_a, self.strides_b, self.strides_c)],
-            "offsets": [self.offset_a, self.offset_b, self.offset_c],
+            "offsets": [self.offset_a, self.offset_b, self.offset_c, *bias],
             "alpha": scalar_to_json(self.alpha),
             "beta": scalar_to_json(self.beta),
         }
+        if self.contraction.epilogue.clamps:
+            data["limits"] = [self.low, self.high]
+        return data
 
     @classmethod
     def from_json(cls, data: Any) -> Problem:
@@ -157,6 +184,7 @@ class Problem:
         try:
             strides = [tuple(int(s) for s in tensor) for tensor in data["strides"]]
             offsets = [int(offset) for offset in data["offsets"]]
+            low, high = data.get("limits", (0.0, 6.0))
             return cls(
                 contraction=Contraction.from_name(data["contraction"]),
                 sizes=tuple(int(extent) for extent in data["sizes"]),
@@ -168,8 +196,11 @@ class Problem:
                 offset_c=offsets[2],
                 alpha=scalar_from_json(data["alpha"]),
                 beta=scalar_from_json(data["beta"]),
+                offset_bias=offsets[3] if len(offsets) > 3 else 0,
+                low=float(low),
+                high=float(high),
             )
-        except (LookupError, TypeError, ValueError, OverflowError) as error:
+        except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
             raise UsageError(f"problem: not a problem description ({error!r})") from error
 
 

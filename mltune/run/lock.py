@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from pathlib import Path
 
 from mltune.errors import UsageError
-from mltune.files import file_error
-
-with contextlib.suppress(ImportError):
-    import fcntl
-with contextlib.suppress(ImportError):
-    import msvcrt
-
-_FAR = 1 << 30  # Windows keeps others from reading what is locked: a byte that nobody reads
+from mltune.files import file_error, lock
 
 
 class FolderLock:
@@ -34,7 +26,7 @@ class FolderLock:
         except OSError as error:
             raise file_error(path, "write", error) from error
         try:
-            _lock(self._file)
+            lock(self._file)
             os.ftruncate(self._file, 0)
             os.write(self._file, f"{os.getpid()}\n".encode())
         except BlockingIOError:
@@ -53,21 +45,3 @@ class FolderLock:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
-
-
-def _lock(file: int) -> None:
-    """Take the lock; a system that knows neither way to lock has none.
-
-    Raises:
-        BlockingIOError: when another process has it.
-    """
-    if "fcntl" in globals():
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    elif "msvcrt" in globals():
-        os.lseek(file, _FAR, os.SEEK_SET)
-        try:
-            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]  # Windows
-        except OSError as error:
-            raise BlockingIOError(str(error)) from error
-        finally:
-            os.lseek(file, 0, os.SEEK_SET)

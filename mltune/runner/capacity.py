@@ -50,4 +50,6 @@ def fits(problem: Problem, device: DeviceInfo) -> bool:
 def _largest(problem: Problem) -> tuple[int, str]:
     """Bytes of the largest matrix, and which one it is."""
     itemsize = problem.contraction.precision.bytes
-    return max((Layout.of(problem, tensor).length * itemsize, tensor) for tensor in "abc")
+    return max(
+        (Layout.of(problem, tensor).length * itemsize, tensor) for tensor in problem.tensors
+    )

@@ -39,7 +39,7 @@ class Layout:
 
     @classmethod
     def of(cls, problem: Problem, tensor: str) -> Layout:
-        """Return the layout of tensor `a`, `b` or `c`."""
+        """Return the layout of one of the problem's `tensors`."""
         return cls(
             problem.contraction.precision.dtype,
             problem.extents(tensor),
@@ -80,30 +80,43 @@ class Layout:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operands:
-    """The guarded buffers of A, B and the C before the product."""
+    """The guarded buffers of A, B and the C before the product, and of a bias."""
 
     a: Array
     b: Array
     c: Array
+    bias: Array | None = None
 
 
 def operands(problem: Problem, seed: int) -> Operands:
-    """Draw A and B, and C if it counts, uniformly from [-1, 1]; the same for the same seed."""
-    made = {}
-    for tensor in "abc":
-        layout = Layout.of(problem, tensor)
-        buffer = np.empty(layout.length, layout.dtype)
-        elements = layout.elements(buffer)
-        buffer.view(np.uint8).fill(PATTERN_BYTE if tensor == "c" else NAN_BYTE)
-        if tensor == "c" and problem.beta == 0:
-            elements.fill(_NAN[buffer.itemsize].view(buffer.dtype)[0])
-        else:
-            # Stored in memory order: the longest stride first.
-            shape = elements.T.shape
-            numbers = drawn(key_of(problem, seed, tensor), layout.dtype, math.prod(shape))
-            elements.T[...] = numbers.reshape(shape)
-        made[tensor] = buffer
-    return Operands(**made)
+    """Draw A, B and a bias, and C if it counts, uniformly from [-1, 1].
+
+    They are the same for the same seed.
+    """
+    return Operands(**{tensor: operand(problem, seed, tensor) for tensor in problem.tensors})
+
+
+def operand(problem: Problem, seed: int, tensor: str) -> Array:
+    """Draw one of them, in its guards."""
+    layout = Layout.of(problem, tensor)
+    buffer = np.empty(layout.length, layout.dtype)
+    elements = layout.elements(buffer)
+    buffer.view(np.uint8).fill(PATTERN_BYTE if tensor == "c" else NAN_BYTE)
+    if tensor == "c" and problem.beta == 0:
+        elements.fill(_NAN[buffer.itemsize].view(buffer.dtype)[0])
+    else:
+        # Stored in memory order: the longest stride first.
+        shape = elements.T.shape
+        numbers = drawn(key_of(problem, seed, tensor), layout.dtype, math.prod(shape))
+        elements.T[...] = numbers.reshape(shape)
+    return buffer
+
+
+def bias_of(problem: Problem, guarded: Array | None) -> Array:
+    """Return the elements of a bias in its guards; none where there is no bias."""
+    if guarded is None:
+        return np.empty(0, problem.contraction.precision.dtype)
+    return Layout.of(problem, "bias").elements(guarded)
 
 
 def untouched_outside(buffer: Array, layout: Layout) -> bool:

@@ -65,7 +65,7 @@ class DeviceReference:
             bounds=bounds,
             whole=whole,
             elements=elements,
-            kept=_read(device, bounds, whole, elements) if on_host else None,
+            kept=read_reference(device, bounds, whole, elements) if on_host else None,
             checksum=device.inspection.checksums(whole)[0],
         )
 
@@ -74,7 +74,7 @@ class DeviceReference:
         """All of it; read back now where the host does not keep it."""
         if self.kept is not None:
             return self.kept
-        return _read(self.device, self.bounds, self.whole, self.elements)
+        return read_reference(self.device, self.bounds, self.whole, self.elements)
 
     @property
     def parts(self) -> tuple[Buffer, Buffer, Buffer]:
@@ -107,7 +107,8 @@ def reference_bytes(problem: Problem) -> int:
     return _rounded(rows * problem.n * value) + _rounded(8 * rows) + _rounded(8 * columns)
 
 
-def _read(device: Device, bounds: Bounds, whole: Buffer, elements: Matrices) -> Array:
+def read_reference(device: Device, bounds: Bounds, whole: Buffer, elements: Matrices) -> Array:
+    """Read all of a product back; the axes are C's indices."""
     values: Array = np.empty(math.prod(bounds.shape), elements.dtype)
     device.read(whole, values)
     return values.reshape(bounds.shape, order="F")

@@ -27,8 +27,9 @@ _BLOCK = 1 << 15  # what stays in a core's cache with its temporaries
 
 
 def key_of(problem: Problem, seed: int, tensor: str) -> int:
-    """Return the key of tensor `a`, `b` or `c`: 64 bits of the seed and the sizes."""
-    words = np.random.SeedSequence([seed, *problem.sizes, "abc".index(tensor)])
+    """Return the key of one of the problem's `tensors`: 64 bits of the seed and the sizes."""
+    number = ("a", "b", "c", "bias").index(tensor)
+    words = np.random.SeedSequence([seed, *problem.sizes, number])
     return int(words.generate_state(1, np.uint64)[0])
 
 

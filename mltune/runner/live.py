@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import logging
 import math
 import time
 from collections.abc import Collection, Sequence
@@ -37,6 +38,7 @@ _REOPEN_PAUSES = (0.0, 1.0, 4.0)  # a driver that was shot needs a moment
 _RACE_MARGIN = 1.3  # first samples are a little noisy: only a clear loss counts
 _EXTRA_SECONDS = 0.02
 _KEPT_KERNELS = 256
+_log = logging.getLogger(__name__)
 _FROM_BUILDER = (Status.BUILD_ERROR, Status.TIMEOUT, Status.CRASHED)
 
 
@@ -108,6 +110,7 @@ class WorkerRunner:
         }
         self._written: Cache[tuple[Contraction, Config], Kernel] = Cache(_KEPT_KERNELS)
         self._quarantine = Quarantine()
+        self._notes: set[str] = set()  # that were said
         self._spans: list[Span] = []
         self._worker: WorkerProcess | None = None
         self._expected: set[Problem] = set()  # by this worker
@@ -389,6 +392,10 @@ class WorkerRunner:
         message = self._hear(worker)
         self._device = DeviceInfo.from_json(message["device"])
         self._device_number = str(message["number"])
+        for note in map(str, message.get("notes", ())):
+            if note not in self._notes:
+                _log.warning("%s", note)
+                self._notes.add(note)
 
     def _hear_ready(self, worker: WorkerProcess) -> None:
         """Wait until a worker has proved its device sound, and take it into service."""

@@ -1,11 +1,11 @@
 """What the runner and its worker process say to each other, as JSON lines.
 
-The worker says `{"device": ..., "number": "P:D"}` once it knows which device is meant, and
-`{"ready": true}` once it has proved it sound; or `{"error": kind, "message": text}` in the place
-of either, where kind is `no_device`, `usage` or `sick` (the known-good kernel failed). To each
-request it says one `{"stage": ...}` whenever the work enters another stage, then one
-`{"answer": ...}`. Told `{"expect": problem, "seed": number}`, it makes ready for that problem and
-answers nothing.
+The worker says `{"device": ..., "number": "P:D", "notes": [...]}` once it knows which device is
+meant, with what is to be said about it, and `{"ready": true}` once it has proved it sound; or
+`{"error": kind, "message": text}` in the place of either, where kind is `no_device`, `usage` or
+`sick` (the known-good kernel failed). To each request it says one `{"stage": ...}` whenever the
+work enters another stage, then one `{"answer": ...}`. Told
+`{"expect": problem, "seed": number}`, it makes ready for that problem and answers nothing.
 """
 
 from __future__ import annotations

@@ -26,8 +26,9 @@ from mltune.device.entry import OCLGRIND
 from mltune.device.limits import check_size
 from mltune.device_info import DeviceInfo
 from mltune.problem import Problem
-from mltune.runner.data import PATTERN_BYTE, Array, Layout, Operands, operands
-from mltune.runner.device_reference import DeviceReference, reference_bytes
+from mltune.runner.data import PATTERN_BYTE, Array, Layout, Operands, bias_of, operand, operands
+from mltune.runner.device_reference import DeviceReference, read_reference, reference_bytes
+from mltune.runner.epilogue import finished
 from mltune.runner.generator import key_of
 from mltune.runner.matrices import Views, elements
 from mltune.runner.operand import MARGIN_BYTES, Operand
@@ -56,6 +57,7 @@ class Prepared:
         fresh_c: C's guarded buffer as it is before the product.
         right: what should be found.
         comparison: finds on the device whether it was; None where the host does.
+        bias: of the epilogue; None where it has none.
     """
 
     a: Operand
@@ -63,6 +65,7 @@ class Prepared:
     fresh_c: Buffer
     right: RightResult
     comparison: Comparison | None
+    bias: Operand | None = None
 
 
 Prepare = Callable[[Device, Problem, int], Prepared]
@@ -99,7 +102,8 @@ def suits_device(info: DeviceInfo, problem: Problem) -> bool:
 
 def prepared_bytes(info: DeviceInfo, problem: Problem) -> int:
     """Return the memory that a prepared problem takes, on device and host together."""
-    on_device = sum(Layout.of(problem, tensor).nbytes for tensor in "abc") + 2 * MARGIN_BYTES
+    tensors = problem.tensors
+    on_device = sum(Layout.of(problem, each).nbytes for each in tensors) + 2 * MARGIN_BYTES
     is_large = problem.m * problem.n * problem.batch >= LARGE
     is_twice = is_large != suits_device(info, problem)  # on the host as well as on the device
     return on_device + reference_bytes(problem) * (2 if is_twice else 1)
@@ -121,11 +125,12 @@ def prepare_on_host(device: Device, problem: Problem, seed: int) -> Prepared:
         fresh_c=fresh_c,
         right=right,
         comparison=_comparison(device, problem, bounds, *flat),
+        bias=_bias(device, problem, data.bias),
     )
 
 
 def prepare_on_device(device: Device, problem: Problem, seed: int) -> Prepared:
-    """Draw and multiply on the device, and check it on the host.
+    """Draw and multiply on the device, and check it on the host, which does what an epilogue does.
 
     Raises:
         ProofError: when the device's product is not the product of these numbers.
@@ -149,12 +154,23 @@ def prepare_on_device(device: Device, problem: Problem, seed: int) -> Prepared:
     views = Views.of(problem, a, b, fresh_c, whole)
     alpha, beta = scalars(problem)
     calculator.multiply(views.a, views.b, views.c, views.right, alpha, beta)
-    bounds = prove(device, problem, seed, views)
+    drawn_bias = operand(problem, seed, "bias") if "bias" in problem.tensors else None
+    bias = bias_of(problem, drawn_bias)
+    bounds = prove(device, problem, seed, views, float(np.abs(bias).max(initial=0)))
+    if problem.contraction.epilogue:
+        product = read_reference(device, bounds, whole, views.result)
+        device.write(whole, finished(problem, product, bias).ravel(order="F"))
     right = DeviceReference.keep(
         device, bounds, whole, views.result, on_host=math.prod(bounds.shape) < LARGE
     )
     comparison = _comparison(device, problem, bounds, *right.parts)
-    return Prepared(a, b, fresh_c, right, comparison)
+    return Prepared(a, b, fresh_c, right, comparison, _bias(device, problem, drawn_bias))
+
+
+def _bias(device: Device, problem: Problem, guarded: Array | None) -> Operand | None:
+    if guarded is None:
+        return None
+    return Operand.upload(device, Layout.of(problem, "bias"), guarded)
 
 
 def _numbers(problem: Problem, seed: int) -> tuple[Operands, Reference]:

@@ -42,6 +42,7 @@ def probe_problem(kernel: Kernel) -> Problem:
         offset_a=5,
         offset_b=7,
         offset_c=3,
+        offset_bias=1 if contraction.epilogue.bias is not None else 0,
         alpha=alpha,
         beta=beta,
     )

@@ -40,14 +40,17 @@ class ProofError(MltuneError):
     """A product that is not proved."""
 
 
-def prove(device: Device, problem: Problem, seed: int, views: Views) -> Bounds:
+def prove(
+    device: Device, problem: Problem, seed: int, views: Views, largest_bias: float = 0.0
+) -> Bounds:
     """Check that a product is right; return how far others may be off from it.
 
     Args:
         device: where it was calculated.
         problem: what was calculated.
         seed: of its numbers.
-        views: what from, and the product.
+        views: what from, and the product, which has not been through an epilogue yet.
+        largest_bias: the largest absolute value in the bias, for the bounds.
 
     Raises:
         ProofError: when it is wrong, or was made of other numbers.
@@ -77,7 +80,7 @@ def prove(device: Device, problem: Problem, seed: int, views: Views) -> Bounds:
     samples.check_terms(x, y)
     places = samples.elements()
     samples.check_elements(wide.look(views.result, places), places, y, along_a, columns)
-    return Bounds.of(problem, along_a.squares, columns, largest)
+    return Bounds.of(problem, along_a.squares, columns, largest, largest_bias)
 
 
 def calculator_of(device: Device, dtype: str) -> Calculator:

@@ -18,7 +18,7 @@ import random
 import numpy as np
 
 from mltune.device import MOST_SPOTS, Buffer, Device, Kept, Put, Spots
-from mltune.problem import Problem
+from mltune.problem import Activation, Problem
 from mltune.runner.data import Array, Layout
 from mltune.runner.generator import drawn_at, key_of
 from mltune.runner.validation import RightResult, scalars
@@ -28,6 +28,14 @@ _SHARE = 8  # of a small C, one in so many is
 _MOST_CHECKS = 16  # of one measurement
 _ROWS = 2  # of what elements are spoilt with
 _CLEARLY = 16  # bounds that a spoilt element is off by
+
+
+def can_check(problem: Problem) -> bool:
+    """Whether what a launch leaves follows from what it found.
+
+    With an activation after beta * C that would take the product before it, which nobody keeps.
+    """
+    return problem.beta == 0 or problem.contraction.epilogue.activation is Activation.NONE
 
 
 class SpotChecks:

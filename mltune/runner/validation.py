@@ -16,6 +16,8 @@ Half's u is so large that this would hide a missing term at k = 64 already. Ther
 count, which is 8 u ||a|| ||b||: kernels that add in single, as all that are generated do, stay
 below 1 u, and ones that add term after term in half stayed below 3.9 u in ten million elements of
 sums of 2 to 1024 terms.
+
+With an epilogue, `runner.epilogue` says how much an activation adds; a bias counts as c does.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from mltune.problem import Precision, Problem
-from mltune.runner.data import Array, Layout, Operands, untouched_outside
+from mltune.runner.data import Array, Layout, Operands, bias_of, untouched_outside
+from mltune.runner.epilogue import finished, own_rounding, slope
 
 RIGOROUS_TERMS = 16
 _RIGOROUS_TERMS_OF_HALF = 4
@@ -59,7 +62,14 @@ class Bounds:
     relative: float
 
     @classmethod
-    def of(cls, problem: Problem, squares_a: Array, squares_b: Array, largest_c: float) -> Bounds:
+    def of(
+        cls,
+        problem: Problem,
+        squares_a: Array,
+        squares_b: Array,
+        largest_c: float,
+        largest_bias: float = 0.0,
+    ) -> Bounds:
         """Return the bounds.
 
         Args:
@@ -68,6 +78,7 @@ class Bounds:
                 the first index as the fastest.
             squares_b: of B's columns, likewise.
             largest_c: the largest absolute value in C before the product; 0 if beta is.
+            largest_bias: the largest absolute value in the bias; 0 where there is none.
         """
         contraction = problem.contraction
         batch, free_a, free_b = (
@@ -83,7 +94,8 @@ class Bounds:
         roundoff = parts * float(limits.eps) / 2
         is_half = contraction.precision is Precision.HALF
         terms = min(problem.k, _RIGOROUS_TERMS_OF_HALF if is_half else RIGOROUS_TERMS)
-        gamma = (terms + 4) * roundoff
+        additions = terms + 4 + ("bias" in problem.tensors)
+        gamma = slope(problem) * additions * roundoff + own_rounding(problem)
         # Below the smallest number there is no relative accuracy; for half that is 6e-8.
         underflow = (problem.k + 2) * parts * float(limits.smallest_subnormal)
         alpha, beta = (abs(each) for each in scalars(problem))
@@ -92,7 +104,7 @@ class Bounds:
             shape=problem.extents("c"),
             norms_a=_in_c_order(norms_a, (*batch, *free_a), problem),
             norms_b=_in_c_order(np.sqrt(squares_b), (*batch, *free_b), problem),
-            constant=gamma * beta * largest_c + underflow,
+            constant=gamma * (beta * largest_c + largest_bias) + underflow,
             relative=gamma,
         )
 
@@ -193,7 +205,10 @@ def reference(problem: Problem, data: Operands) -> Reference:
         values += beta * c
         largest_c = float(np.abs(c).max())
     squares_a, squares_b = (np.abs(a) ** 2).sum(axis=1), (np.abs(b) ** 2).sum(axis=2)
-    return Reference(values, Bounds.of(problem, squares_a, squares_b, largest_c))
+    bias = bias_of(problem, data.bias)
+    largest_bias = float(np.abs(bias).max(initial=0))
+    bounds = Bounds.of(problem, squares_a, squares_b, largest_c, largest_bias)
+    return Reference(finished(problem, values, bias), bounds)
 
 
 def scalars(problem: Problem) -> tuple[complex, complex]:

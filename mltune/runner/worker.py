@@ -28,7 +28,9 @@ def main(spec: str, observers: Sequence[str] = ()) -> int:
     entry = channel.choose_device(spec)
     if entry is None:
         return 1
-    channel.say({"device": entry.info.to_json(), "number": entry.number})
+    channel.say(
+        {"device": entry.info.to_json(), "number": entry.number, "notes": list(entry.notes)}
+    )
     try:
         device = open_device(entry)
         observer = make_observer(observers, device.info)

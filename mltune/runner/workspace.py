@@ -13,7 +13,7 @@ from mltune.runner.data import Array, Layout
 from mltune.runner.operand import Operand, untouched
 from mltune.runner.preparation import Prepare, prepare
 from mltune.runner.scratch import Scratch
-from mltune.runner.spot_checks import SpotChecks
+from mltune.runner.spot_checks import SpotChecks, can_check
 from mltune.runner.validation import RightResult, Verdict, check
 
 
@@ -30,6 +30,7 @@ class Workspace:
         counters: what work-groups that share a sum count themselves in.
         spot_checks: of launches that are timed; None where none is.
         on_device: compares there; None where the host does.
+        bias: of the epilogue; None where it has none.
     """
 
     device: Device
@@ -44,6 +45,7 @@ class Workspace:
     counters: Scratch
     spot_checks: SpotChecks | None = None
     on_device: Comparison | None = None
+    bias: Operand | None = None
 
     @classmethod
     def make(
@@ -86,8 +88,11 @@ class Workspace:
             fresh_c=made.fresh_c,
             scratch=scratch or Scratch(device),
             counters=counters or Scratch(device, byte=0),
-            spot_checks=SpotChecks(device, problem, made.right, seed) if is_timed else None,
+            spot_checks=SpotChecks(device, problem, made.right, seed)
+            if is_timed and can_check(problem)
+            else None,
             on_device=made.comparison,
+            bias=made.bias,
         )
 
     @property
@@ -124,6 +129,7 @@ class Workspace:
             c=self._place.inside,
             a=self.a.inside,
             b=self.b.inside,
+            bias=None if self.bias is None else self.bias.inside,
             scratch=scratch,
             counters=counters,
         )
@@ -173,5 +179,5 @@ class Workspace:
 
     @property
     def inputs_untouched(self) -> bool:
-        """Whether A, B and what lies around them still are what was drawn."""
-        return untouched(self.a, self.b)
+        """Whether A, B, a bias and what lies around them still are what was drawn."""
+        return untouched(self.a, self.b) and (self.bias is None or untouched(self.bias))

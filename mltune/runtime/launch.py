@@ -55,10 +55,12 @@ class GemmKernel:
         passes: launched one after the other, all with the same arguments: the name and the
             work-group of each.
         arguments: in order: the matrices `c`, `a` and `b`, the factors `alpha` and `beta`,
-            `uint` and `ulong` for the next integer, `scratch` for memory that work-groups hand
-            numbers over in, and `counters` for memory full of zeros.
+            `uint` and `ulong` for the next integer, a `bias` and the limits `low` and `high` of
+            results, `scratch` for memory that work-groups hand numbers over in, and `counters`
+            for memory full of zeros.
         integers: computes the integers, given the `rows` and `columns` of a column-major C, the
-            `terms` of a sum, and of each matrix `offset_a`, `ld_a` and `batch_stride_a`.
+            `terms` of a sum, of each matrix `offset_a`, `ld_a` and `batch_stride_a`, and
+            `offset_bias` where there is a bias.
         geometry: computes the rest of a launch.
         counts_units: whether the geometry asks for the device's compute units.
         held_back: whether PTX instructions stand in comments that begin with `//@ `, so that
@@ -95,6 +97,8 @@ class GemmType:
         orders: of A (m x k), B (k x n) and C (m x n), one letter each as in numpy: `F` where
             neighbours in a column are neighbours in memory, `C` where those in a row are.
         conjugate: whether A's and B's elements are conjugated.
+        bias: `m` where a number is added to each row of C, `n` to each column; empty for none.
+        clamps: whether results are held between two limits.
     """
 
     name: str
@@ -102,13 +106,16 @@ class GemmType:
     orders: str
     batched: bool = False
     conjugate: tuple[bool, bool] = (False, False)
+    bias: str = ""
+    clamps: bool = False
 
     def exchanged(self) -> GemmType | None:
         """The same kernels seen from the other side: C^T = B^T A^T; None if they conjugate one.
 
-        This is how kernels for column-major matrices serve row-major ones.
+        This is how kernels for column-major matrices serve row-major ones. They do not where
+        there is a bias: for whom C is square, it would come to lie along the other side unseen.
         """
-        if self.conjugate[0] != self.conjugate[1]:
+        if self.conjugate[0] != self.conjugate[1] or self.bias:
             return None
         a, b, c = ({"F": "C", "C": "F"}[order] for order in self.orders)
         return replace(self, orders=b + a + c)
@@ -185,7 +192,7 @@ class _Scratch:
 
 
 class Launcher:
-    """Computes c = alpha * a @ b + beta * c with one of several kernels.
+    """Computes c = alpha * a @ b + beta * c, and an epilogue, with one of several kernels.
 
     Any number of threads may share one: a lock guards the built kernels, because an OpenCL
     kernel object keeps its arguments from one call to the next.
@@ -218,6 +225,9 @@ class Launcher:
         *,
         alpha: complex = 1.0,
         beta: complex = 0.0,
+        bias: cl_array.Array | None = None,
+        low: float | None = None,
+        high: float | None = None,
         kernel: int | None = None,
         wait_for: Sequence[cl.Event] | None = None,
     ) -> tuple[cl_array.Array, cl.Event]:
@@ -231,6 +241,10 @@ class Launcher:
                 with a or b.
             alpha: factor of the product; a and b are not read if this is 0.
             beta: factor of the old c, which is not read if this is 0.
+            bias: the numbers to add to rows or columns, one after the other in memory; given
+                where the kernels add one, and only there. It shares no element with c.
+            low: the lower limit, where the kernels hold results between two.
+            high: the upper one.
             kernel: a kernel's number, to use it whatever the sizes are.
             wait_for: events to wait for, in addition to the arrays' own.
 
@@ -239,10 +253,20 @@ class Launcher:
 
         Raises:
             GemmError: when types, shapes or memory orders do not fit, an array ends beyond its
-                buffer, or c shares memory with a or b.
+                buffer, or c shares memory with a, b or the bias.
         """
         c, events = self.enqueue(
-            queue, a, b, c, alpha=alpha, beta=beta, kernel=kernel, wait_for=wait_for
+            queue,
+            a,
+            b,
+            c,
+            alpha=alpha,
+            beta=beta,
+            bias=bias,
+            low=low,
+            high=high,
+            kernel=kernel,
+            wait_for=wait_for,
         )
         return c, events[-1]
 
@@ -255,6 +279,9 @@ class Launcher:
         *,
         alpha: complex = 1.0,
         beta: complex = 0.0,
+        bias: cl_array.Array | None = None,
+        low: float | None = None,
+        high: float | None = None,
         kernel: int | None = None,
         wait_for: Sequence[cl.Event] | None = None,
     ) -> tuple[cl_array.Array, tuple[cl.Event, ...]]:
@@ -267,7 +294,9 @@ class Launcher:
         factors = self._factor("alpha", alpha), self._factor("beta", beta)
         if c is None and factors[1] != 0:
             raise self._error(f"c must be given, as beta is {beta}")
+        limits = self._limits(low, high)
         memory_a, memory_b = self._memory("a", a), self._memory("b", b)
+        memory_bias = self._memory_of_bias(bias)
         described_a, described_b = _described(a, memory_a), _described(b, memory_b)
         if c is None:
             c = self._empty(queue, _Array(*described_a), _Array(*described_b))
@@ -278,15 +307,22 @@ class Launcher:
             described_a,
             described_b,
             _described(c, memory_c),
-            (_distance(memory_a, memory_c), _distance(memory_b, memory_c)),
+            None if bias is None else _described(bias, memory_bias),
+            (
+                _distance(memory_a, memory_c),
+                _distance(memory_b, memory_c),
+                _distance(memory_bias, memory_c),
+            ),
             factors[0] != 0,
             number,
             units,
         )
         events = [*waits, *a.events, *b.events, *c.events]
+        if bias is not None:
+            events += bias.events
         if plan is None:
             return c, (cl.enqueue_marker(queue, events),)
-        launched = self._launch(queue, plan, (a, b, c), factors, events)
+        launched = self._launch(queue, plan, (a, b, c), bias, (*factors, *limits), events)
         c.add_event(launched[-1])
         return c, launched
 
@@ -311,12 +347,33 @@ class Launcher:
             return data.int_ptr, 0, data.size
         return whole.int_ptr, data.offset, data.size
 
+    def _memory_of_bias(self, bias: cl_array.Array | None) -> _Memory:
+        """Find where a bias lies; nowhere if the kernels add none."""
+        if bias is not None and not self._type.bias:
+            raise self._error("bias must be left out: none is added")
+        if bias is None and self._type.bias:
+            raise self._error(f"bias must be given, with {self._type.bias} elements")
+        return (-1, 0, 0) if bias is None else self._memory("bias", bias)
+
+    def _limits(self, low: float | None, high: float | None) -> tuple[Any, Any]:
+        if not self._type.clamps:
+            if low is not None or high is not None:
+                raise self._error("low and high must be left out: results have no limits")
+            return None, None
+        if low is None or high is None:
+            raise self._error("low and high must be given")
+        limits = self._factor("low", low), self._factor("high", high)
+        if not limits[0] <= limits[1]:
+            raise self._error(f"low must not be above high, got {low} and {high}")
+        return limits
+
     def _plan(
         self,
         described_a: _Described,
         described_b: _Described,
         described_c: _Described,
-        distances: tuple[int | None, int | None],
+        described_bias: _Described | None,
+        distances: tuple[int | None, int | None, int | None],
         reads_ab: bool,
         kernel: int | None,
         units: int,
@@ -327,7 +384,9 @@ class Launcher:
             described_a: the array a; likewise b and c.
             described_b: see there.
             described_c: see there.
-            distances: of a's and b's buffers from c's, in bytes; None for another memory.
+            described_bias: the same for the bias; None where none is added.
+            distances: of a's, b's and the bias's buffers from c's, in bytes; None for another
+                memory.
             reads_ab: whether alpha is not zero.
             kernel: its number, or None to choose one.
             units: of the device.
@@ -339,10 +398,12 @@ class Launcher:
             return None
         self._check_room("c", c)
         if sizes.k > 0 and reads_ab:
-            for name, array, distance in zip("ab", (a, b), distances, strict=True):
-                self._check_room(name, array)
-                if distance is not None and _share(array, c, distance):
-                    raise self._error(f"c must not share memory with {name}, which is read")
+            for name, array, distance in zip("ab", (a, b), distances, strict=False):
+                self._check_read(name, array, c, distance)
+        bias = None if described_bias is None else _Array(*described_bias)
+        if bias is not None:
+            self._check_bias(bias, sizes)
+            self._check_read("bias", bias, c, distances[2])
         number = kernel
         if number is None and layout == self._type:
             number = self._select(sizes.m, sizes.n, sizes.k, sizes.batch)
@@ -359,6 +420,8 @@ class Launcher:
         values = {"rows": rows, "columns": columns, "terms": terms}
         for name, operand in operands.items():
             values |= _place(name, *operand)
+        if bias is not None:
+            values["offset_bias"] = bias.offset // bias.dtype.itemsize
         chosen = self._kernels[number]
         return _Plan(
             number,
@@ -366,6 +429,24 @@ class Launcher:
             chosen.integers(**values),
             *chosen.geometry(rows, columns, max(1, terms), sizes.batch, units),
         )
+
+    def _check_bias(self, bias: _Array, sizes: _Sizes) -> None:
+        wanted = sizes.m if self._type.bias == "m" else sizes.n
+        itemsize = bias.dtype.itemsize
+        if bias.dtype != self._type.dtype:
+            raise self._error(f"bias must be {self._type.dtype}, got {bias.dtype}")
+        if bias.shape != (wanted,):
+            raise self._error(
+                f"bias must be ({wanted},), a number for each "
+                f"{'row' if self._type.bias == 'm' else 'column'} of c, got {bias.shape}"
+            )
+        if bias.offset % itemsize or (wanted > 1 and bias.strides != (itemsize,)):
+            raise self._error(f"bias must be contiguous, got strides of {bias.strides} bytes")
+
+    def _check_read(self, name: str, array: _Array, c: _Array, distance: int | None) -> None:
+        self._check_room(name, array)
+        if distance is not None and _share(array, c, distance):
+            raise self._error(f"c must not share memory with {name}, which is read")
 
     def _sizes(self, a: _Array, b: _Array, c: _Array | None = None) -> _Sizes:
         arrays = {"a": a, "b": b} | ({} if c is None else {"c": c})
@@ -458,13 +539,15 @@ class Launcher:
         queue: cl.CommandQueue,
         plan: _Plan,
         arrays: tuple[cl_array.Array, cl_array.Array, cl_array.Array],
-        factors: tuple[Any, Any],
+        bias: cl_array.Array | None,
+        factors: tuple[Any, Any, Any, Any],
         events: Sequence[cl.Event],
     ) -> tuple[cl.Event, ...]:
         kernel = self._kernels[plan.number]
         a, b, c = arrays
         operands = (c, b, a) if plan.swaps else (c, a, b)
         buffers = [operand.base_data for operand in operands]  # None where k is 0
+        buffers.append(None if bias is None else bias.base_data)
         launched: list[cl.Event] = []
         with self._lock:
             functions = self._build(queue, plan.number)
@@ -505,7 +588,8 @@ class Launcher:
             program = self._program(queue, kernel)
             self._built[key] = tuple(cl.Kernel(program, entry) for entry, _ in kernel.passes)
             factor = self._type.dtype
-            types = {"alpha": factor, "beta": factor, "uint": np.uint32, "ulong": np.uint64}
+            types: dict[str, Any] = dict.fromkeys(("alpha", "beta", "low", "high"), factor)
+            types |= {"uint": np.uint32, "ulong": np.uint64}
             for function in self._built[key]:
                 # Numbers of known types are passed in a tenth of the time.
                 function.set_scalar_arg_dtypes([types.get(name) for name in kernel.arguments])
@@ -600,7 +684,7 @@ def _share(x: _Array, c: _Array, distance: int) -> bool:
 
 def _order(arguments: tuple[str, ...]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
     """Put what a launch has into a kernel's order: matrices, factors, memories, then integers."""
-    given = ("c", "a", "b", "alpha", "beta", "scratch", "counters")
+    given = ("c", "a", "b", "bias", "alpha", "beta", "low", "high", "scratch", "counters")
     integers = itertools.count(len(given))
     return operator.itemgetter(
         *(given.index(name) if name in given else next(integers) for name in arguments)

@@ -19,7 +19,7 @@ from mltune.kernel import abi
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.held_back import holds_back
 from mltune.kernel.kernel import Kernel
-from mltune.problem import Contraction, problem_type_name
+from mltune.problem import Contraction, bias_side, problem_type_name
 from mltune.problem.layout import memory_orders
 from mltune.runtime.launch import (
     GemmError,
@@ -73,8 +73,16 @@ class TunedGemm:
         """Return the kernel for a size, and why; every whole number is answered."""
         return self._selector.choose(m, n, k, batch)
 
-    def __call__(self, a: Operand, b: Operand) -> Operand:
-        """Return a @ b, in an array of the kind that a is.
+    def __call__(
+        self,
+        a: Operand,
+        b: Operand,
+        bias: Operand | None = None,
+        *,
+        low: float | None = None,
+        high: float | None = None,
+    ) -> Operand:
+        """Return a @ b after the problem type's epilogue, in an array of the kind that a is.
 
         Arrays of the host are copied to the device that `auto` means, and the result back: that
         takes longer than a product of a few hundred a side. Keep arrays on the device with
@@ -83,18 +91,22 @@ class TunedGemm:
         Args:
             a: m x k, a numpy or a pyopencl array; `gemm` says more.
             b: k x n, of the same kind.
+            bias: m or n numbers, of the same kind, where the problem type has one.
+            low: the lower limit, where the problem type clamps.
+            high: the upper one.
 
         Raises:
             UsageError: when types, shapes or memory orders do not fit.
             NoDeviceError: when the arrays are the host's, and there is no device.
             MltuneError: when the driver does not build or start the kernel.
         """
-        if isinstance(a, cl_array.Array) and isinstance(b, cl_array.Array):
+        given = (a, b) if bias is None else (a, b, bias)
+        if all(isinstance(each, cl_array.Array) for each in given):
             if a.queue is None:
                 raise UsageError(f"{self!r}: a has no queue; say a.with_queue(queue)")
-            return self.gemm(a.queue, a, b)[0]
-        if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
-            kinds = f"{type(a).__name__} and {type(b).__name__}"
+            return self.gemm(a.queue, a, b, bias=bias, low=low, high=high)[0]
+        if not all(isinstance(each, np.ndarray) for each in given):
+            kinds = " and ".join(type(each).__name__ for each in given)
             raise UsageError(
                 f"{self!r}: a and b must both be numpy or pyopencl arrays, got {kinds}"
             )
@@ -103,7 +115,8 @@ class TunedGemm:
         there = [
             _to_device(queue, each, order) for each, order in zip((a, b), orders, strict=False)
         ]
-        c, event = self.gemm(queue, *there)
+        bias_there = None if bias is None else _to_device(queue, bias, "C")
+        c, event = self.gemm(queue, *there, bias=bias_there, low=low, high=high)
         event.wait()
         return _to_host(c, orders[2])
 
@@ -116,10 +129,15 @@ class TunedGemm:
         *,
         alpha: complex = 1.0,
         beta: complex = 0.0,
+        bias: cl_array.Array | None = None,
+        low: float | None = None,
+        high: float | None = None,
         kernel: int | None = None,
         wait_for: Sequence[cl.Event] | None = None,
     ) -> tuple[cl_array.Array, cl.Event]:
-        """Enqueue c = alpha * a @ b + beta * c, with shapes as numpy's `@` wants them.
+        """Enqueue c = act(alpha * a @ b + beta * c + bias), with shapes as numpy's `@` wants them.
+
+        Which bias and which activation there are, if any, the problem type says.
 
         What the problem type calls transposed is how an array lies in memory: `sgemm_nn` takes
         three Fortran-ordered arrays, or three C-ordered ones; `sgemm_tn` takes a C-ordered and b
@@ -133,6 +151,10 @@ class TunedGemm:
                 with a or b.
             alpha: factor of the product; a and b are not read if this is 0.
             beta: factor of the old c, which is not read if this is 0.
+            bias: the numbers to add to rows (`bias_m`) or columns (`bias_n`), contiguous; given
+                where the problem type has one, and only there. It shares no element with c.
+            low: the lower limit, where the problem type clamps.
+            high: the upper one.
             kernel: a kernel's number in the portfolio, to use it whatever the sizes are.
             wait_for: events to wait for, in addition to the arrays' own.
 
@@ -141,11 +163,21 @@ class TunedGemm:
 
         Raises:
             UsageError: when types, shapes or memory orders do not fit, an array ends beyond its
-                buffer, or c shares memory with a or b.
+                buffer, or c shares memory with a, b or the bias.
             MltuneError: when the driver does not build or start the kernel.
         """
         c, events = self.enqueue(
-            queue, a, b, c, alpha=alpha, beta=beta, kernel=kernel, wait_for=wait_for
+            queue,
+            a,
+            b,
+            c,
+            alpha=alpha,
+            beta=beta,
+            bias=bias,
+            low=low,
+            high=high,
+            kernel=kernel,
+            wait_for=wait_for,
         )
         return c, events[-1]
 
@@ -158,13 +190,26 @@ class TunedGemm:
         *,
         alpha: complex = 1.0,
         beta: complex = 0.0,
+        bias: cl_array.Array | None = None,
+        low: float | None = None,
+        high: float | None = None,
         kernel: int | None = None,
         wait_for: Sequence[cl.Event] | None = None,
     ) -> tuple[cl_array.Array, tuple[cl.Event, ...]]:
         """Do what `gemm` does, and return c with the events of all the kernel's passes."""
         try:
             return self._launcher.enqueue(
-                queue, a, b, c, alpha=alpha, beta=beta, kernel=kernel, wait_for=wait_for
+                queue,
+                a,
+                b,
+                c,
+                alpha=alpha,
+                beta=beta,
+                bias=bias,
+                low=low,
+                high=high,
+                kernel=kernel,
+                wait_for=wait_for,
             )
         except GemmError as error:
             raise UsageError(str(error)) from error
@@ -273,4 +318,6 @@ def _gemm_type(contraction: Contraction) -> GemmType:
         orders=memory_orders(contraction),
         batched=bool(contraction.batch_indices),
         conjugate=(contraction.conjugate_a, contraction.conjugate_b),
+        bias=bias_side(contraction),
+        clamps=contraction.epilogue.clamps,
     )

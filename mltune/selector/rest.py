@@ -28,8 +28,7 @@ def rest_tile(feature: str) -> Tile | None:
 
 def rest_expression(tile: Tile) -> Node:
     """The feature, where m, n and k are known."""
-    rests = [
-        Operation("%", (Name(size), Number(extent)))
-        for size, extent in zip("mnk", tile, strict=True)
-    ]
+    pairs = list(zip("mnk", tile, strict=True))
+    asked = [(size, extent) for size, extent in pairs if extent > 1] or pairs[:1]
+    rests = [Operation("%", (Name(size), Number(extent))) for size, extent in asked]
     return chain("+", rests)

@@ -1,26 +1,29 @@
-"""The names from outside that a space's expressions may use: of the device and the precision."""
+"""The names from outside that a space's expressions may use: of device and problem type."""
 
 from __future__ import annotations
 
 from mltune.device_info import DeviceInfo, limit_names
-from mltune.problem.precision import Precision
+from mltune.problem import Contraction, Precision
 
 
-def outside_names(device: DeviceInfo, precision: Precision) -> dict[str, int]:
+def outside_names(device: DeviceInfo, contraction: Contraction) -> dict[str, int]:
     """Return the names with their numbers."""
-    return {**device.limits(), **precision_names(precision)}
+    has_epilogue = bool(contraction.epilogue)
+    return {**device.limits(), **precision_names(contraction.precision, has_epilogue)}
 
 
-def precision_names(precision: Precision) -> dict[str, int]:
-    """Return those of the precision.
+def precision_names(precision: Precision, has_epilogue: bool = False) -> dict[str, int]:
+    """Return those of the problem type.
 
     `bytes` are those of an element in registers and local memory, where half counts as single;
-    `stored_bytes` those in the matrices; `parts` is 2 for complex numbers, else 1.
+    `stored_bytes` those in the matrices; `parts` is 2 for complex numbers, else 1; `epilogue` is 1
+    where something becomes of results before they are stored, else 0.
     """
     return {
         "bytes": max(precision.bytes, Precision.SINGLE.bytes),
         "stored_bytes": precision.bytes,
         "parts": 2 if precision.is_complex else 1,
+        "epilogue": int(has_epilogue),
     }
 
 

@@ -31,9 +31,9 @@ class Allowance:
     Args:
         searched: the problems that the trials were timed on.
         others: the further ones, in the order in which they are wanted.
-        share: of the time of trials and further sizes together, for these.
+        share: of the time of trials and further sizes together, for these, if there is no end.
         rows: what the run holds, in the order in which it was measured.
-        end: when there is no more time in any case, by `time.monotonic`.
+        end: when all time is used, by `time.monotonic`.
     """
 
     def __init__(
@@ -54,6 +54,7 @@ class Allowance:
         self._has_finals = False
         for row in rows:
             self.note(row)
+        self._given = self._spent + max(end - time.monotonic(), 0.0)
 
     @property
     def begun(self) -> tuple[Problem, ...]:
@@ -63,13 +64,20 @@ class Allowance:
     @property
     def total(self) -> float:
         """Seconds for all further sizes together."""
+        if self._given < math.inf:
+            return self._given
         return self._search_seconds * self._share / (1 - self._share)
 
     @property
     def left(self) -> float:
         """Seconds of these that are left."""
-        spent = math.fsum(self._seconds[problem] for problem in self.begun)
-        return min(self.total - spent, self._end - time.monotonic())
+        if self._given < math.inf:
+            return self._end - time.monotonic()
+        return self.total - self._spent
+
+    @property
+    def _spent(self) -> float:
+        return math.fsum(self._seconds[problem] for problem in self.begun)
 
     def note(self, row: Measurement) -> None:
         """Count the time that a measurement took, with what was done for it."""

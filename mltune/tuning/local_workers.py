@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 from mltune.device import DeviceEntry, choose, entry_of
@@ -32,10 +33,9 @@ def all_devices() -> tuple[DeviceEntry, ...]:
     if done.returncode:
         raise NoDeviceError(done.stderr.strip().removeprefix("mltune: "))
     found = json.loads(done.stdout)["devices"]
-    problems = {device["spec"]: device.pop("problem") for device in found}
     entries = [_entry(device) for device in found]
-    first = choose("auto", entries, lambda entry: problems[entry.number])
-    usable = (entry for entry in entries if not problems[entry.number])
+    first = choose("auto", entries, lambda entry: entry)  # which that process has examined
+    usable = (entry for entry in entries if not entry.problem)
     return tuple(entry for entry in usable if _driver(entry) == _driver(first))
 
 
@@ -104,5 +104,6 @@ def _driver(entry: DeviceEntry) -> tuple[str, ...]:
 
 
 def _entry(document: dict[str, Any]) -> DeviceEntry:
-    number = document.pop("spec")
-    return entry_of(number, DeviceInfo.from_json(document))
+    number, problem, notes = (document.pop(name) for name in ("spec", "problem", "notes"))
+    entry = entry_of(number, DeviceInfo.from_json(document))
+    return replace(entry, problem=problem, notes=tuple(notes))

@@ -19,10 +19,12 @@ from mltune.kernel.handwritten.space import contraction_of, space_text
 from mltune.problem import (
     Contraction,
     Size,
+    epilogue_name,
     merge_sizes,
     parse_problem_type,
     problem_of_size,
     problem_type_name,
+    with_epilogue,
 )
 from mltune.problem.sizes import parse_sizes
 from mltune.reading import read_text
@@ -64,6 +66,7 @@ class SearchOptions:
     budget: int | None = None
     device: str | None = None
     problem: str | None = None
+    epilogue: str | None = None
     sizes: str | Sequence[Size] | None = None
     cross_sizes: str | None = None
     space: str | Sequence[str] | None = None
@@ -113,8 +116,8 @@ def check_options(options: SearchOptions) -> None:
     for path in options.priors:
         if not path.exists() and options.priors != NO_PRIORS:
             raise UsageError(f"--prior: {path}: there is no such file or folder")
-    if options.problem is not None:
-        parse_problem_type(options.problem)
+    if options.problem is not None or options.epilogue is not None:
+        parse_problem_type(options.problem or DEFAULT_PROBLEM, options.epilogue)
     if options.storage is not None:
         url = read_url(options.storage)
         if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
@@ -182,9 +185,9 @@ def asked_contraction(
     Raises:
         UsageError: when it is unknown, or the kernels compute several.
     """
-    if kernels and options.space is None and options.problem is None:
+    if kernels and options.space is None and options.problem is None and not options.epilogue:
         return contraction_of(kernels)
-    return parse_problem_type(options.problem or DEFAULT_PROBLEM)
+    return parse_problem_type(options.problem or DEFAULT_PROBLEM, options.epilogue)
 
 
 def handwritten_space(kernels: tuple[Description, ...]) -> SearchedSpace:
@@ -299,8 +302,13 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
         ("--objective", options.objective, info.objective),
     ]
     if options.problem is not None:
-        name = problem_type_name(parse_problem_type(options.problem))
-        asked.append(("--problem", name, problem_type_name(info.contraction)))
+        problem = parse_problem_type(options.problem, options.epilogue)
+        asked.append(
+            ("--problem", problem_type_name(problem), problem_type_name(info.contraction))
+        )
+    elif options.epilogue is not None:
+        wanted = epilogue_name(with_epilogue(info.contraction, options.epilogue))
+        asked.append(("--epilogue", wanted, epilogue_name(info.contraction)))
     if options.sizes is not None:
         asked.append(("--sizes", _labels(asked_sizes(options.sizes)), _labels(info.sizes)))
     if options.cross_sizes is not None:

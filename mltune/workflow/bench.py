@@ -176,6 +176,9 @@ def _contraction(options: BenchOptions, gemm: TunedGemm | None) -> Contraction:
             )
     if not contraction.is_gemm:
         raise UsageError(f"problem: bench compares GEMMs, got {problem_type_name(contraction)}")
+    if contraction.epilogue:
+        name = problem_type_name(contraction)
+        raise UsageError(f"problem: bench compares GEMMs without an epilogue, got {name}")
     return contraction
 
 

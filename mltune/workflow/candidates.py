@@ -43,7 +43,7 @@ class FamilyCandidates:
         Raises:
             UsageError: when its text is wrong, or it is empty on this device.
         """
-        names = outside_names(device, contraction.precision)
+        names = outside_names(device, contraction)
         return parse_space(self.space_text, self.space).bind(names)
 
     def to_json(self) -> dict[str, Any]:

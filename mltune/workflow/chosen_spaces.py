@@ -71,7 +71,7 @@ def choose_spaces(
         text, label = read_text(path), label_of(name, path)
         if all(text != each.text for each in chosen):
             file = parse_space(text, label)
-            space = file.bind(outside_names(device, contraction.precision), in_union=True)
+            space = file.bind(outside_names(device, contraction), in_union=True)
             check_family(family_named(file.family, label, kernels), contraction, space)
             chosen[SearchedSpace(label, file.family, text)] = space
 
@@ -96,7 +96,7 @@ def bound_space(info: RunInfo) -> SearchSpace:
     Raises:
         UsageError: when a space is wrong, or empty on the device.
     """
-    names = outside_names(info.device, info.contraction.precision)
+    names = outside_names(info.device, info.contraction)
     files = [_parsed(each) for each in info.searched_spaces]
     if not info.spaces:
         return files[0].bind(names)

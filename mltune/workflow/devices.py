@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from mltune.device import DeviceEntry, list_devices, problem_of
-from mltune.device.doctor import Finding, examine
+from mltune.device import DeviceEntry, examine, list_devices
+from mltune.device.doctor import Finding
+from mltune.device.doctor import examine as findings
 from mltune.errors import NoDeviceError
 from mltune.runner.environment import advice
 
 
-def devices() -> tuple[tuple[DeviceEntry, str], ...]:
-    """Return each device, and what keeps it from building kernels; empty if nothing.
+def devices() -> tuple[DeviceEntry, ...]:
+    """Return each device as it shows itself when it is tried out.
 
     Raises:
         NoDeviceError: when there is none; the message says what to do.
     """
-    return tuple((entry, problem_of(entry)) for entry in list_devices())
+    return tuple(map(examine, list_devices()))
 
 
 def doctor() -> tuple[Finding, ...]:
     """Return what keeps devices from working, each with the command that mends it."""
     try:
-        entries = list_devices()
+        entries = devices()
     except NoDeviceError:
         entries = ()
-    return examine(entries)
+    return findings(entries)
 
 
 def environment() -> tuple[tuple[str, tuple[str, ...]], ...]:

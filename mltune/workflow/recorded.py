@@ -53,7 +53,7 @@ class Recorded:
             ("sizes", str(len(sizes))),
             (
                 "time",
-                f"kernel time by device events, {timing.statistic} of {timing.samples} samples",
+                f"{self.device.time_words}, {timing.statistic} of {timing.samples} samples",
             ),
             ("mltune", self.infos[0].mltune_version),
         )

@@ -128,7 +128,7 @@ def tuning_study(study: optuna.Study, info: RunInfo, space: SearchSpace) -> Tuni
     first = () if isinstance(space, UnionSpace) else default_configs(space)
     if not info.kernels or info.family == HANDWRITTEN:
         return TuningStudy(study, len(info.sizes), info.families, family_of, first=first)
-    names = outside_names(info.device, info.contraction.precision)
+    names = outside_names(info.device, info.contraction)
     kernels = read_kept(info.kernels, "kernels")
     file = parse_space(space_text(kernels), HANDWRITTEN)
     written = file.bind(names, in_union=bool(info.spaces))
@@ -156,7 +156,7 @@ def study_attributes(info: RunInfo) -> dict[str, Any]:
         "value": f"geometric mean over the sizes, {unit}; smaller is better",
         "intermediate value": f"at step i: {unit} on size i",
         "value of a pruned trial": "estimated from the sizes that it was timed on",
-        "time": f"kernel time by device events, {info.timing.statistic} of samples",
+        "time": f"{device.time_words}, {info.timing.statistic} of samples",
         "space": info.space,
         "sampler": info.sampler,
         "seed": info.seed,

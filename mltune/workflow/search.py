@@ -51,6 +51,8 @@ _USUAL_SIZES = 16
 """Leaders on fewer take less than their share of a time limit."""
 
 _COMPARE_SECONDS = 4.0
+_LEADERS_SECONDS = 25.0
+"""For the leaders, at least, of a longer search: an H200 times 40 on 100 sizes in that time."""
 
 _WAIT_SECONDS = 120
 """How long workers of this host wait for the run to be there."""
@@ -303,7 +305,7 @@ def _seconds_of_comparison(options: SearchOptions, elapsed: float) -> float:
     It is 0 for not at all, as after a search of some seconds.
     """
     limit = options.time_limit_seconds
-    seconds = min(_COMPARE_SECONDS, elapsed / 10, math.inf if limit is None else limit / 15)
+    seconds = min(_COMPARE_SECONDS, elapsed / 10, math.inf if limit is None else limit / 30)
     return seconds if options.compare and seconds >= 1 else 0.0
 
 
@@ -315,7 +317,10 @@ def _seconds_of_trials(info: RunInfo, limit: float | None, started: float) -> fl
     if limit is None:
         return None
     share = info.cross_share or SHARE * min(1.0, len(info.final_problems) / _USUAL_SIZES)
-    return max((1 - share) * limit - (time.monotonic() - started), limit / 4)
+    of_leaders = share * limit
+    if info.cross_share:  # a selector needs them on many sizes, however short the search is
+        of_leaders = max(of_leaders, min(_LEADERS_SECONDS, limit / 2))
+    return max(limit - of_leaders - (time.monotonic() - started), limit / 4)
 
 
 def _search_alone(

@@ -106,7 +106,7 @@ class SweepResult:
             ("date", info.created[:10]),
             (
                 "time",
-                f"kernel time by device events, without copies in or out; a repetition is the "
+                f"{device.time_words}, without copies in or out; a repetition is the "
                 f"median of {info.timing.samples} samples, caches {info.timing.cache}",
             ),
         )
@@ -204,7 +204,7 @@ def _measure(run: Run, runner: WorkerRunner, show: Show) -> None:
 
 def _trials(info: RunInfo) -> Iterator[Config]:
     """The configs of a sweep's trials; a trial is one repetition of a config on all sizes."""
-    names = outside_names(info.device, info.contraction.precision)
+    names = outside_names(info.device, info.contraction)
     configs = tuple(parse_space(info.space_text, info.space).bind(names))
     return (configs[trial % len(configs)] for trial in range(info.budget))
 
@@ -234,7 +234,7 @@ def _begin(options: SweepOptions) -> tuple[Run, WorkerRunner]:
             command=options.command,
         )
         info = new_run_info(asked, runner.device, (handwritten_space(kernels),), kernels)
-        names = outside_names(info.device, info.contraction.precision)
+        names = outside_names(info.device, info.contraction)
         configs = parse_space(info.space_text, info.space).bind(names).size
         info = replace(info, sampler=SWEEP, budget=configs * options.repetitions)
         return Run.create(options.folder or default_folder(info), info), runner

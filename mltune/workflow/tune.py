@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,8 +15,7 @@ from mltune.bench.peers import PEERS, absence
 from mltune.device import DeviceEntry, choose
 from mltune.device_info import DeviceInfo
 from mltune.errors import MltuneError, NoCorrectConfigError, NoDeviceError, UsageError
-from mltune.export import WRITERS
-from mltune.export.c.element import ELEMENTS
+from mltune.export import SET_WRITERS, WRITERS
 from mltune.files import make_folder, write_atomically
 from mltune.problem import Size, merge_sizes, problem_of_size
 from mltune.problem.call_file import read_calls
@@ -24,7 +23,6 @@ from mltune.problem.calls import check_gemms, parse_problem_types
 from mltune.problem.sizes import parse_sizes
 from mltune.run.host import Host
 from mltune.run.run import INFO_NAME, read_info
-from mltune.selector import Selector
 from mltune.shell import command
 from mltune.space.shipped import AUTO
 from mltune.tuning.cross_sizes import spread_order
@@ -34,7 +32,7 @@ from mltune.tuning.stop_reason import StopReason
 from mltune.workflow.chosen_spaces import check_spaces
 from mltune.workflow.comparing import bench_apart
 from mltune.workflow.distil import DistilOptions, DistilResult, distil_runs
-from mltune.workflow.export import export_selector
+from mltune.workflow.export import DEFAULT_NAME, export_selectors
 from mltune.workflow.program_gain import Against, compared
 from mltune.workflow.run_setup import Note
 from mltune.workflow.search import SearchResult, search
@@ -44,6 +42,7 @@ from mltune.workflow.tune_state import STATE_NAME, Searched, TuneState, read_sta
 
 DEFAULT_SECONDS = 600.0
 DEFAULT_FOLDER = Path("tuned")
+CLBLAST = "clblast"
 REPORT_NAME = "report.md"
 
 _SEARCHING = 0.8
@@ -71,6 +70,7 @@ class TuneOptions:
         folder: where everything is kept.
         space: as of a search.
         against: names of libraries to compare with.
+        languages: that the library is written in.
     """
 
     calls: Path | None = None
@@ -82,23 +82,18 @@ class TuneOptions:
     seed: int | None = None
     space: tuple[str, ...] | None = None
     against: tuple[str, ...] | None = None
-    language: str | None = None
+    languages: tuple[str, ...] | None = None
     resume: bool = False
     dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuned:
-    """One problem type that was tuned.
-
-    Attributes:
-        library: the folder of its library.
-    """
+    """One problem type that was tuned."""
 
     part: Part
     searched: Searched
     distilled: DistilResult
-    library: Path
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready mapping."""
@@ -110,10 +105,27 @@ class Tuned:
             "seconds": self.searched.seconds,
             "kernels": len(self.distilled.selector.portfolio),
             "selector": str(self.distilled.path),
-            "library": str(self.library),
             "unseen_sizes": rule.regret.geomean if rule else None,
             "ahead_gain": self.searched.ahead_gain,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A library in one language; of languages that take one problem type, one of several."""
+
+    language: str
+    folder: Path
+
+    @property
+    def command(self) -> str:
+        """What puts it to use."""
+        folder = command(self.folder)
+        if self.language == "clblast":
+            library = command(self.folder / f"lib{DEFAULT_NAME}_clblast.so")
+            return f"make -C {folder} && LD_PRELOAD={library} PROGRAM"
+        verb = {"c": "make -C", "python": "pip install"}.get(self.language, "ls")
+        return f"{verb} {folder}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +133,8 @@ class TuneResult:
     """What was tuned, and what it gains.
 
     Attributes:
-        tuned: what has a library; of a plan that was only asked for, nothing.
+        tuned: what has a selector; of a plan that was only asked for, nothing.
+        libraries: of all of it.
         against: the libraries that the tuned kernels were compared with.
         lacking: what is not known, and why.
         seconds: that this session took.
@@ -132,6 +145,7 @@ class TuneResult:
     state: TuneState
     device: DeviceInfo
     tuned: tuple[Tuned, ...] = ()
+    libraries: tuple[Written, ...] = ()
     against: tuple[Against, ...] = ()
     lacking: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -168,7 +182,7 @@ class TuneResult:
         resume = ("mltune", "tune", "--resume", "-o", self.folder)
         if self.interrupted or self.stopped:
             return (f"{self.stopped or 'interrupted'}; resume with: {command(*resume)}",)
-        lines = [f"next: {_use(each)}" for each in self.tuned]
+        lines = [f"next: {each.command}" for each in self.libraries]
         return (*lines, f"or more of it: {command(*resume, '--time', longer)}")
 
     def to_json(self) -> dict[str, Any]:
@@ -182,16 +196,13 @@ class TuneResult:
             "stopped": self.stopped,
             "plan": self.state.to_json(),
             "tuned": [each.to_json() for each in self.tuned],
+            "libraries": [
+                {"language": each.language, "folder": str(each.folder)} for each in self.libraries
+            ],
             "against": {each.library: each.to_json() for each in self.against},
             "ahead_gain": self.ahead_gain,
             "lacking": list(self.lacking),
         }
-
-
-def _use(tuned: Tuned) -> str:
-    if (tuned.library / "Makefile").exists():
-        return f"make -C {command(tuned.library)}"
-    return f"pip install {command(tuned.library)}"
 
 
 def tune(options: TuneOptions, show: Show, note: Note) -> TuneResult:
@@ -249,7 +260,7 @@ def _begun(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
         for size in sizes:
             problem_of_size(contraction, size.extents)
     against = options.against
-    _check_words(against or (), options.language)
+    _check_words(against or (), options.languages or ())
     device = options.device or "auto"
     entry = choose(device)
     if calls is None:
@@ -265,19 +276,27 @@ def _begun(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
         seed=options.seed or 0,
         spaces=spaces,
         against=against,
-        language=options.language or "c",
+        languages=options.languages or _languages(parts),
         parts=parts,
         left_out=left_out,
     )
     return state, entry
 
 
-def _check_words(against: tuple[str, ...], language: str | None) -> None:
+def _languages(parts: Sequence[Part]) -> tuple[str, ...]:
+    """C; and what takes CLBlast's place, where the program calls it."""
+    calls_clblast = any(CLBLAST in part.interfaces for part in parts)
+    return ("c", CLBLAST) if calls_clblast and CLBLAST in SET_WRITERS else ("c",)
+
+
+def _check_words(against: tuple[str, ...], languages: tuple[str, ...]) -> None:
     for name in against:
         if name not in PEERS:
             raise UsageError(f"against: unknown '{name}' (known: {', '.join(PEERS)})")
-    if language is not None and language not in WRITERS:
-        raise UsageError(f"lang: unknown '{language}' (known: {', '.join(WRITERS)})")
+    known = dict.fromkeys((*WRITERS, *SET_WRITERS))
+    for name in languages:
+        if name not in known:
+            raise UsageError(f"lang: unknown '{name}' (known: {', '.join(known)})")
 
 
 def _resumed(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
@@ -292,7 +311,7 @@ def _resumed(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
     ):
         if given is not None:
             raise UsageError(f"{name}: cannot go with --resume, which goes on with the same plan")
-    _check_words(options.against or (), options.language)
+    _check_words(options.against or (), options.languages or ())
     entry = choose(options.device or state.device)
     if entry.info.model != state.model:
         raise UsageError(
@@ -303,7 +322,7 @@ def _resumed(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
         state,
         seconds=options.seconds or state.seconds,
         against=options.against or state.against,
-        language=options.language or state.language,
+        languages=options.languages or state.languages,
     ), entry
 
 
@@ -372,7 +391,15 @@ class _Tuning:
         lacking: tuple[str, ...] = ("interrupted before it was compared with libraries",)
         if not self._interrupted and not self._stopped:
             against, lacking = self._compare(distilled, max(comparing, end - time.monotonic()))
-        tuned = tuple(self._export(*each) for each in distilled.items())
+        tuned = tuple(
+            Tuned(
+                part=self._state.parts[number],
+                searched=self._state.searched[number],
+                distilled=result,
+            )
+            for number, result in distilled.items()
+        )
+        libraries, refused = self._export(tuned)
         failed = [
             f"{part.name}: {each.failure}"
             for part, each in zip(self._state.parts, self._state.searched, strict=True)
@@ -383,8 +410,9 @@ class _Tuning:
             state=self._state,
             device=self._entry.info,
             tuned=tuned,
+            libraries=libraries,
             against=against,
-            lacking=(*failed, *lacking),
+            lacking=(*failed, *lacking, *refused),
             seconds=time.monotonic() - self._started,
             interrupted=self._interrupted,
             stopped=self._stopped,
@@ -556,20 +584,22 @@ class _Tuning:
 
         return tuple(sorted(merge_sizes(sizes), key=cost))
 
-    def _export(self, number: int, distilled: DistilResult) -> Tuned:
-        part = self._state.parts[number]
-        folder = self._folder / "library" / part.name
-        export_selector(distilled.selector, _language(self._state.language, distilled), folder)
-        return Tuned(
-            part=part,
-            searched=self._state.searched[number],
-            distilled=distilled,
-            library=folder,
-        )
-
-
-def _language(asked: str, distilled: DistilResult) -> str:
-    """C where it takes the precision, else Python."""
-    selector: Selector = distilled.selector
-    in_c = selector.contraction.precision in ELEMENTS
-    return asked if asked != "c" or in_c else "python"
+    def _export(self, tuned: Sequence[Tuned]) -> tuple[tuple[Written, ...], tuple[str, ...]]:
+        """Write the libraries; what cannot be written costs nothing of the rest."""
+        written, refused = [], []
+        for language in self._state.languages:
+            folder = self._folder / "library" / language
+            if language in SET_WRITERS:
+                wanted = {folder: tuned}
+            else:
+                wanted = {folder / each.part.name: (each,) for each in tuned}
+            for place, group in wanted.items():
+                selectors = [each.distilled.selector for each in group]
+                name = DEFAULT_NAME if language in SET_WRITERS else None
+                try:
+                    export_selectors(selectors, language, place, name=name)
+                except MltuneError as error:
+                    refused.append(f"no library in {language}: {error}")
+                else:
+                    written.append(Written(language, place))
+        return tuple(written), tuple(refused)

@@ -80,21 +80,22 @@ def report_text(result: TuneResult) -> str:
         "",
         "## What was tuned",
         "",
-        "| problem type | library | kernels | trials | seconds | speed on unseen sizes "
-        "/ best known |",
-        "|---|---|---|---|---|---|",
+        "| problem type | kernels | trials | seconds | speed on unseen sizes / best known |",
+        "|---|---|---|---|---|",
     ]
     for each in result.tuned:
         document = each.to_json()
         unseen = document["unseen_sizes"]
-        library = each.library.relative_to(result.folder)
         lines.append(
-            f"| {each.part.name} | [{library}]({library}) | {document['kernels']} "
+            f"| {each.part.name} | {document['kernels']} "
             f"| {each.searched.trials} | {each.searched.seconds:.0f} "
             f"| {'-' if unseen is None else f'{unseen:.3f}'} |"
         )
     for out in state.left_out:
-        lines.append(f"| {out.what} | left out: {plain(out.reason)} | | | | |")
+        lines.append(f"| {out.what} | left out: {plain(out.reason)} | | | |")
+    for library in result.libraries:
+        place = library.folder.relative_to(result.folder)
+        lines += ["", f"[{place}]({place}): `{library.command}`"]
     lines += ["", *_by_size(result.against, is_counted=result.is_counted)]
     lines += ["## Next", "", *(f"- {line}" for line in result.next_commands)]
     return "\n".join(lines) + "\n"

@@ -74,7 +74,7 @@ class TuneState:
         model: of the device that was found.
         spaces: as they were asked for.
         against: libraries to compare with.
-        language: of the exported library.
+        languages: that the library is written in.
         parts: of the plan, the most costly first.
         searched: for each part, how far it came.
     """
@@ -85,7 +85,7 @@ class TuneState:
     seed: int
     spaces: tuple[str, ...]
     against: tuple[str, ...]
-    language: str
+    languages: tuple[str, ...]
     parts: tuple[Part, ...]
     left_out: tuple[LeftOut, ...] = ()
     searched: tuple[Searched, ...] = field(default=())
@@ -107,7 +107,7 @@ class TuneState:
             "seed": self.seed,
             "spaces": list(self.spaces),
             "against": list(self.against),
-            "language": self.language,
+            "languages": list(self.languages),
             "left_out": [{"what": each.what, "reason": each.reason} for each in self.left_out],
             "parts": [
                 part.to_json() | {"searched": searched.to_json()}
@@ -144,7 +144,7 @@ def read_state(folder: Path) -> TuneState:
             seed=found.whole("seed"),
             spaces=found.texts("spaces"),
             against=found.texts("against"),
-            language=found.text("language"),
+            languages=found.texts("languages"),
             left_out=tuple(
                 LeftOut(what=each.text("what"), reason=each.text("reason"))
                 for each in (Fields(data, "left_out") for data in found.items("left_out"))

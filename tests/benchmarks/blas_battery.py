@@ -55,7 +55,7 @@ def main() -> int:
         names = [f"{letter}gemm_{a}{b}{order}" for a, b, order in types]
         for name in names:
             contraction = parse_problem_type(name)
-            outside = outside_names(entry.info, contraction.precision)
+            outside = outside_names(entry.info, contraction)
             configs = space.bind(outside).sample(draw, options.kernels)
             kernels = tuple(FAMILIES[space.family].generate(contraction, one) for one in configs)
             portfolio = tuple(

@@ -86,7 +86,7 @@ def main() -> int:
     device = open_device(args.device)
     kind = "cpu" if device.info.kind == "cpu" else "gpu"
     path = args.space or data_folder("spaces") / f"tiled-{kind}.yaml"
-    space = load_space(path).bind(outside_names(device.info, Precision.SINGLE))
+    space = load_space(path).bind(outside_names(device.info, gemm(Precision.SINGLE)))
     family = FAMILIES[space.family]
     contraction = gemm(Precision.SINGLE)
     sizes = [tuple(map(int, size.split("x"))) for size in args.sizes.split(",")]

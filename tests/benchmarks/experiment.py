@@ -188,7 +188,7 @@ class Experiment:
         self._problems = problems
         self._options = options
         self._end = end
-        names = outside_names(device.info, problems.contraction.precision)
+        names = outside_names(device.info, problems.contraction)
         text = space_text("experiment", problems.groups)
         self._space = parse_space(text, "experiment").bind(names)
         sizes = (

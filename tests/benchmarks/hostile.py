@@ -194,7 +194,7 @@ def healthy_configs(count: int, device: DeviceInfo, seed: int) -> tuple[Config, 
     """Draw tiled kernels."""
     kind = "cpu" if device.kind == "cpu" else "gpu"
     space = load_space(data_folder("spaces") / f"tiled-{kind}.yaml").bind(
-        outside_names(device, Precision.SINGLE)
+        outside_names(device, gemm(Precision.SINGLE))
     )
     # Wide vectors take PoCL tens of seconds to compile: they have no place in a short test.
     drawn = space.sample(np.random.default_rng(seed), 8 * count)

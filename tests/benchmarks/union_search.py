@@ -90,7 +90,7 @@ def main() -> None:
     print("|---" * (2 + len(marks)) + "|")
     for names in options.spaces:
         chosen = choose_spaces(tuple(names.split(",")), info.device, info.contraction)
-        limits = outside_names(info.device, info.contraction.precision)
+        limits = outside_names(info.device, info.contraction)
         space: SearchSpace = UnionSpace(names, tuple(chosen.values()))
         if len(chosen) == 1:
             space = parse_space(next(iter(chosen)).text, names).bind(limits)

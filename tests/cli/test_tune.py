@@ -75,9 +75,10 @@ def test_calls_become_a_library_with_its_gain(
         "saved, 2.00 times as fast (95 % interval 2.00 to 2.00; 3 sizes, call time by the host's "
         "clock)"
     )
-    assert f"next: make -C {folder}/library/sgemm_nn\n" in done.out
+    assert f"next: make -C {folder}/library/c\n" in done.out
+    header = (folder / "library" / "c" / "mltune.h").read_text()
+    assert "mltune_sgemm(" in header
     for name in ("sgemm_nn", "sgemm_nt"):
-        assert (folder / "library" / name / f"mltune_{name}.h").exists()
         selector = read_selector(folder / "selectors" / name / "selector.json")
         assert len(selector.exact) == (2 if name == "sgemm_nn" else 1)
     report = (folder / "report.md").read_text()
@@ -127,7 +128,7 @@ def test_problem_types_are_tuned_for_the_sizes_given(
     done = mltune("tune", *asked, *whole[3:], "--against", "clblast")
 
     assert done.code == 0, done.err
-    assert (tmp_path / "tuned" / "library" / "sgemm_tt" / "pyproject.toml").exists()
+    assert (tmp_path / "tuned" / "library" / "python" / "sgemm_tt" / "pyproject.toml").exists()
     assert "next: pip install " in done.out
 
 
@@ -143,7 +144,7 @@ def test_ctrl_c_leaves_the_best_so_far_and_resumes(
     assert process.returncode == 130
     assert f"interrupted; resume with: mltune tune --resume -o {folder}\n" in out
     assert "Traceback" not in err
-    assert (folder / "library" / "sgemm_nn" / "Makefile").exists()
+    assert (folder / "library" / "c" / "Makefile").exists()
 
     resumed = mltune("tune", "--resume", "-o", folder, "--json", "--quiet")
     assert resumed.code == 0

@@ -457,3 +457,18 @@ def test_a_shell_completes_verbs_and_options(mltune: Command, typed: str, word: 
     assert word in completed.stdout.split()
     assert f" -a {word} " in mltune("completion", "fish").out or word.startswith("-")
     assert "bashcompinit" in mltune("completion", "zsh").out
+
+
+def test_an_epilogue_is_searched_and_kept(
+    mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    asked = (*quick_search, "--run", str(folder))
+    result = mltune(*asked, "--epilogue", "bias_m,gelu", "--json")
+
+    assert result.code == 0, result.err
+    assert result.json["problem"] == "sgemm_nn_bias_m_gelu"
+    assert mltune(*asked, "--resume", "--epilogue", "bias_m+gelu").code == 0
+    refused = mltune(*asked, "--resume", "--epilogue", "relu")
+    assert refused.code == 2
+    assert "was begun with --epilogue bias_m,gelu, got relu" in refused.err

@@ -1,21 +1,23 @@
 """What every kernel family must do: compute the right result, or refuse in one line.
 
 The random battery runs 10 problems on each of a few random configs, and a few contractions with
-several batch, free and summation indices. For the long form:
-`MLTUNE_BATTERY_CONFIGS=200 MLTUNE_BATTERY_CONTRACTIONS=300 pytest -k random` on this file.
+several batch, free and summation indices; with epilogues, fewer of both. For the long form:
+`MLTUNE_BATTERY_CONFIGS=200 MLTUNE_BATTERY_CONTRACTIONS=300 MLTUNE_BATTERY_EPILOGUES=100 pytest -k
+random` on this file.
 """
 
 import os
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from mltune.errors import UnsupportedError, UsageError
-from mltune.kernel import KernelFamily
+from mltune.kernel import Kernel, KernelFamily
 from mltune.kernel.families import FAMILIES as SHIPPED
 from mltune.measurement import Status
-from mltune.problem import Precision, gemm, gemm_problem
+from mltune.problem import Contraction, Precision, gemm, gemm_problem
 from mltune.runner import WorkerRunner
 from mltune.space import Config
 from tests.plain_mma import PlainMmaFamily
@@ -23,6 +25,7 @@ from tests.plain_wgmma import PlainWgmmaFamily
 from tests.random_configs import direct_config, small_config
 from tests.random_problems import (
     random_contraction,
+    random_epilogue,
     random_gemm,
     random_sizes,
     random_strides,
@@ -31,6 +34,7 @@ from tests.random_problems import (
 CONFIGS = int(os.environ.get("MLTUNE_BATTERY_CONFIGS", "12"))
 PROBLEMS_PER_CONFIG = 10
 CONTRACTIONS = int(os.environ.get("MLTUNE_BATTERY_CONTRACTIONS", "12"))
+EPILOGUES = int(os.environ.get("MLTUNE_BATTERY_EPILOGUES", "3"))
 FAMILIES: dict[str, KernelFamily] = {
     **SHIPPED,
     "mma": PlainMmaFamily(),
@@ -280,6 +284,45 @@ def test_random_contractions_come_out_right(
     measurement = checker.run_kernel(problem, kernel)
 
     assert measurement.status is Status.OK, f"{kernel.name} {problem}: {measurement.message}"
+
+
+@pytest.mark.parametrize("family", list(FAMILIES))
+@pytest.mark.parametrize("number", range(EPILOGUES))
+def test_random_epilogues_come_out_right(checker: WorkerRunner, family: str, number: int) -> None:
+    rng = random.Random(f"{family} epilogue {number}")
+    precision = PRECISIONS[family][number % len(PRECISIONS[family])]
+    types, kernel = _with_epilogue(rng, family, random_gemm(rng, precision))
+    tile = (*kernel.macro_tile, kernel.config.int("depth_u"))
+
+    for _ in range(PROBLEMS_PER_CONFIG // 2):
+        contraction = rng.choice(types)
+        problem = random_sizes(rng, contraction, tile, EXTENT[family])
+        problem = replace(problem, offset_bias=rng.choice((0, 1, 5)), low=-0.75, high=1.5)
+        measurement = checker.run_kernel(problem, kernel)
+
+        assert measurement.status is Status.OK, f"{kernel.name} {problem}: {measurement.message}"
+
+    (contraction,), kernel = _with_epilogue(rng, family, (random_contraction(rng, precision),))
+    measurement = checker.run_kernel(random_strides(rng, contraction, PRODUCTS[family]), kernel)
+
+    assert measurement.status is Status.OK, f"{kernel.name}: {measurement.message}"
+
+
+def _with_epilogue(
+    rng: random.Random, family: str, types: tuple[Contraction, ...]
+) -> tuple[tuple[Contraction, ...], Kernel]:
+    """Give problem types an epilogue, and draw a kernel for them."""
+    epilogue = random_epilogue(rng, types[0])
+    types = tuple(replace(each, epilogue=epilogue) for each in types)
+    while True:
+        config = RANDOM_CONFIGS[family](rng, types[0].precision)
+        anything = {name: value for name, value in config.items() if name != "transpose_first"}
+        if not types[0].is_gemm:
+            config = Config.of(anything)
+        try:
+            return types, FAMILIES[family].generate(types[0], config)
+        except UnsupportedError:
+            continue  # work-groups that add to C themselves
 
 
 @pytest.mark.parametrize("family", ["direct", "small"])

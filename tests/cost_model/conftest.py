@@ -41,12 +41,12 @@ def seconds(problem: Problem, point: Config) -> float:
     return 5e-6 + waves * tile_0 * tile_1 * problem.k / rate
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def device() -> DeviceInfo:
     return DEVICE
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_rows() -> MakeRows:
     """Measurements of random configs on random sizes, with 2 % noise and some failures."""
 

@@ -2,6 +2,7 @@ import hashlib
 import io
 import json
 import random
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -20,20 +21,27 @@ from mltune.measurement.measurement import Measurement
 MakeRows = Callable[..., list[Measurement]]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def rows(make_rows: MakeRows) -> list[Measurement]:
     return make_rows(8, 3)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def model(rows: list[Measurement], device: DeviceInfo) -> BoostedModel:
     return fit(rows, device, folds=2)
 
 
+@pytest.fixture(scope="module")
+def saved(model: BoostedModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models") / "one"
+    save(model, folder)
+    return folder
+
+
 @pytest.fixture
-def folder(model: BoostedModel, tmp_path: Path) -> Path:
-    save(model, tmp_path / "models" / "one")
-    return tmp_path / "models" / "one"
+def folder(saved: Path, tmp_path: Path) -> Path:
+    """A saved model that a test may damage."""
+    return shutil.copytree(saved, tmp_path / "models" / "one")
 
 
 def test_what_is_loaded_predicts_the_same(

@@ -13,11 +13,12 @@ from mltune.measurement.measurement import Measurement
 MakeRows = Callable[..., list[Measurement]]
 
 
-def test_sizes_it_has_not_seen_are_predicted_and_ranked(
-    make_rows: MakeRows, device: DeviceInfo
-) -> None:
-    model = fit(make_rows(40, 8, failing=0.1), device)
+@pytest.fixture(scope="module")
+def model(make_rows: MakeRows, device: DeviceInfo) -> BoostedModel:
+    return fit(make_rows(40, 8, failing=0.1), device, folds=4)
 
+
+def test_sizes_it_has_not_seen_are_predicted_and_ranked(model: BoostedModel) -> None:
     assert model.problem_types == ("sgemm_nn",)
     assert model.scores is not None
     assert model.scores.sizes == 8
@@ -86,7 +87,7 @@ def test_scores_and_rows_are_those_of_the_device_alone(
 ) -> None:
     rows = make_rows(8, 3)
     other = OtherDevice(replace(device, name="other"), make_rows(20, 5, seed=1))
-    model = fit(rows, device, others=(other,))
+    model = fit(rows, device, others=(other,), folds=2)
 
     assert model.device == device
     assert model.rows == len(rows)
@@ -103,8 +104,7 @@ def test_another_device_without_any_success_teaches_nothing(
         fit(make_rows(8, 3), device, others=(other,))
 
 
-def test_trees_ask_no_question_twice(make_rows: MakeRows, device: DeviceInfo) -> None:
-    model = fit(make_rows(40, 8), device, folds=0)
+def test_trees_ask_no_question_twice(model: BoostedModel, device: DeviceInfo) -> None:
     names = np.array(model.encoder.names(device))
     asked = set(names[model.forest.feature[model.forest.feature >= 0]])
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mltune.cli import main
-from mltune.device import DeviceEntry
-from mltune.device.doctor import examine, system_of
+from mltune.device import DeviceEntry, examine
+from mltune.device.doctor import examine as findings
+from mltune.device.doctor import system_of
 from mltune.device.opencl.linker import has_linker
 from tests import devices
 
@@ -48,14 +50,14 @@ def test_the_system_is_known(tmp_path: Path, text: str, system: str) -> None:
 def test_a_gpu_without_a_driver_is_named_with_the_package(tmp_path: Path) -> None:
     root = _machine(tmp_path, "ID=arch\n", "0x10de", "0x8086")
 
-    found = examine([NVIDIA], root, lambda entry: "")
+    found = findings([NVIDIA], root)
 
     assert [each.command for each in found] == ["pacman -S intel-compute-runtime"]
     assert "Intel GPU" in found[0].problem
 
 
 def test_no_device_at_all(tmp_path: Path) -> None:
-    assert "no OpenCL device" in examine([], tmp_path)[0].problem
+    assert "no OpenCL device" in findings([], tmp_path)[0].problem
 
 
 def test_a_missing_linker_is_named_with_both_ways(
@@ -63,7 +65,7 @@ def test_a_missing_linker_is_named_with_both_ways(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    (found,) = examine([POCL], _machine(tmp_path, "ID=debian\n"))
+    (found,) = findings([examine(POCL)], _machine(tmp_path, "ID=debian\n"))
 
     assert "needs the linker 'ld'" in found.problem
     assert found.command == "apt-get install binutils, or pip install ziglang"
@@ -73,7 +75,9 @@ def test_a_missing_linker_is_named_with_both_ways(
 def test_a_driver_that_builds_nothing_is_named_with_another_one(tmp_path: Path) -> None:
     root = _machine(tmp_path, "ID=debian\n")
 
-    found = examine([POCL, NVIDIA], root, lambda entry: "its driver builds no kernel")
+    entries = [replace(entry, problem="its driver runs no kernel") for entry in (POCL, NVIDIA)]
+
+    found = findings(entries, root)
 
     assert [each.command for each in found] == [
         "apt-get install pocl-opencl-icd",

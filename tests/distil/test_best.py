@@ -9,7 +9,7 @@ import pytest
 
 from mltune.distil import RegretRow, TimeTable, distil
 from mltune.distil.best import beats_single, best_rule
-from mltune.distil.methods import SINGLE
+from mltune.distil.methods import SINGLE, TAUGHT
 from mltune.distil.table import GAP
 from mltune.problem import Precision, gemm
 from mltune.selector import Leaf, Regret
@@ -38,6 +38,7 @@ def test_a_rule_ships_if_it_beats_a_single_kernel_in_the_mean_and_at_the_worst(
     formulas: tuple[float, float], tree: tuple[float, float], ships: str
 ) -> None:
     known = {
+        TAUGHT: row(TAUGHT, 0.5, 0.5),
         "formulas": row("formulas", *formulas),
         "tree": row("tree", *tree),
         SINGLE: row(SINGLE, 0.8, 0.5),
@@ -45,6 +46,19 @@ def test_a_rule_ships_if_it_beats_a_single_kernel_in_the_mean_and_at_the_worst(
 
     assert best_rule(known) == ships
     assert best_rule({}) == SINGLE
+
+
+@pytest.mark.parametrize(("taught", "ships"), [(0.948, TAUGHT), (0.946, "formulas")])
+def test_a_taught_tree_ships_if_it_is_nearly_the_best(taught: float, ships: str) -> None:
+    known = {
+        TAUGHT: row(TAUGHT, taught, 0.6),
+        "formulas": row("formulas", 0.95, 0.6),
+        "tree": row("tree", 0.9, 0.6),
+        SINGLE: row(SINGLE, 0.8, 0.5),
+    }
+
+    assert best_rule(known) == ships
+    assert best_rule(known, {TAUGHT}) == "formulas"
 
 
 def test_a_size_without_a_time_decides_nothing() -> None:

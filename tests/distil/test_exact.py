@@ -55,7 +55,7 @@ def test_every_size_of_every_group_gets_a_kernel_that_was_the_fastest_there(
 def test_the_rule_is_that_of_the_candidates_and_its_kernels_come_first(
     make_table: MakeTable,
 ) -> None:
-    table = make_table(40)
+    table = make_table(16)
 
     alone, both = distil(table, SGEMM), distil(table, SGEMM, every=two_groups(table))
 
@@ -68,7 +68,7 @@ def test_the_rule_is_that_of_the_candidates_and_its_kernels_come_first(
 def test_where_few_kernels_may_ship_a_group_keeps_its_share_of_them(
     make_table: MakeTable,
 ) -> None:
-    table = make_table(40)
+    table = make_table(12)
     every = two_groups(table)
 
     two = distil(table, SGEMM, every=every, max_kernels=2)
@@ -86,7 +86,7 @@ def test_where_few_kernels_may_ship_a_group_keeps_its_share_of_them(
 def test_a_size_that_one_of_several_runs_lacks_is_left_to_a_rule_that_loses_less(
     make_table: MakeTable,
 ) -> None:
-    table = make_table(80)
+    table = make_table(32)
     slow = 0  # its tile of 4 x 4 is worth little on large sizes
     seconds = np.full((1, len(table.kernels)), np.nan)
     seconds[0, slow] = 1e-3

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mltune.errors import UnsupportedError
 from mltune.export import WRITERS
 from mltune.export.library import Library
 from mltune.space.expression import evaluate
@@ -64,6 +65,61 @@ def test_runs_where_only_numpy_and_pyopencl_are(tiled: Make, tmp_path: Path) -> 
 
     assert done.returncode == 0, done.stderr
     assert done.stdout == "dgemm_nt_row: b must be (40, 'n') beside a (64, 40), got (50, 40)\n"
+
+
+EPILOGUE_PROGRAM = """
+import sys
+
+sys.path.insert(0, sys.argv[1])
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cl_array
+import mltune_sgemm_nn_row_bias_n_clamp as tuned
+
+platform = next(p for p in cl.get_platforms() if p.name == "Portable Computing Language")
+queue = cl.CommandQueue(cl.Context(platform.get_devices()[:1]))
+rng = np.random.default_rng(1)
+a, b, bias = (rng.standard_normal(each).astype("f") for each in ((33, 9), (9, 17), 17))
+there = [cl_array.to_device(queue, each) for each in (a, b, bias)]
+for kernel in (None, 0, 1):
+    c, _ = tuned.gemm(queue, *there[:2], bias=there[2], low=-0.5, high=1.25, kernel=kernel)
+    np.testing.assert_allclose(c.get(), np.clip(a @ b + bias, -0.5, 1.25), rtol=1e-5, atol=1e-5)
+try:
+    tuned.gemm(queue, *there[:2], bias=there[2][:3], low=0, high=1)
+except ValueError as error:
+    print(error)
+print(tuned.gemm.__doc__.partition("\\n")[0])
+"""
+
+
+@pytest.mark.usefixtures("opencl_environment")  # skips where there is no PoCL
+def test_an_epilogue_is_passed(tiled: Make, tmp_path: Path) -> None:
+    library = tiled("sgemm_nn_row_bias_n_clamp")
+    WRITERS["python"].write(library.selector, library.kernels, tmp_path)
+
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", EPILOGUE_PROGRAM, tmp_path],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    wrong, formula = done.stdout.splitlines()
+    assert wrong.endswith("bias must be (17,), a number for each column of c, got (3,)")
+    assert (
+        formula
+        == "Enqueue c = clamp(alpha * a @ b + beta * c + bias, low, high), with numpy's shapes."
+    )
+    readme = (tmp_path / "README.md").read_text()
+    assert "C = clamp(alpha * A * B + beta * C + bias, low, high) in single" in readme
+    assert ".gemm(queue, a, b, bias=bias, low=0, high=6)" in readme
+
+
+def test_a_language_that_passes_no_epilogue_says_so(tiled: Make, tmp_path: Path) -> None:
+    library = tiled("sgemm_nn_relu")
+
+    with pytest.raises(UnsupportedError, match="sgemm_nn_relu has an epilogue, which rust"):
+        WRITERS["rust"].write(library.selector, library.kernels, tmp_path)
 
 
 def test_states_its_regret_and_conditions(tiled: Make, tmp_path: Path) -> None:

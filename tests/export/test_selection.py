@@ -4,6 +4,7 @@ import runpy
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -91,8 +92,15 @@ def choices(request: pytest.FixtureRequest, tmp_path: Path) -> Choices:
     return lambda library, sizes: choices_in_rust(library, sizes, rustc, tmp_path)
 
 
+@lru_cache(maxsize=1)
+def _chosen(selector: Selector, sizes: tuple[Size, ...]) -> tuple[tuple[int, Reason], ...]:
+    """What the selector says; kept, as one language after another is asked the same."""
+    choices = [selector.choose(*size) for size in sizes]
+    return tuple((choice.index, choice.reason) for choice in choices)
+
+
 def expected(selector: Selector, sizes: list[Size]) -> list[int]:
-    return [selector.choose(*size).index for size in sizes]
+    return [index for index, _ in _chosen(selector, tuple(sizes))]
 
 
 def sizes_at(feature: str, threshold: int) -> Iterator[Size]:
@@ -197,8 +205,7 @@ def test_formulas_agree_on_random_sizes_and_where_they_end(
 
     wanted = expected(library.selector, sizes)
 
-    reasons = {library.selector.choose(*size).reason for size in sizes}
-    assert reasons == set(Reason)
+    assert {reason for _, reason in _chosen(library.selector, tuple(sizes))} == set(Reason)
     assert len(set(wanted)) > 3
     assert choices(library, sizes) == wanted
 
@@ -247,21 +254,35 @@ def test_formulas_without_counts_compile(chooser: Make, choices: Choices) -> Non
     assert choices(library, sizes) == wanted
 
 
-@pytest.mark.parametrize("feature", FEATURES)
-def test_agrees_at_every_threshold(feature: str, chooser: Make, choices: Choices) -> None:
-    low, middle, high = 0, 10**6, INT64_MAX - 1
-    tree = Split(
-        feature,
-        middle,
-        Split(feature, low, Leaf(0), Leaf(1)),
-        Split(feature, high, Leaf(2), Leaf(3)),
-    )
-    library = chooser(tree, 4)
-    sizes = [size for threshold in (low, middle, high) for size in sizes_at(feature, threshold)]
+def test_agrees_at_every_threshold(chooser: Make, choices: Choices) -> None:
+    thresholds = (0, 10**6, INT64_MAX - 1)
+    features = ("batch", *(feature for feature in FEATURES if feature != "batch"))
+
+    def splits(feature: str, kernel: int) -> Tree:
+        low, middle, high = thresholds
+        return Split(
+            feature,
+            middle,
+            Split(feature, low, Leaf(kernel), Leaf(kernel + 1)),
+            Split(feature, high, Leaf(kernel + 2), Leaf(kernel + 3)),
+        )
+
+    # Each feature has a batch of its own, and kernels of its own.
+    tree = splits("batch", 0)
+    for number, feature in reversed([*enumerate(features)][1:]):
+        inside = Split("batch", number + 1, splits(feature, 4 * number), tree)
+        tree = Split("batch", number, tree, inside)
+    library = chooser(tree, 4 * len(features))
+    sizes = [
+        size if feature == "batch" else (*size[:3], number + 1)
+        for number, feature in enumerate(features)
+        for threshold in thresholds
+        for size in sizes_at(feature, threshold)
+    ]
 
     wanted = expected(library.selector, sizes)
 
-    assert set(wanted) == {0, 1, 2, 3}
+    assert set(wanted) == set(range(4 * len(features)))
     assert choices(library, sizes) == wanted
 
 

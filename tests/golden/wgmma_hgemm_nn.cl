@@ -6,10 +6,8 @@
 #define FACTOR ushort
 #define FACTOR_VALUE(x) vload_half(0, (const __private half *)&(x))
 #define IS_ZERO(x) ((x) == 0)
-#define VECTOR float2
 #define ELEMENT(vector, e) (((TYPE *)&(vector))[e])
 #define MULTIPLY_ADD(x, y, z) (x) * (y) + (z)
-#define MULTIPLY_ADD_ELEMENT(x, y, z) MULTIPLY_ADD(x, (VECTOR)(y), z)
 #define READ_ONE(p) vload_half(0, p)
 #define WRITE_ONE(v, p) vstore_half(v, 0, p)
 
@@ -26,9 +24,7 @@
 #define SUMS 128
 #define BLOCKS 1
 #define STEP 32
-#define VW 2
-#define READ_C(p) vloada_half2(0, p)
-#define WRITE_C(v, p) vstorea_half2(v, 0, p)
+#define ROW_PITCH 264
 
 /* A: from global memory to local memory. */
 #define A_FREE 256
@@ -39,7 +35,6 @@
 #define A_PANEL 4096
 #define A_GROUP 256
 #define A_TILES 32
-#define A_SHARE 1
 
 /* B: from global memory to local memory. */
 #define B_FREE 128
@@ -81,6 +76,9 @@ static inline void copy_piece(__local LOCAL *to, const __global LOCAL *from, con
 /* Copies between two COMMITs are a group; AWAIT(n) waits for all groups but the youngest n. */
 #define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
 #define AWAIT(n) asm volatile("cp.async.wait_group %0;" :: "n"(n) : "memory")
+
+/* What lanes of a wave have written to local memory is there for the others. */
+#define WAVE_BARRIER() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 
 /*
  * ---- The products of a warpgroup, in PTX ----
@@ -301,6 +299,31 @@ static inline void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ul
 #define COLUMN(x, e) (group_a * A_GROUP + (x) * 8 + 2 * t + (e))
 #define ROW(y) (group_b * B_GROUP + (y) / 2 * 64 + warp * 16 + (y) % 2 * 8 + g)
 
+/* What becomes of a result, and two numbers in half precision and back. */
+#define STORE_ONE(result, i, j)                                 \
+    do {                                                        \
+        __global STORED *place = c + (j) * ld_c + (i) * step_c; \
+        TYPE one = result;                                      \
+        if (!IS_ZERO(beta))                                     \
+            one = MULTIPLY_ADD(READ_ONE(place), beta, one);     \
+        WRITE_ONE(one, place);                                  \
+    } while (0)
+
+static inline uint as_halves(const float2 v)
+{
+    ushort bits[2];
+    vstore_half_rte(v.x, 0, (__private half *)bits);
+    vstore_half_rte(v.y, 1, (__private half *)bits);
+    return bits[0] | (uint)bits[1] << 16;
+}
+
+static inline float2 as_singles(const uint v)
+{
+    const ushort bits[2] = {(ushort)v, (ushort)(v >> 16)};
+    return (float2)(vload_half(0, (const __private half *)bits),
+                    vload_half(1, (const __private half *)bits));
+}
+
 /* Begin to copy the next tiles, if there are more. */
 #define COPY_NEXT()                                                                         \
     do {                                                                                    \
@@ -367,7 +390,6 @@ void Cij_Aik_Bkj_HB_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64(
     const bool pairs_b = step_b == 1 && (start_b | ld_b | size_l) % 2 == 0;
     const uint piece_a = chunks_a ? CHUNK : pairs_a ? 2 : 1;
     const uint piece_b = chunks_b ? CHUNK : pairs_b ? 2 : 1;
-    const bool vectors_c = step_c == 1 && (start_c | ld_c) % VW == 0;
 
     const ulong free_step_a = step_a;
     const ulong free_step_b = ld_b;
@@ -375,6 +397,7 @@ void Cij_Aik_Bkj_HB_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64(
     const ulong term_step_b = step_b;
     a += start_a + tile_i * free_step_a;
     b += start_b + tile_j * free_step_b;
+    const bool chunks_c = step_c == 1 && (start_c | ld_c) % CHUNK == 0;
     const bool whole_chunks =
         chunks_a && chunks_b && size_i - tile_i >= A_FREE && size_j - tile_j >= B_FREE;
 
@@ -432,39 +455,55 @@ void Cij_Aik_Bkj_HB_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64(
             sum[y][x] = (SUM)(sums[y][4 * x], sums[y][4 * x + 1], sums[y][4 * x + 2],
                               sums[y][4 * x + 3]);
 
-    /* C is read only if beta is not zero: until then it may hold anything, NaN included. */
+    /* A lane has two neighbours here and there; memory wants many neighbours at once. So a warp
+       brings 8 rows of its sums at a time into local memory, and each lane takes 8 neighbours from
+       there, 16 bytes in C; or one, where C is not made of such chunks. C is read only if beta is
+       not zero: until then it may hold anything, NaN included. */
     c += start_c;
-    const bool whole_c = size_i - tile_i >= A_FREE && size_j - tile_j >= B_FREE && vectors_c;
+    __local float *rows = (__local float *)tile_a + item / 32 * (8 * ROW_PITCH);
 #pragma unroll
     for (int y = 0; y < B_TILES; ++y) {
-        const uint j = tile_j + ROW(y);
-        __global STORED *column = c + j * ld_c;
 #pragma unroll
-        for (int n = 0; n < A_TILES * 2 / VW; ++n) {
-            /* A lane has 2 A_SHARE neighbours from as many tiles. */
-            const int first = n * VW % (2 * A_SHARE), x = n * VW / (2 * A_SHARE) * A_SHARE;
-            const uint i = tile_i + COLUMN(x, 0) + first;
-            VECTOR result;
+        for (int x = 0; x < A_TILES; ++x)
+            *(__local float2 *)(rows + g * ROW_PITCH + x * 8 + 2 * t) =
+                (float2)(alpha * ELEMENT(sum[y / 2][x], y % 2 * 2),
+                         alpha * ELEMENT(sum[y / 2][x], y % 2 * 2 + 1));
+        WAVE_BARRIER();
+        const uint first_i = tile_i + group_a * A_GROUP, first_j = tile_j + ROW(y) - g;
+        if (chunks_c) {
 #pragma unroll
-            for (int e = 0; e < VW; ++e) {
-                const int from = first + e;
-                const SUM four = sum[y / 2][x + from % A_SHARE];
-                ELEMENT(result, e) = alpha * ELEMENT(four, y % 2 * 2 + from / A_SHARE);
-            }
-            if (whole_c) {
-                if (!IS_ZERO(beta))
-                    result = MULTIPLY_ADD_ELEMENT(READ_C(column + i), beta, result);
-                WRITE_C(result, column + i);
-            } else if (j < size_j) {
-#pragma unroll
-                for (int e = 0; e < VW; ++e)
-                    if (i + e < size_i) {
-                        TYPE one = ELEMENT(result, e);
-                        if (!IS_ZERO(beta))
-                            one = MULTIPLY_ADD(READ_ONE(column + (i + e) * step_c), beta, one);
-                        WRITE_ONE(one, column + (i + e) * step_c);
+            for (uint n = lane; n < A_GROUP; n += 32) {
+                const uint row = n / (A_GROUP / 8), column = n % (A_GROUP / 8) * 8;
+                const uint i = first_i + column, j = first_j + row;
+                const __local float4 *eight =
+                    (const __local float4 *)(rows + row * ROW_PITCH + column);
+                __global uint4 *place = (__global uint4 *)(c + j * ld_c + i);
+                if (j < size_j && i + 8 <= size_i) {
+                    float4 lower = eight[0], upper = eight[1];
+                    if (!IS_ZERO(beta)) {
+                        const uint4 old = *place;
+                        lower += beta * (float4)(as_singles(old.x), as_singles(old.y));
+                        upper += beta * (float4)(as_singles(old.z), as_singles(old.w));
                     }
+                    *place = (uint4)(as_halves(lower.xy),
+                                     as_halves(lower.zw),
+                                     as_halves(upper.xy),
+                                     as_halves(upper.zw));
+                } else if (j < size_j) {
+                    for (uint e = 0; e < 8; ++e)
+                        if (i + e < size_i)
+                            STORE_ONE(rows[row * ROW_PITCH + column + e], i + e, j);
+                }
+            }
+        } else {
+#pragma unroll 4
+            for (uint n = lane; n < 8 * A_GROUP; n += 32) {
+                const uint row = n / A_GROUP, column = n % A_GROUP;
+                const uint i = first_i + column, j = first_j + row;
+                if (i < size_i && j < size_j)
+                    STORE_ONE(rows[row * ROW_PITCH + column], i, j);
             }
         }
+        WAVE_BARRIER();
     }
 }

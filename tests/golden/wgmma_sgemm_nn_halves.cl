@@ -91,14 +91,14 @@ static inline float scaled(const float v, const int power)
 }
 
 /* A number's bits in half precision, rounded to the nearest, and back. */
-static inline ushort as_half(const float v)
+static inline ushort bits_of_half(const float v)
 {
     ushort bits;
     vstore_half_rte(v, 0, (__private half *)&bits);
     return bits;
 }
 
-static inline float as_single(const ushort bits)
+static inline float half_of_bits(const ushort bits)
 {
     return vload_half(0, (const __private half *)&bits);
 }
@@ -284,10 +284,13 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_pack_a
     for (int pair = 0; pair < 4; ++pair) {
         const float first = scaled(eight[2 * pair], scale);
         const float second = scaled(eight[2 * pair + 1], scale);
-        const ushort first_large = as_half(first), second_large = as_half(second);
+        const ushort first_large = bits_of_half(first);
+        const ushort second_large = bits_of_half(second);
+        const float first_left = first - half_of_bits(first_large);
+        const float second_left = second - half_of_bits(second_large);
         large[pair] = first_large | (uint)second_large << 16;
-        small[pair] = as_half((first - as_single(first_large)) * SMALL_SCALE) |
-                      (uint)as_half((second - as_single(second_large)) * SMALL_SCALE) << 16;
+        small[pair] = bits_of_half(first_left * SMALL_SCALE) |
+                      (uint)bits_of_half(second_left * SMALL_SCALE) << 16;
     }
     const uint row = first_free % A_FREE + free;
     __global uint4 *to_row = to + ((block + tile) * A_FREE + row) * 8;
@@ -366,10 +369,13 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_pack_b
     for (int pair = 0; pair < 4; ++pair) {
         const float first = scaled(eight[2 * pair], scale);
         const float second = scaled(eight[2 * pair + 1], scale);
-        const ushort first_large = as_half(first), second_large = as_half(second);
+        const ushort first_large = bits_of_half(first);
+        const ushort second_large = bits_of_half(second);
+        const float first_left = first - half_of_bits(first_large);
+        const float second_left = second - half_of_bits(second_large);
         large[pair] = first_large | (uint)second_large << 16;
-        small[pair] = as_half((first - as_single(first_large)) * SMALL_SCALE) |
-                      (uint)as_half((second - as_single(second_large)) * SMALL_SCALE) << 16;
+        small[pair] = bits_of_half(first_left * SMALL_SCALE) |
+                      (uint)bits_of_half(second_left * SMALL_SCALE) << 16;
     }
     const uint row = first_free % B_FREE + free;
     __global uint4 *to_row = to + ((block + tile) * B_FREE + row) * 8;
@@ -663,18 +669,21 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64(
     if (!begins)
         ADD_PARTIAL();
 
-    /* Undo the scales. Below 2^-252, nothing is left of a sum in single precision. */
+    /* Undo the scales. Below 2^-252, nothing is left of a sum in single precision. Beyond the edge
+       nothing says what a largest number is: taken for an infinity, it would cost much time. */
     const __global uint *largest_a =
         LARGEST_A(scratch) + SLICES * WHOLE(size_i, A_FREE) + tile_i;
     const __global uint *largest_b =
         LARGEST_B(scratch) + SLICES * WHOLE(size_j, B_FREE) + tile_j;
-    const uint largest_row[2] = {largest_b[ROW(0)], largest_b[ROW(1)]};
+    const uint largest_row[2] = {tile_j + ROW(0) < size_j ? largest_b[ROW(0)] : 0,
+                                 tile_j + ROW(1) < size_j ? largest_b[ROW(1)] : 0};
     const bool exact_row[2] = {terms < FEW_TERMS || !IS_FINITE(largest_row[0]),
                                terms < FEW_TERMS || !IS_FINITE(largest_row[1])};
     uint exact_columns = 0;
 #pragma unroll
     for (int pair = 0; pair < SUMS / 2; ++pair) {
-        const uint largest_column = largest_a[COLUMN(pair / 2, pair % 2)];
+        const uint column = COLUMN(pair / 2, pair % 2);
+        const uint largest_column = tile_i + column < size_i ? largest_a[column] : 0;
         exact_columns |= (uint)!IS_FINITE(largest_column) << pair;
 #pragma unroll
         for (int y = 0; y < 2; ++y) {

@@ -7,8 +7,11 @@ import pytest
 from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.name import parse_kernel_name
+from mltune.measurement import Status
 from mltune.problem import Precision, gemm, gemm_problem, parse_problem_type
+from mltune.runner import WorkerRunner
 from mltune.space import Config
+from tests.plain_wgmma import PlainWgmmaFamily
 
 WGMMA = FAMILIES["wgmma"]
 VALUES: dict[str, int | str] = {
@@ -90,6 +93,39 @@ def test_what_the_tensor_cores_have_not_is_unsupported(precision: Precision) -> 
 def test_a_refused_value_is_named(changes: dict[str, int | str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         WGMMA.generate(gemm(Precision.HALF), _config(**changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "tiles"),
+    [
+        ({}, "tile_a"),
+        ({"warp_groups_0": 2, "warp_group_tile_0": 64, "warp_groups_1": 4}, "tile_b"),
+        ({"warp_groups_1": 3, "local_buffers": 3}, ""),  # neither has room for 12 warps' rows
+        ({"global_split_u": 2}, ""),  # a pass after it stores
+    ],
+)
+def test_results_go_to_c_through_the_local_memory_of_tiles_that_are_large_enough(
+    changes: dict[str, int | str], tiles: str
+) -> None:
+    values = {"local_buffers": 3, **changes} if tiles == "tile_b" else changes
+    source = WGMMA.generate(gemm(Precision.HALF), _config(**values)).source
+
+    found = re.search(r"rows = \(__local float \*\)(\w+) ", source)
+    assert (found[1] if found else "") == tiles
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.5])
+def test_c_is_written_in_chunks_or_one_by_one(runner: WorkerRunner, beta: float) -> None:
+    values = {"warp_groups_1": 1, "warp_group_tile_0": 64, "local_buffers": 3}
+    kernel = PlainWgmmaFamily().generate(gemm(Precision.HALF), _config(**values))
+
+    for m, n, ldc, offset in ((64, 64, 64, 0), (72, 70, 80, 8), (70, 66, 72, 0), (70, 9, 71, 3)):
+        problem = gemm_problem(
+            kernel.contraction, m, n, 40, ldc=ldc, offset_c=offset, alpha=1.5, beta=beta
+        )
+        measured = runner.run_kernel(problem, kernel)
+
+        assert measured.status is Status.OK, f"{problem}: {measured.message}"
 
 
 def test_the_written_source_matches_the_golden_file() -> None:

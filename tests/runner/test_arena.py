@@ -71,6 +71,15 @@ def test_places_differ(device: Device) -> None:
     assert len({arena.move(arena, 100).first_byte for _ in range(64)}) > 1
 
 
+def test_kernels_are_given_few_parts_however_many_tensors_there_are(device: Device) -> None:
+    arena = Arena(device)
+    arena.place(object(), 4000)  # the largest
+
+    places = [arena.move(object(), nbytes) for nbytes in range(100, 4000, 100)]
+
+    assert 1 < len({place.inside.int_ptr for place in places}) <= 4
+
+
 def test_margins_are_given_up_where_a_buffer_cannot_be_larger(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+import pytest
+
 from mltune.device_info import DeviceInfo
 from mltune.problem import gemm, gemm_problem
 from mltune.problem.precision import Precision
@@ -15,8 +17,14 @@ def test_the_bound_is_far_below_what_an_h200_does(device_info: DeviceInfo) -> No
     assert 0 < least_seconds(PROBLEM, h200) < fastest_known / 5
 
 
-def test_an_unknown_clock_gives_no_bound(device_info: DeviceInfo) -> None:
-    assert least_seconds(PROBLEM, replace(device_info, clock_mhz=0)) == 0
+@pytest.mark.parametrize("kind", ["cpu", "gpu"])
+def test_the_clock_that_a_driver_states_plays_no_part(device_info: DeviceInfo, kind: str) -> None:
+    bounds = {
+        least_seconds(PROBLEM, replace(device_info, kind=kind, clock_mhz=mhz))
+        for mhz in (0, 300, 5000)
+    }
+
+    assert len(bounds) == 1
 
 
 def test_without_products_there_is_no_bound(device_info: DeviceInfo) -> None:

@@ -74,6 +74,12 @@ def test_further_sizes_get_their_share_of_the_time(make: Make) -> None:
     assert allowance.next([OTHERS[0]]) == OTHERS[2]  # the next one is far larger than any before
 
 
+def test_with_an_end_further_sizes_have_all_the_time_until_then(make: Make) -> None:
+    allowance = Allowance(SEARCHED, OTHERS, 0.25, history(make), time.monotonic() + 100)
+
+    assert 90 < allowance.left <= allowance.total <= 100
+
+
 def test_time_between_two_sessions_is_nobodys(make: Make) -> None:
     rows = [make(0, 8, 1.0, timestamp=at(second)) for second in (0, 10, 100_000)]
 

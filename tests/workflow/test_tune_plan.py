@@ -94,7 +94,7 @@ def _state() -> TuneState:
         seed=1,
         spaces=SPACES,
         against=("clblast",),
-        language="c",
+        languages=("c",),
         parts=parts,
         left_out=(LeftOut(what="hgemm_nn", reason="no half"),),
         searched=(Searched(seconds=1.5, trials=4, ahead_gain=0.1), Searched(failure="none right")),

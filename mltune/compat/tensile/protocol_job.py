@@ -48,7 +48,7 @@ class ProtocolJob:
         """
         contraction = problems.contraction
         text = space_text(Path(name).stem, problems.groups)
-        names = outside_names(device, contraction.precision)
+        names = outside_names(device, contraction)
         space = parse_space(text, name).bind(names)
         plans = tuple(
             plan(group, lambda config: _fits(config, space, contraction))

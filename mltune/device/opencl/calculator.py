@@ -289,7 +289,7 @@ class OpenCLCalculator:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", cl.CompilerWarning)
-                program = cl.Program(self._context, source).build(["-cl-std=CL1.2"])
+                program = cl.Program(self._context, source).build()
             for name, types in _ARGUMENTS[file].items():
                 self._kernels[name] = kernel = cl.Kernel(program, f"mltune_{name}")
                 # Without their types, PyOpenCL takes 10 us for each number.

@@ -117,7 +117,7 @@ def _kernels(context: cl.Context, dtype_name: str, pattern: int) -> tuple[cl.Ker
     source += Path(__file__).with_name("comparison.cl").read_text(encoding="utf-8")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cl.CompilerWarning)
-        program = cl.Program(context, source).build(["-cl-std=CL1.2"])
+        program = cl.Program(context, source).build()
     compare, count = (
         cl.Kernel(program, f"mltune_{name}") for name in ("compare", "count_written")
     )

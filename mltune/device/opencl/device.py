@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import operator
+import time
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 import pyopencl as cl
 
 from mltune.device.comparison import Expected
-from mltune.device.entry import POCL, DeviceEntry
+from mltune.device.entry import DeviceEntry
 from mltune.device.errors import DeviceLostError, LaunchError
 from mltune.device.inspection import MOST_SPOTS, Inspection
 from mltune.device.limits import check_launch, check_size, group_of
 from mltune.device.on_host import HostInspection
 from mltune.device.opencl.calculator import OpenCLCalculator, can_calculate
 from mltune.device.opencl.comparison import COMPARISON_GROUP, OpenCLComparison
-from mltune.device.opencl.execution import OpenCLExecution
+from mltune.device.opencl.execution import HostTimedExecution, OpenCLExecution
 from mltune.device.opencl.fill import FILL_GROUP, Filler
 from mltune.device.opencl.inspection import LOOK_GROUP, OpenCLInspection
 from mltune.device.opencl.listing import driver_device
 from mltune.device.opencl.program import OpenCLProgram, build
-from mltune.device_info import DeviceInfo
+from mltune.device_info import DeviceInfo, Probed
 from mltune.kernel import Kernel, Launch
 from mltune.kernel.abi import Kind
 from mltune.problem import Problem
@@ -32,7 +34,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 _INTEGERS = {Kind.UINT: np.uint32, Kind.ULONG: np.uint64}
-COMPILING_AT_LAUNCH = (POCL, "rusticl")
+_OLD = ("OpenCL C 1.0", "OpenCL C 1.1")
 _BOUND = 2  # a kernel under test and the one that it is held against
 
 
@@ -51,6 +53,9 @@ class OpenCLDevice:
 
     def __init__(self, entry: DeviceEntry) -> None:
         self._info = entry.info
+        self._probed = entry.info.probed or Probed()
+        self._launched: WeakSet[OpenCLProgram] = WeakSet()
+        self._running: HostTimedExecution | None = None
         self._bound: list[_Bound] = []
         self._inspection: Inspection | None = None
         self._calculators: dict[str, OpenCLCalculator] = {}
@@ -69,12 +74,12 @@ class OpenCLDevice:
     @property
     def compiles_at_launch(self) -> bool:
         """Whether a kernel's first launch compiles most of it, before it starts on the device."""
-        return any(name in self._info.platform for name in COMPILING_AT_LAUNCH)
+        return self._probed.compiles_at_launch
 
     @property
     def tick_seconds(self) -> float:
-        """Resolution of the clock that times kernels, as the driver states it."""
-        return float(self._device.profiling_timer_resolution) * 1e-9
+        """Resolution of the clock that times kernels; of the host's, how far it may be off."""
+        return self._probed.clock_step_ns * 1e-9
 
     def build(self, kernel: Kernel) -> OpenCLProgram:
         """Build a kernel.
@@ -82,7 +87,14 @@ class OpenCLDevice:
         Raises:
             BuildError: when the compiler refuses it.
         """
-        return build(self._context, self._device, kernel)
+        opencl = self._info.opencl
+        return build(
+            self._context,
+            self._device,
+            kernel,
+            local_mem_count=self._probed.local_mem_count,
+            takes_standard=not (opencl and opencl.opencl_c_version.startswith(_OLD)),
+        )
 
     def allocate(self, nbytes: int) -> cl.Buffer:
         """Make a buffer with arbitrary contents.
@@ -133,7 +145,9 @@ class OpenCLDevice:
             if group < MOST_SPOTS:
                 self._inspection = HostInspection(self)
             else:
-                self._inspection = OpenCLInspection(self._context, self._queue, group)
+                self._inspection = OpenCLInspection(
+                    self._context, self._queue, group, fills=self._probed.fills
+                )
         return self._inspection
 
     def part(self, buffer: cl.Buffer, first_byte: int, nbytes: int) -> cl.Buffer:
@@ -163,7 +177,7 @@ class OpenCLDevice:
             end_byte: up to where, to a multiple of 4; to its end if left out.
         """
         end = (buffer.size if end_byte is None else end_byte) // 4 * 4
-        if self._info.kind != "cpu":
+        if self._info.kind != "cpu" or not self._probed.fills:
             self._filler = self._filler or Filler(
                 self._context, self._queue, group_of(self._info, FILL_GROUP)
             )
@@ -184,6 +198,7 @@ class OpenCLDevice:
         c: cl.Buffer,
         a: cl.Buffer,
         b: cl.Buffer,
+        bias: cl.Buffer | None = None,
         scratch: cl.Buffer | None = None,
         counters: cl.Buffer | None = None,
     ) -> OpenCLExecution:
@@ -195,6 +210,7 @@ class OpenCLDevice:
             c: where to.
             a: the first operand.
             b: the second one.
+            bias: of the epilogue; None where it has none.
             scratch: of at least the kernel's `scratch_bytes`; None where they are 0.
             counters: all 0, of at least its `counter_bytes`; None where they are 0.
 
@@ -204,8 +220,14 @@ class OpenCLDevice:
             LaunchError: when the driver refuses.
             UsageError: when the kernel does not compute such a problem.
         """
+        is_first = program not in self._launched
+        self._launched.add(program)
         try:
-            launch = self._bind(program, problem, (c, a, b, scratch, counters))
+            launch = self._bind(program, problem, (c, a, b, bias, scratch, counters))
+            if self._probed.launch_ns:
+                self._settle()
+                self._queue.finish()
+            begun_ns = time.perf_counter_ns()
             events = [
                 cl.enqueue_nd_range_kernel(
                     self._queue, function, grid.global_size, grid.local_size
@@ -216,7 +238,22 @@ class OpenCLDevice:
             self._queue.flush()
         except (cl.Error, OverflowError, TypeError) as error:
             raise LaunchError(f"the driver refused the launch: {error}") from error
-        return OpenCLExecution(*events)
+        if self._probed.launch_ns:
+            self._running = HostTimedExecution(
+                *events,
+                begun_ns=begun_ns,
+                launch_ns=self._probed.launch_ns,
+                step_ns=self._probed.clock_step_ns,
+                is_first=is_first and self._probed.compiles_at_launch,
+            )
+            return self._running
+        return OpenCLExecution(*events, hides_start=is_first and self._probed.hides_compiling)
+
+    def _settle(self) -> None:
+        """Wait for a launch that the host times: its end is noted before anything else begins."""
+        running, self._running = self._running, None
+        if running is not None:
+            running.wait()
 
     def _bind(
         self, program: OpenCLProgram, problem: Problem, buffers: tuple[cl.Buffer | None, ...]
@@ -234,9 +271,10 @@ class OpenCLDevice:
         others = [bound for bound in self._bound if bound.program is not program]
         self._bound = others[-(_BOUND - 1) :]
         scalar = np.dtype(problem.contraction.precision.dtype).type
-        names = ("c", "a", "b", "scratch", "counters")
+        names = ("c", "a", "b", "bias", "scratch", "counters")
         given: dict[str, Any] = dict(zip(names, buffers, strict=True))
-        given |= {"alpha": scalar(problem.alpha), "beta": scalar(problem.beta)}
+        factors = ("alpha", "beta", "low", "high")
+        given |= {name: scalar(getattr(problem, name)) for name in factors}
         integers = iter(launch.integers)
         passed: list[Any] = [
             _INTEGERS[each.kind](next(integers)) if each.kind.is_integer else given[each.name]
@@ -248,6 +286,7 @@ class OpenCLDevice:
         return launch
 
     def _checked(self, call: Any, *arguments: Any) -> None:
+        self._settle()
         try:
             call(*arguments)
         except cl.Error as error:

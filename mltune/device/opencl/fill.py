@@ -18,6 +18,17 @@ from mltune.device.errors import LaunchError
 _WORD = 4  # bytes
 FILL_GROUP = 128  # work-items, where the device takes so many
 _MOST_GROUPS = 2048
+_ZEROS = np.zeros(64, np.uint8)
+
+
+def clear(queue: cl.CommandQueue, buffer: cl.Buffer, nbytes: int) -> None:
+    """Set the first bytes of a buffer to 0, at most 64 of them; returns at once."""
+    cl.enqueue_fill_buffer(queue, buffer, _ZEROS[:4], 0, nbytes)
+
+
+def copy_zeros(queue: cl.CommandQueue, buffer: cl.Buffer, nbytes: int) -> None:
+    """Do what `clear` does, on a driver that does not fill memory, as before OpenCL 1.2."""
+    cl.enqueue_copy(queue, buffer, _ZEROS[:nbytes], is_blocking=False)
 
 
 class Filler:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pyopencl as cl
 
 from mltune.device.errors import DeviceLostError, LaunchError
 from mltune.device.inspection import MOST_SPOTS, Kept, Put
+from mltune.device.opencl.fill import clear, copy_zeros
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -20,7 +22,6 @@ _CPU_GRID = (64, 1)
 _GPU_ITEMS = 512 * 128
 LOOK_GROUP = 128  # work-items, where the device takes so many
 _WORD = 8  # bytes
-_ZERO = np.zeros(1, np.uint64)
 _MOST_CHECKSUMS = 2
 
 
@@ -28,13 +29,25 @@ class OpenCLInspection:
     """What a device tells about its memory; for use by one thread."""
 
     def __init__(
-        self, context: cl.Context, queue: cl.CommandQueue, group: int = LOOK_GROUP
+        self,
+        context: cl.Context,
+        queue: cl.CommandQueue,
+        group: int = LOOK_GROUP,
+        *,
+        fills: bool = True,
     ) -> None:
         """Build the kernels that look.
+
+        Args:
+            context: of the device.
+            queue: in order.
+            group: work-items of a group.
+            fills: whether the driver fills memory by itself.
 
         Raises:
             LaunchError: when the driver cannot.
         """
+        self._clear = clear if fills else copy_zeros
         self._context, self._queue = context, queue
         self._exchanges: dict[int, cl.Kernel] = {}
         is_cpu = context.devices[0].type & cl.device_type.CPU
@@ -44,7 +57,7 @@ class OpenCLInspection:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", cl.CompilerWarning)
-                self._program = cl.Program(context, source).build(["-cl-std=CL1.2"])
+                self._program = cl.Program(context, source).build()
             self._count_other = cl.Kernel(self._program, "mltune_count_other")
             self._count_other.set_scalar_arg_dtypes([None, np.uint64, np.uint64, np.uint64, None])
             self._checksum = cl.Kernel(self._program, "mltune_checksum")
@@ -60,7 +73,7 @@ class OpenCLInspection:
         """
         sums = np.zeros(len(buffers), np.uint64)
         try:
-            cl.enqueue_fill_buffer(self._queue, self._sums, _ZERO, 0, sums.nbytes)
+            self._clear(self._queue, self._sums, sums.nbytes)
             for slot, buffer in enumerate(buffers):
                 self._checksum(
                     self._queue, *self._grid, buffer, buffer.size // 4, self._sums, slot
@@ -80,7 +93,8 @@ class OpenCLInspection:
             found = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, _WORD)
         except cl.Error as error:
             raise LaunchError(f"no memory for a look at memory: {error}") from error
-        return OpenCLPatternCheck(self._queue, self._count_other, self._grid, byte, found)
+        kernel = self._count_other
+        return OpenCLPatternCheck(self._queue, kernel, self._grid, byte, found, self._clear)
 
     def spots(self, places: Array, values: Array, most_seen: int) -> OpenCLSpots:
         """Make ready to write and read single elements of a tensor.
@@ -116,16 +130,23 @@ class OpenCLPatternCheck:
     """
 
     def __init__(
-        self, queue: cl.CommandQueue, kernel: cl.Kernel, grid: Any, byte: int, found: cl.Buffer
+        self,
+        queue: cl.CommandQueue,
+        kernel: cl.Kernel,
+        grid: Any,
+        byte: int,
+        found: cl.Buffer,
+        clear: Callable[[cl.CommandQueue, cl.Buffer, int], None],
     ) -> None:
         self._queue, self._kernel, self._grid, self._found = queue, kernel, grid, found
+        self._clear = clear
         self._word = int.from_bytes(bytes([byte]) * _WORD, "little")
         self.begin()
 
     def begin(self) -> None:
         """Forget what was found; returns at once."""
         try:
-            cl.enqueue_fill_buffer(self._queue, self._found, _ZERO, 0, _WORD)
+            self._clear(self._queue, self._found, _WORD)
         except cl.Error as error:
             raise DeviceLostError(f"the device failed to look at memory: {error}") from error
 

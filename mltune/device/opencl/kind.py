@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mltune.device.choice import pick
 from mltune.device.device import Device
 from mltune.device.entry import DeviceEntry
@@ -20,15 +22,15 @@ class OpenCLKind:
 
     def find(self, spec: str) -> DeviceEntry:
         """Choose among them."""
-        return pick(spec, self.entries(), self.problem)
+        return pick(spec, self.entries(), self.examine)
 
-    def problem(self, entry: DeviceEntry) -> str:
-        """PoCL needs a linker; and some drivers build nothing, on new processors for example."""
+    def examine(self, entry: DeviceEntry) -> DeviceEntry:
+        """PoCL needs a linker; what a driver states is tried out."""
         if missing := missing_linker(entry.info):
-            return missing
-        from mltune.device.opencl.trial_build import build_failure
+            return replace(entry, problem=missing)
+        from mltune.device.opencl.examination import examined
 
-        return build_failure(entry)
+        return examined(entry)
 
     def open(self, entry: DeviceEntry) -> Device:
         """Make a context and a queue."""

@@ -48,7 +48,12 @@ def driver_device(entry: DeviceEntry) -> cl.Device:
     """
     if entry.kind != KIND:
         raise UsageError(f"device {entry.number}: expected an OpenCL device, got a {entry.kind}")
-    platform, device = map(int, entry.number.split(":"))
+    return device_at(entry.number)
+
+
+def device_at(number: str) -> cl.Device:
+    """Return the driver's own handle of the device `P:D`."""
+    platform, device = map(int, number.split(":"))
     return _devices(cl.get_platforms()[platform])[device]
 
 

@@ -13,8 +13,10 @@ from mltune.device.errors import BuildError
 from mltune.kernel import Kernel
 from mltune.kernel.held_back import MARK, holds_back, released
 
+_STANDARD = "-cl-std=CL1.2"
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class OpenCLProgram:
     """A built kernel.
 
@@ -36,21 +38,42 @@ class OpenCLProgram:
     private_mem_bytes: int
 
 
-def build(context: cl.Context, device: cl.Device, kernel: Kernel) -> OpenCLProgram:
+def build(
+    context: cl.Context,
+    device: cl.Device,
+    kernel: Kernel,
+    *,
+    local_mem_count: int = 1,
+    takes_standard: bool = True,
+) -> OpenCLProgram:
     """Build a kernel for a device, in two steps where its source holds instructions back.
+
+    Args:
+        context: of the device.
+        device: to build for.
+        kernel: its source and passes.
+        local_mem_count: how many times the driver counts a kernel's local memory.
+        takes_standard: whether the compiler is to hear which OpenCL C a kernel is written in; that
+            of OpenCL 1.1 refuses 1.2, though no kernel has anything that is new in it.
 
     Raises:
         BuildError: with the first error line of the log, or because the driver's binaries are
             not such that the second step could be made of them.
     """
+    options = list(kernel.build_options)
+    if not takes_standard and _STANDARD in options:
+        options.remove(_STANDARD)
     begin = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cl.CompilerWarning)  # kept in the log instead
         try:
-            program = _built(cl.Program(context, kernel.source), device, kernel)
+            options = [
+                each for each in kernel.build_options if takes_standard or each != _STANDARD
+            ]
+            program = _built(cl.Program(context, kernel.source), device, options)
             if holds_back(kernel.source):
                 text = _released_text(program, device, kernel)
-                program = _built(cl.Program(context, [device], [text]), device, kernel)
+                program = _built(cl.Program(context, [device], [text]), device, options)
             functions = tuple(cl.Kernel(program, each.entry) for each in kernel.passes)
         except cl.Error as error:
             raise BuildError(first_error_line(str(error)), str(error)) from error
@@ -64,15 +87,15 @@ def build(context: cl.Context, device: cl.Device, kernel: Kernel) -> OpenCLProgr
         functions=functions,
         log=program.get_build_info(device, cl.program_build_info.LOG).strip(),
         build_seconds=seconds,
-        local_mem_bytes=limit(cl.kernel_work_group_info.LOCAL_MEM_SIZE),
+        local_mem_bytes=limit(cl.kernel_work_group_info.LOCAL_MEM_SIZE) // local_mem_count,
         private_mem_bytes=limit(cl.kernel_work_group_info.PRIVATE_MEM_SIZE),
     )
 
 
-def _built(program: cl.Program, device: cl.Device, kernel: Kernel) -> Any:
+def _built(program: cl.Program, device: cl.Device, options: list[str]) -> Any:
     # cache_dir=False: pyopencl's own cache would make build times meaningless.
     return program.build(
-        list(kernel.build_options),
+        options,
         devices=[device],
         cache_dir=False,  # type: ignore[arg-type]  # its annotation forgets False
     )

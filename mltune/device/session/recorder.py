@@ -7,7 +7,7 @@ kind, which is slow, but misses nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -205,13 +205,16 @@ class RecordingDevice:
         c: Buffer,
         a: Buffer,
         b: Buffer,
+        bias: Buffer | None = None,
         scratch: Buffer | None = None,
         counters: Buffer | None = None,
     ) -> RecordedExecution:
         """Launch, and note what it does if it is the first of its kind."""
         self._end_first()
-        buffers = dict(zip(ROLES, (c, a, b, scratch, counters), strict=True))
-        inputs = (a, b) if problem.beta == 0 else (a, b, c)
+        buffers = dict(zip(ROLES, (c, a, b, bias, scratch, counters), strict=True))
+        inputs = [a, b, *[c] * (problem.beta != 0)]
+        if bias is not None:
+            inputs.append(bias)
         key = launch_key(build_key(program.kernel), problem, map(self._digest, inputs))
         if key in self._known:
             execution = self._device.launch(program, problem, **buffers)
@@ -333,11 +336,11 @@ class RecordKind:
 
     def find(self, spec: str) -> DeviceEntry:
         """Choose the device to be recorded."""
-        return DeviceEntry("record", f"record:{spec}", _recorded(spec).info)
+        return replace(_recorded(spec), kind="record", number=f"record:{spec}")
 
-    def problem(self, entry: DeviceEntry) -> str:
-        """Nothing: it was asked for when the device to be recorded was chosen."""
-        return ""
+    def examine(self, entry: DeviceEntry) -> DeviceEntry:
+        """It was done when the device was chosen."""
+        return entry
 
     def open(self, entry: DeviceEntry) -> RecordingDevice:
         """Open the device to be recorded, and the file."""

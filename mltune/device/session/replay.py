@@ -147,6 +147,7 @@ class ReplayDevice(HostMemory):
         c: HostBuffer,
         a: HostBuffer,
         b: HostBuffer,
+        bias: HostBuffer | None = None,
         scratch: HostBuffer | None = None,
         counters: HostBuffer | None = None,
     ) -> ReplayedExecution:
@@ -161,7 +162,9 @@ class ReplayDevice(HostMemory):
         kernel = program.kernel
         launch = kernel.launch(problem, self.info.compute_units)
         check_launch(self.info, launch, program.local_mem_bytes)
-        inputs = (a, b) if problem.beta == 0 else (a, b, c)
+        inputs = [a, b, *[c] * (problem.beta != 0)]
+        if bias is not None:
+            inputs.append(bias)
         key = launch_key(program.key, problem, (digest(each.bytes) for each in inputs))
         effect = self._session.effects.get(key)
         if effect is None:
@@ -171,7 +174,7 @@ class ReplayDevice(HostMemory):
             )
         if effect.error:
             raise (DeviceLostError if effect.is_lost else LaunchError)(effect.error)
-        buffers = dict(zip(ROLES, (c, a, b, scratch, counters), strict=True))
+        buffers = dict(zip(ROLES, (c, a, b, bias, scratch, counters), strict=True))
         _apply(effect, buffers)
         return self._execution(key)
 
@@ -216,9 +219,9 @@ class ReplayKind:
         """Read the file."""
         return DeviceEntry("replay", f"replay:{spec}", _session(spec).info)
 
-    def problem(self, entry: DeviceEntry) -> str:
-        """Nothing: it has no compiler."""
-        return ""
+    def examine(self, entry: DeviceEntry) -> DeviceEntry:
+        """Nothing is to be tried."""
+        return entry
 
     def open(self, entry: DeviceEntry) -> ReplayDevice:
         """Answer from the file."""

@@ -30,7 +30,7 @@ from mltune.kernel import Kernel
 from mltune.problem import Problem
 from mltune.reading import parse_json, read_packed
 
-ROLES = ("c", "a", "b", "scratch", "counters")
+ROLES = ("c", "a", "b", "bias", "scratch", "counters")
 """The buffers that a kernel is given."""
 
 MOST_BYTES = 1 << 30

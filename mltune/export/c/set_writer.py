@@ -50,6 +50,8 @@ class CSetWriter:
 
 def set_files(libraries: LibrarySet) -> dict[str, str]:
     """Give the texts of all files by name."""
+    for library in libraries.libraries:
+        library.refuse_epilogue("a library of several problem types")
     name = libraries.name
     values = set_values(libraries)
     files = {

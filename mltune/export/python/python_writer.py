@@ -16,6 +16,7 @@ from mltune.export.template import fill
 from mltune.kernel import Kernel, Pass
 from mltune.kernel.abi import Argument, Kind, arguments
 from mltune.kernel.held_back import holds_back
+from mltune.problem import bias_side
 from mltune.selector import Selector
 from mltune.space.expression import Node, names
 
@@ -28,6 +29,9 @@ _PACKED = f"""
 
     A batch of Fortran-ordered products is contiguous in neither of numpy's orders, which `c.get()`
     asks for: `c{_TURNED}.get(){_TURNED}` gives its numbers."""
+
+_SIDES = {"m": "row", "n": "column"}
+_PLAIN_NAMES = 2  # alpha and beta: with more, the call takes several lines
 
 _LINE = 99  # characters, as in mltune's own files
 
@@ -79,8 +83,8 @@ def _values(library: Library) -> dict[str, str]:
         "orders": library.orders,
         "batched": str(library.batched),
         "conjugate": str(conjugate),
-        "operand_a": "conj(a)" if conjugate[0] else "a",
-        "operand_b": "conj(b)" if conjugate[1] else "b",
+        "result": _result(library, conjugate),
+        **_epilogue(library),
         "layouts": "\n".join(f"    - {layout}" for layout in _layouts(library, conjugate)),
         "lead": "batch x " * library.batched,
         "ones_a": _ones(library, 0, 100, 300),
@@ -90,12 +94,59 @@ def _values(library: Library) -> dict[str, str]:
     }
 
 
+def _result(library: Library, conjugate: tuple[bool, bool]) -> str:
+    """What c becomes, in words of Python."""
+    operands = [
+        f"conj({x})" if conjugated else x for x, conjugated in zip("ab", conjugate, strict=True)
+    ]
+    return library.finished(f"alpha * {' @ '.join(operands)} + beta * c", "bias")
+
+
+def _epilogue(library: Library) -> dict[str, str]:
+    """What an epilogue adds to the function's text: nothing where there is none."""
+    contraction = library.selector.contraction
+    types, parameters, docs, names = "", "", "", ["alpha", "beta"]
+    bias_example, example = "", ""
+    if side := bias_side(contraction):
+        types += f"        bias={literal(side)},\n"
+        parameters += "    bias: cl_array.Array,\n"
+        docs += (
+            f"        bias: {side} numbers, one for each {_SIDES[side]} of c, contiguous. It "
+            "shares no element with c.\n"
+        )
+        names.append("bias")
+        count, dtype = {"m": 100, "n": 200}[side], contraction.precision.dtype
+        array = f'numpy.ones({count}, "{dtype}")'
+        bias_example = f"bias = pyopencl.array.to_device(queue, {array})\n"
+        example += ", bias=bias"
+    if contraction.epilogue.clamps:
+        types += "        clamps=True,\n"
+        parameters += "    low: float,\n    high: float,\n"
+        docs += "        low: the lower limit of the results.\n        high: the upper one.\n"
+        names += ["low", "high"]
+        example += ", low=0, high=6"
+    given = ["queue, a, b, c", *(f"{name}={name}" for name in (*names, "kernel", "wait_for"))]
+    passed = ", ".join(given)
+    if len(names) > _PLAIN_NAMES:
+        passed = f"\n        {f',{chr(10)}        '.join(given)},\n    "
+    return {
+        "epilogue_type": types,
+        "epilogue_parameters": parameters,
+        "epilogue_docs": docs,
+        "passed": passed,
+        "bias_example": bias_example,
+        "epilogue_example": example,
+    }
+
+
 def _layouts(library: Library, conjugate: tuple[bool, bool]) -> list[str]:
     """The memory orders that the kernels take, in words."""
     words = {"F": "Fortran-ordered", "C": "C-ordered"}
     a, b, c = (words[order] for order in library.orders)
     layouts = [f"a {a}, b {b}, c {c}, which is what was tuned"]
-    if conjugate[0] == conjugate[1]:  # then C^T = B^T A^T needs the same kernels
+    if conjugate[0] == conjugate[1] and not bias_side(
+        library.selector.contraction
+    ):  # then C^T = B^T A^T needs the same kernels
         other = {"Fortran-ordered": "C-ordered", "C-ordered": "Fortran-ordered"}
         layouts.append(f"a {other[b]}, b {other[a]}, c {other[c]}")
     return layouts

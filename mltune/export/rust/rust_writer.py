@@ -47,6 +47,7 @@ class RustWriter:
     def write(self, selector: Selector, kernels: Sequence[Kernel], out: Path) -> list[Path]:
         """Write the crate into a folder; see `Writer.write`."""
         library = Library.of(selector, kernels)
+        library.refuse_epilogue("rust")
         values = _values(library) | _choice(selector)
         readme = values | {"statement": plain_paragraphs(statement(library))}
         texts = {"README.md": fill(_TEMPLATES / "README.md.in", readme)}

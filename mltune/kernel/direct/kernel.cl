@@ -4,6 +4,9 @@
 {% include "direct/load.cl" %}
 
 {% endfor %}
+{% if finish.functions %}
+{{ finish.functions }}
+{% endif %}
 /*
  * ---- The kernel: C = alpha * A * B + beta * C, from global memory to registers ----
  *
@@ -134,7 +137,7 @@
             if (vectors_c{{ " && first + VW <= size_i" if edge_type != "none" }}) {
                 if (!IS_ZERO(beta))
                     result = MULTIPLY_ADD_ELEMENT(READ_C(column + i), beta, result);
-                WRITE_C(result, column + i);
+                WRITE_C({{ finish.vector("result", "i", "j") }}, column + i);
             } else {
                 /* Wide vectors are taken apart in a loop: unrolled, it takes minutes to compile. */
                 if (!IS_ZERO(beta)) {
@@ -148,7 +151,7 @@
 #pragma unroll {{ edge_unroll }}
                 for (uint e = 0; e < VW; ++e)
                     if (i + e >= first && i + e < size_i)
-                        WRITE_ONE(ELEMENT(result, e), column + (i + e) * step_c);
+                        WRITE_ONE({{ finish.one("ELEMENT(result, e)", "i + e", "j") }}, column + (i + e) * step_c);
             }
         }
     }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from mltune.kernel.arithmetic import Arithmetic, edge_unroll, largest_width
 from mltune.kernel.build_options import build_options
 from mltune.kernel.direct.along_sum import along_sum_section, sums_run_along, width_along
+from mltune.kernel.epilogue import Finish
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.limits import NO_LIMITS, exact_limits
 from mltune.kernel.name import kernel_name
@@ -119,6 +120,7 @@ def _source(
     is_along = sums_run_along(settings, arithmetic, signature)
     operands = tuple(_operand(x, settings, arithmetic, signature, is_along) for x in "ab")
     width, _ = _widths(settings, arithmetic)
+    finish = Finish(signature.contraction, arithmetic, width)
     names = {
         "name": name,
         "family": settings.family,
@@ -129,6 +131,7 @@ def _source(
         "is_along": is_along,
         "is_sliced": settings.values.get("local_split_u", 1) != 1,
         "signature": signature,
+        "finish": finish,
         "work_group": work.work_group,
         "operands": operands,
         "a": operands[0],
@@ -144,6 +147,7 @@ def _source(
         _tile_section(settings, arithmetic, work),
         *(_operand_section(operand, settings, arithmetic) for operand in operands),
         last,
+        finish.section,
     )
     return kernel_source("direct/kernel.cl", name, arithmetic.pragmas, sections, names)
 

@@ -7,7 +7,7 @@
     const bool pairs_b = step_b == 1 && ({{ signature.places("b") }} | size_{{ "j" if signature.free_is_contiguous("b") else "l" }}) % 2 == 0;
     const uint piece_a = chunks_a ? CHUNK : pairs_a ? 2 : 1;
     const uint piece_b = chunks_b ? CHUNK : pairs_b ? 2 : 1;
-{% if writes_c %}
+{% if has_vectors_c %}
     const bool vectors_c = step_c == 1 && ({{ signature.places("c") }}) % VW == 0;
 {% endif %}
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from mltune.errors import UnsupportedError
 from mltune.kernel.arithmetic import Arithmetic
 from mltune.kernel.build_options import build_options
+from mltune.kernel.epilogue import Finish
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.mma.instruction import CHUNK_BYTES, INSTRUCTIONS, Instruction
 from mltune.kernel.mma.macro_tile import tile_operands, tile_sums
@@ -90,6 +91,8 @@ class MmaFamily:
         share = _share(0, settings, instruction, signature)
         width = min(2 * share, CHUNK_BYTES // instruction.bytes)
         writes_c = not split.has_other_pass
+        finish = Finish(signature.contraction, arithmetic, width)
+        finish.check(split)
         is_sliced = settings.number("local_split_u") > 1
         elements = math.prod(settings.pair("wave_tile")) // _LANES
         names = {
@@ -105,17 +108,20 @@ class MmaFamily:
             "by_rows": writes_c and _has_room_for_rows(settings, instruction),
             "arithmetic": arithmetic,
             "signature": signature,
+            "finish": finish,
             "operands": tile_operands(signature),
             "split": split,
             "sums": tile_sums(elements, is_sliced),
             "stride": split.stride,
             "writes_c": writes_c,
+            "has_vectors_c": writes_c,
         }
         sections = (
             Section("Numbers.", arithmetic.definitions("expr", width)),
             _wave_section(settings, instruction, arithmetic, width),
             split.section,
             *(_operand_section(x, settings, instruction, signature) for x in "AB"),
+            finish.section,
         )
         return kernel_source(
             "mma/kernel.cl", name, arithmetic.pragmas, sections, names, self._instructions

@@ -17,6 +17,9 @@
 {% endfor %}
 
 {% include "split_sum/functions.cl" %}
+{% if finish.functions %}
+{{ finish.functions }}
+{% endif %}
 /*
  * ---- The kernel: C = alpha * A * B + beta * C, one macro tile of C per work-group ----
  *

@@ -64,7 +64,7 @@
             if (whole_c) {
                 if (!IS_ZERO(beta))
                     result = MULTIPLY_ADD_ELEMENT(READ_C(column + i), beta, result);
-                WRITE_C(result, column + i);
+                WRITE_C({{ finish.vector("result", "i", "j") }}, column + i);
 {% if by_rows %}
             } else {
                 *(__local VECTOR *)(ROWS + g * A_WAVE + COLUMN(x, 0) - wave_a * A_WAVE + first) =
@@ -78,7 +78,7 @@
                         TYPE one = ELEMENT(result, e);
                         if (!IS_ZERO(beta))
                             one = MULTIPLY_ADD(READ_ONE(column + (i + e) * step_c), beta, one);
-                        WRITE_ONE(one, column + (i + e) * step_c);
+                        WRITE_ONE({{ finish.one("one", "i + e", "j") }}, column + (i + e) * step_c);
                     }
             }
 {% endif %}
@@ -107,7 +107,7 @@
 #pragma unroll
             for (int n = 0; n < A_WAVE / 4; ++n) {
                 if (IS_IN_C(n))
-                    WRITE_ONE(ROWS[n * 32 + lane], (__global STORED *)place);
+                    WRITE_ONE({{ finish.one("ROWS[n * 32 + lane]", "at_i + ON_I(n)", "at_j + ON_J(n)") }}, (__global STORED *)place);
                 place += TO_NEXT_IN_C(n);
                 FORGET(place);
             }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from mltune.kernel.arithmetic import VECTOR_WIDTHS, Arithmetic
 from mltune.kernel.build_options import build_options
+from mltune.kernel.epilogue import Finish
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.name import kernel_name
 from mltune.kernel.parameters.packed import PACKED
@@ -37,23 +38,22 @@ class PackedFamily:
         name = kernel_name(canonical, config)
         panels, tile = settings.pair("panels"), settings.pair("thread_tile")
         operands = tuple(_operand(x, settings, arithmetic, signature) for x in "ab")
+        width = _width_c(settings, arithmetic)
+        finish = Finish(canonical, arithmetic, width)
         names = {
             "name": name,
             "p": dict(settings.values.items()),
             "is_half": arithmetic.precision is Precision.HALF,
             "signature": signature,
+            "finish": finish,
             "packed": operands if settings.number("pack_b") else operands[:1],
             "b": operands[1],
         }
         sections = (
-            Section(
-                "Numbers.",
-                arithmetic.definitions(
-                    settings.word("multiply_add"), _width_c(settings, arithmetic)
-                ),
-            ),
+            Section("Numbers.", arithmetic.definitions(settings.word("multiply_add"), width)),
             _tile_section(settings, arithmetic),
             *(_operand_section(operand, arithmetic) for operand in operands),
+            finish.section,
         )
         return Kernel(
             name=name,

@@ -44,9 +44,12 @@
 typedef C_VECTOR LOOSE_C __attribute__((aligned(sizeof(STORED))));
 
 {% endif %}
+{% if finish.functions %}
+{{ finish.functions }}
+{% endif %}
 /* A vector of results element by element, up to the end of C, at its edge or where it has gaps. */
 static void write_elements(__global STORED *place, const ulong step_c, VECTOR result,
-                           const TYPE beta, const uint begin, const uint end)
+                           const TYPE beta, const uint begin, const uint end{{ ", const uint j" ~ finish.parameters if finish }})
 {
     if (!IS_ZERO(beta)) {
         VECTOR old = (VECTOR)(0);
@@ -57,7 +60,7 @@ static void write_elements(__global STORED *place, const ulong step_c, VECTOR re
     }
 #pragma unroll 1
     for (uint e = 0; e < VW && begin + e < end; ++e)
-        WRITE_ONE(ELEMENT(result, e), place + e * step_c);
+        WRITE_ONE({{ finish.one("ELEMENT(result, e)", "begin + e", "j") }}, place + e * step_c);
 }
 
 {{ head(name, [1, 1, 1], signature.arguments) }}
@@ -159,9 +162,9 @@ static void write_elements(__global STORED *place, const ulong step_c, VECTOR re
                     if (step_c == 1 && i + x + VW <= to_i) {
                         if (!IS_ZERO(beta))
                             result = MULTIPLY_ADD_ELEMENT(READ_C(place), beta, result);
-                        WRITE_C(result, place);
+                        WRITE_C({{ finish.vector("result", "i + x", "j + y") }}, place);
                     } else {
-                        write_elements(place, step_c, result, beta, i + x, to_i);
+                        write_elements(place, step_c, result, beta, i + x, to_i{{ ", j + y" ~ finish.passed if finish }});
                     }
                 }
         }

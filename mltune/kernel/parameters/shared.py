@@ -145,6 +145,11 @@ GLOBAL_SPLIT_U = (
                 "multiple or multiple_single_kernel in {precision}, which has no atomic addition",
             ),
             Limit(
+                'global_split_u == 1 or global_split_u_algorithm == "multiple"'
+                ' or global_split_u_algorithm == "multiple_single_kernel" or epilogue == 0',
+                "multiple or multiple_single_kernel where there is an epilogue",
+            ),
+            Limit(
                 'global_split_u_algorithm != "single" or bytes < 8 or int64_atomics == 1',
                 "another one on this device, which cannot exchange 64 bits",
             ),

@@ -40,5 +40,5 @@
     /* C is read only if beta is not zero: until then it may hold anything, NaN included. */
     if (!IS_ZERO(beta))
         result = MULTIPLY_ADD_ONE(READ_ONE(place), beta, result);
-    WRITE_ONE(result, place);
+    WRITE_ONE({{ finish.one("result", "i", "j") }}, place);
 }

@@ -6,6 +6,7 @@ import math
 
 from mltune.kernel.arithmetic import Arithmetic, edge_unroll
 from mltune.kernel.build_options import build_options
+from mltune.kernel.epilogue import Finish
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.limits import NO_LIMITS, exact_limits
 from mltune.kernel.name import kernel_name
@@ -96,6 +97,8 @@ def _source(
         operand.check()
     is_async = settings.word("global_to_local") == "async"
     width = part_width(0, settings, arithmetic)
+    finish = Finish(signature.contraction, arithmetic, width)
+    finish.check(split)
     elements = math.prod(settings.pair("thread_tile"))
     has_slices = settings.number("local_split_u") > 1
     sums = Sums(
@@ -118,6 +121,7 @@ def _source(
         "edge_unroll": edge_unroll(width),
         "arithmetic": arithmetic,
         "signature": signature,
+        "finish": finish,
         "pointers": transposed.pointers,
         "arguments": transposed.arguments + (walk if walk.groups else split).argument,
         "transposed": transposed.for_template(name),
@@ -141,6 +145,7 @@ def _source(
         walk.section,
         *([transposed.section(arithmetic)] if transposed.operands else []),
         *(operand.section for operand in operands),
+        finish.section,
     )
     return kernel_source("tiled/kernel.cl", name, arithmetic.pragmas, sections, names)
 

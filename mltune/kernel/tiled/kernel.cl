@@ -11,6 +11,9 @@
 {% if not walk.groups %}
 {% include "split_sum/functions.cl" %}
 {% endif %}
+{% if finish.functions %}
+{{ finish.functions }}
+{% endif %}
 /*
  * ---- The kernel: C = alpha * A * B + beta * C, one macro tile of C per work-group ----
  *

@@ -15,7 +15,7 @@
             if (whole_c) {
                 if (!IS_ZERO(beta))
                     result = MULTIPLY_ADD_ELEMENT(READ_C(column + i), beta, result);
-                WRITE_C(result, column + i);
+                WRITE_C({{ finish.vector("result", "i", "j") }}, column + i);
             } else if (j < size_j) {
                 /* Wide vectors are taken apart in a loop: unrolled, it takes minutes to compile. */
                 if (!IS_ZERO(beta)) {
@@ -29,7 +29,7 @@
 #pragma unroll {{ edge_unroll }}
                 for (uint e = 0; e < VW; ++e)
                     if (i + e < size_i)
-                        WRITE_ONE(ELEMENT(result, e), column + (i + e) * step_c);
+                        WRITE_ONE({{ finish.one("ELEMENT(result, e)", "i + e", "j") }}, column + (i + e) * step_c);
             }
         }
     }

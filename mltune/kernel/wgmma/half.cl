@@ -11,6 +11,9 @@
 {% endfor %}
 
 {% include "split_sum/functions.cl" %}
+{% if finish.functions %}
+{{ finish.functions }}
+{% endif %}
 /*
  * ---- The kernel: C = alpha * A * B + beta * C, one macro tile of C per work-group ----
  *
@@ -28,6 +31,35 @@
 #define COLUMN(x, e) (group_a * A_GROUP + (x) * 8 + 2 * t + (e))
 #define ROW(y) (group_b * B_GROUP + (y) / 2 * 64 + warp * 16 + (y) % 2 * 8 + g)
 
+{% if by_rows %}
+/* What becomes of a result, and two numbers in half precision and back. */
+{% filter continued %}
+#define STORE_ONE(result, i, j)
+    do {
+        __global STORED *place = c + (j) * ld_c + (i) * step_c;
+        TYPE one = result;
+        if (!IS_ZERO(beta))
+            one = MULTIPLY_ADD(READ_ONE(place), beta, one);
+        WRITE_ONE({{ finish.one("one", "i", "j") }}, place);
+    } while (0)
+{% endfilter %}
+
+static inline uint as_halves(const float2 v)
+{
+    ushort bits[2];
+    vstore_half_rte(v.x, 0, (__private half *)bits);
+    vstore_half_rte(v.y, 1, (__private half *)bits);
+    return bits[0] | (uint)bits[1] << 16;
+}
+
+static inline float2 as_singles(const uint v)
+{
+    const ushort bits[2] = {(ushort)v, (ushort)(v >> 16)};
+    return (float2)(vload_half(0, (const __private half *)bits),
+                    vload_half(1, (const __private half *)bits));
+}
+
+{% endif %}
 /* Begin to copy the next tiles, if there are more. */
 {% filter continued %}
 #define COPY_NEXT()
@@ -63,6 +95,9 @@
 {% include "mma/place.cl" %}
 
 {% include "mma/chunks.cl" %}
+{% if by_rows %}
+    const bool chunks_c = step_c == 1 && ({{ signature.places("c") }}) % CHUNK == 0;
+{% endif %}
     const bool whole_chunks =
         chunks_a && chunks_b && size_i - tile_i >= A_FREE && size_j - tile_j >= B_FREE;
 
@@ -118,7 +153,11 @@
             sum[y][x] = (SUM)(sums[y][4 * x], sums[y][4 * x + 1], sums[y][4 * x + 2],
                               sums[y][4 * x + 3]);
 
+{% if by_rows %}
+{% include "wgmma/store_rows.cl" %}
+{% else %}
 {% include "mma/store.cl" %}
+{% endif %}
 }
 {% if split.has_other_pass %}
 {% include "split_sum/other_pass.cl" %}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mltune.kernel.arithmetic import Arithmetic
 from mltune.kernel.build_options import build_options
+from mltune.kernel.epilogue import Finish
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.mma.macro_tile import TileOperand, tile_operands, tile_sums
 from mltune.kernel.name import kernel_name
@@ -25,6 +26,7 @@ _ROW = 64  # elements in the 128 bytes that a swizzled row has
 _BYTES = 2  # of an element
 _CHUNK = 8  # elements in the 16 bytes that are copied at once
 _VECTOR = 2  # neighbouring elements of C that a lane has
+_ROW_PAD = 8  # unused numbers after a row of sums in local memory, against bank conflicts
 
 
 def generate(contraction: Contraction, config: Config, instructions: Path | None) -> Kernel:
@@ -47,17 +49,22 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
     split = SplitSum.of(settings)
     before, after = split.passes(name)
     operands = tuple(_operand(operand, settings) for operand in tile_operands(signature))
+    rows_in = "" if split.has_other_pass else _room_for_rows(settings)
+    finish = Finish(contraction, arithmetic, _VECTOR)
+    finish.check(split)
     names = {
         "name": name,
         "p": dict(settings.values.items()),
         "threads": threads,
         "columns": tile[0],
         "bytes": _BYTES,
-        "by_rows": False,
+        "by_rows": rows_in != "",
+        "rows_in": rows_in,
         "copies_pieces": True,
         "steps_addresses": False,
         "arithmetic": arithmetic,
         "signature": signature,
+        "finish": finish,
         "operands": operands,
         "a": operands[0],
         "b": operands[1],
@@ -65,12 +72,14 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         "sums": tile_sums(tile[0] * tile[1] // _LANES),
         "stride": split.stride,
         "writes_c": not split.has_other_pass,
+        "has_vectors_c": not split.has_other_pass and not rows_in,
     }
     sections = (
         Section("Numbers.", arithmetic.definitions("expr", _VECTOR)),
         _group_section(settings, arithmetic),
         split.section,
         *(_operand_section(operand, settings) for operand in operands),
+        finish.section,
     )
     return Kernel(
         name=name,
@@ -113,11 +122,24 @@ def _group_section(settings: Settings, arithmetic: Arithmetic) -> Section:
             ("SUMS", tile[0] // 2),
             ("BLOCKS", tile[1] // _ROWS),
             ("STEP", threads // (_ROW // _CHUNK)),
+            ("ROW_PITCH", tile[0] + _ROW_PAD),
             ("VW", _VECTOR),
             ("READ_C(p)", arithmetic.read(_VECTOR, "cast")),
             ("WRITE_C(v, p)", arithmetic.write(_VECTOR, "cast")),
         ),
     )
+
+
+def _room_for_rows(settings: Settings) -> str:
+    """Whose tiles have room for eight rows of sums of each warp: `a`'s, `b`'s, or no one's."""
+    groups, tile = settings.pair("warp_groups"), settings.pair("warp_group_tile")
+    warps = groups[0] * groups[1] * _LANES // 32
+    needed = warps * 8 * (tile[0] + _ROW_PAD) * 4
+    depth = settings.number("local_buffers") * settings.number("depth_u") * _BYTES
+    for operand, axis in (("a", 0), ("b", 1)):
+        if groups[axis] * tile[axis] * depth >= needed:
+            return operand
+    return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from mltune.kernel.arithmetic import Arithmetic
 from mltune.kernel.build_options import build_options
+from mltune.kernel.epilogue import Finish
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.mma.macro_tile import tile_operands, tile_sums
 from mltune.kernel.name import kernel_name
@@ -55,6 +56,8 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
     threads = _LANES * groups[0] * groups[1]
     split = SplitSum.of(settings, has_other_scratch=True)
     before, after = split.passes(name)
+    finish = Finish(contraction, arithmetic, _VECTOR)
+    finish.check(split)
     names = {
         "name": name,
         "p": dict(settings.values.items()),
@@ -66,6 +69,7 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         "largest_names": {operand: _largest_name(name, operand) for operand in "ab"},
         "arithmetic": arithmetic,
         "signature": signature,
+        "finish": finish,
         "operands": tile_operands(signature),
         "split": split,
         "sums": tile_sums(tile[0] * tile[1] // _LANES),
@@ -75,6 +79,7 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         Section("Numbers.", arithmetic.definitions("expr", _VECTOR)),
         _group_section(settings, split, signature, arithmetic),
         split.section,
+        finish.section,
     )
     return Kernel(
         name=name,

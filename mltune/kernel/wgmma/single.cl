@@ -15,6 +15,9 @@
 {% include "wgmma/ptx/single.cl" %}
 
 {% include "split_sum/functions.cl" %}
+{% if finish.functions %}
+{{ finish.functions }}
+{% endif %}
 /*
  * ---- The kernel: C = alpha * A * B + beta * C, one macro tile of C per work-group ----
  *

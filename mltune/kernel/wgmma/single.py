@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mltune.kernel.arithmetic import Arithmetic
 from mltune.kernel.build_options import build_options
+from mltune.kernel.epilogue import Finish
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.mma.macro_tile import tile_operands, tile_sums
 from mltune.kernel.name import kernel_name
@@ -51,6 +52,8 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
     threads = _LANES * groups[0] * groups[1]
     split = SplitSum.of(settings, has_other_scratch=True)
     before, after = split.passes(name)
+    finish = Finish(contraction, arithmetic, _VECTOR)
+    finish.check(split)
     names = {
         "name": name,
         "p": dict(settings.values.items()),
@@ -64,6 +67,7 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         "pack_names": {operand: packing.pack_name(name, operand) for operand in "ab"},
         "arithmetic": arithmetic,
         "signature": signature,
+        "finish": finish,
         "operands": tile_operands(signature),
         "split": split,
         "sums": tile_sums(tile[0] * tile[1] // _LANES),
@@ -74,6 +78,7 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         _group_section(settings, split, signature, arithmetic),
         split.section,
         _operand_section(settings),
+        finish.section,
     )
     return Kernel(
         name=name,

@@ -1,16 +1,19 @@
 {# Sums of halves become those of the numbers: scales are undone, and what halves cannot is done. #}
-    /* Undo the scales. Below 2^-252, nothing is left of a sum in single precision. */
+    /* Undo the scales. Below 2^-252, nothing is left of a sum in single precision. Beyond the edge
+       nothing says what a largest number is: taken for an infinity, it would cost much time. */
     const __global uint *largest_a =
         LARGEST_A(scratch) + SLICES * WHOLE(size_i, A_FREE) + tile_i;
     const __global uint *largest_b =
         LARGEST_B(scratch) + SLICES * WHOLE(size_j, B_FREE) + tile_j;
-    const uint largest_row[2] = {largest_b[ROW(0)], largest_b[ROW(1)]};
+    const uint largest_row[2] = {tile_j + ROW(0) < size_j ? largest_b[ROW(0)] : 0,
+                                 tile_j + ROW(1) < size_j ? largest_b[ROW(1)] : 0};
     const bool exact_row[2] = {terms < FEW_TERMS || !IS_FINITE(largest_row[0]),
                                terms < FEW_TERMS || !IS_FINITE(largest_row[1])};
     uint exact_columns = 0;
 #pragma unroll
     for (int pair = 0; pair < SUMS / 2; ++pair) {
-        const uint largest_column = largest_a[COLUMN(pair / 2, pair % 2)];
+        const uint column = COLUMN(pair / 2, pair % 2);
+        const uint largest_column = tile_i + column < size_i ? largest_a[column] : 0;
         exact_columns |= (uint)!IS_FINITE(largest_column) << pair;
 #pragma unroll
         for (int y = 0; y < 2; ++y) {

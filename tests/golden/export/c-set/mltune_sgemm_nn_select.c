@@ -27,6 +27,8 @@ static int64_t at_least(int64_t least, int64_t size)
 /* The product of two sizes, or INT64_MAX where it is larger than that. */
 static int64_t product(int64_t x, int64_t y)
 {
+    if ((x | y) <= INT32_MAX) /* nearly always, and without a division */
+        return x * y;
     return x != 0 && y > INT64_MAX / x ? INT64_MAX : x * y;
 }
 

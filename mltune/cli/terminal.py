@@ -1,0 +1,51 @@
+"""What the terminal is: its width, and whether it shows colours."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+from typing import TextIO
+
+from mltune.cli.streams import printable
+
+STYLES = {"bold": "1", "good": "32", "bad": "31", "warning": "33", "heading": "1"}
+_LEAST_COLUMNS = 40
+
+
+def columns() -> int | None:
+    """How many columns standard output has; None where it is no terminal."""
+    if not _is_terminal(sys.stdout):
+        return None
+    return max(shutil.get_terminal_size().columns, _LEAST_COLUMNS)
+
+
+def has_colours(stream: TextIO) -> bool:
+    """Whether a stream shows colours, and nobody forbids them (https://no-color.org)."""
+    return (
+        _is_terminal(stream)
+        and not os.environ.get("NO_COLOR")
+        and os.environ.get("TERM", "dumb") != "dumb"
+    )
+
+
+def say(*parts: tuple[str, str], stream: TextIO | None = None) -> None:
+    """Print a line of texts, each with its style; "" is none."""
+    out = sys.stdout if stream is None else stream
+    if not has_colours(out):
+        print("".join(text for text, _ in parts).rstrip(), file=out)
+        return
+    out.flush()
+    raw = getattr(out, "stream", out)  # past what writes escapes out in full
+    raw.write("".join(_styled(parts)).rstrip() + "\n")
+
+
+def _styled(parts: Iterable[tuple[str, str]]) -> Iterable[str]:
+    for text, style in parts:
+        shown = printable(text)
+        yield f"\x1b[{STYLES[style]}m{shown}\x1b[0m" if style else shown
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()

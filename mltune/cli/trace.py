@@ -1,0 +1,87 @@
+"""`mltune trace`: which GEMM calls a program makes."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mltune.cli.output import Cell, conclude, print_table, short_number
+
+if TYPE_CHECKING:
+    from mltune.workflow.trace import TraceResult
+
+EXAMPLE = "mltune trace -o calls.csv -- python train.py --epochs 1"
+_MOST_ROWS = 20
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's options."""
+    add = parser.add_argument
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("calls.csv"),
+        metavar="CALLS",
+        help="the CSV file to write, for mltune tune --for (default: calls.csv)",
+    )
+    add(
+        "--wait",
+        action="store_true",
+        help="wait for the device around each OpenCL call, so that its time is known; slows the "
+        "program down",
+    )
+    add(
+        "program",
+        nargs=argparse.REMAINDER,
+        metavar="PROGRAM",
+        help="what to run, with its arguments, after --",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Trace, print the calls, and end as the program did."""
+    from mltune.workflow.trace import TraceOptions, trace
+
+    words = args.program[1:] if args.program[:1] == ["--"] else args.program
+    result = trace(
+        TraceOptions(
+            program=tuple(words),
+            output=args.output,
+            wait=args.wait,
+            keeps_output=not args.json,
+        )
+    )
+    conclude(result, _print, as_json=args.json)
+    return result.program_code
+
+
+def _print(result: TraceResult) -> None:
+    from mltune.problem import problem_type_name
+    from mltune.workflow.trace import share
+
+    calls = result.calls
+    if calls:
+        rows: list[tuple[Cell, ...]] = []
+        for each in calls[:_MOST_ROWS]:
+            part = share(each, calls)
+            rows.append(
+                (
+                    problem_type_name(each.contraction),
+                    each.size.label,
+                    each.size.count,
+                    short_number(each.seconds),
+                    None if part is None else f"{part:.1%}",
+                    each.interface,
+                )
+            )
+        print_table(("problem", "size", "calls", "s", "share", "by"), rows)
+        if len(calls) > _MOST_ROWS:
+            print(f"and {len(calls) - _MOST_ROWS} more: {result.output}")
+        total = sum(each.size.count for each in calls)
+        took = result.call_seconds
+        of = "" if took is None else f", {took:.3g} s of the program's {result.seconds:.3g} s"
+        print(f"{total:,} calls of {len(calls)} sizes and types{of}")
+    for line in result.notes:
+        print(line)

@@ -1,0 +1,249 @@
+"""What a device can do, found by trying it out once per driver version, in another process."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from mltune.device.entry import POCL, DeviceEntry
+from mltune.device.opencl.listing import driver_device
+from mltune.device_info import DeviceInfo, Probed
+from mltune.errors import MltuneError
+from mltune.files import make_folder, take_lock, write_atomically
+
+VARIABLE = "MLTUNE_DEVICES_DIR"
+"""Names the folder that keeps what was found; if it is set to nothing, nothing is kept."""
+
+VERSION = 1
+"""Of what is tried; what an earlier version found is not used."""
+
+_UNKNOWN_PROCESSOR = "unknown target CPU"
+Answers = Mapping[str, Mapping[str, Any]]
+
+_SECONDS = 60.0  # for all steps; a worker has twice as much to start
+_UNKNOWN = "unknown"  # marks the answer of a step that did not end in time
+_log = logging.getLogger(__name__)
+
+
+@lru_cache
+def examined(entry: DeviceEntry) -> DeviceEntry:
+    """Return a device as it showed itself: what it cannot do, and how it is used all the same.
+
+    What a step did not answer in time is left as the driver states it.
+    """
+    return with_answers(entry, _answers(entry, tuple(_steps(entry.info))))
+
+
+def with_answers(entry: DeviceEntry, answers: Answers) -> DeviceEntry:
+    """Return a device's entry with what the steps of `probe` answered."""
+    info, notes = entry.info, []
+    if failure := _failure(answers.get("launch")):
+        return replace(
+            entry, problem=f"its driver runs no kernel{failure}{_remedy(entry, failure)}"
+        )
+    facts: dict[str, Any] = {}
+    if clock := _answer(answers, "clock"):
+        facts |= {"clock_step_ns": clock["step_ns"]}
+        if not clock["agrees"]:
+            facts |= {"clock_step_ns": clock["uncertain_ns"], "launch_ns": clock["launch_ns"]}
+            notes.append(_clock_note(clock))
+    if compiling := _answer(answers, "compiling"):
+        facts["compiles_at_launch"] = compiling["at_launch"]
+        facts["hides_compiling"] = compiling["hidden"]
+    facts["fills"] = not _failure(answers.get("fill"))
+    if sub_groups := _answer(answers, "sub_groups"):
+        facts["sub_group_size"] = sub_groups["size"]
+    if group := _answer(answers, "group"):
+        info, note = _with_group(info, group)
+        notes += note
+    if local := _answer(answers, "local"):
+        facts["local_mem_count"] = local["count"]
+        if local["nbytes"] < info.local_mem_bytes // 4 * 4:
+            notes.append(
+                f"its driver states {info.local_mem_bytes} bytes of local memory, and "
+                f"{local['nbytes']} work: mltune uses those"
+            )
+            info = replace(info, local_mem_bytes=local["nbytes"])
+    for step, name, change in (
+        ("double", "double precision", info_without_doubles),
+        ("half", "half precision", info_without_halves),
+        ("atomics", "64-bit atomics", info_without_long_atomics),
+    ):
+        if failure := _failure(answers.get(step)):
+            info = change(info)
+            notes.append(f"its driver states {name}, which does not work{failure}: it is not used")
+    info = replace(info, probed=Probed(**facts))
+    lines = (f"device {entry.number} {info.name}: {note}" for note in notes)
+    return replace(entry, info=info, notes=(*entry.notes, *lines))
+
+
+def info_without_doubles(info: DeviceInfo) -> DeviceInfo:
+    """Return the description of a device that has no double precision."""
+    return replace(info.without("cl_khr_fp64"), fp64=False)
+
+
+def info_without_halves(info: DeviceInfo) -> DeviceInfo:
+    """Return the description of a device that has no half precision."""
+    return replace(info.without("cl_khr_fp16"), fp16=False)
+
+
+def info_without_long_atomics(info: DeviceInfo) -> DeviceInfo:
+    """Return the description of a device that has no atomics of 64 bits."""
+    return info.without("cl_khr_int64_base_atomics")
+
+
+def _steps(info: DeviceInfo) -> Iterator[str]:
+    """The steps that a device's claims call for."""
+    extensions = info.opencl.extensions if info.opencl else ()
+    yield from ("launch", "clock", "compiling", "group", "local")
+    if info.fp64:
+        yield "double"
+    if info.fp16:
+        yield "half"
+    if "cl_khr_int64_base_atomics" in extensions:
+        yield "atomics"
+    if {"cl_khr_subgroups", "cl_intel_subgroups"}.intersection(extensions):
+        yield "sub_groups"
+    yield "fill"
+
+
+def _remedy(entry: DeviceEntry, failure: str) -> str:
+    if POCL in entry.info.platform and _UNKNOWN_PROCESSOR in failure:
+        return (
+            f": PoCL {entry.info.driver_version} does not know this processor; install another "
+            "driver (Debian: pocl-opencl-icd)"
+        )
+    return ""
+
+
+def _answer(answers: Answers, step: str) -> Mapping[str, Any] | None:
+    """What a step found; None where it failed or was not tried."""
+    answer = answers.get(step)
+    return None if answer is None or "error" in answer or _UNKNOWN in answer else answer
+
+
+def _failure(answer: Mapping[str, Any] | None) -> str:
+    """How a step that has to work did not; empty if it did, or was not tried."""
+    if answer is None or answer.get("works") or _UNKNOWN in answer:
+        return ""
+    return f" ({answer['error']})" if "error" in answer else " (wrong results)"
+
+
+def _clock_note(clock: Mapping[str, Any]) -> str:
+    kind = "stands still" if abs(clock["ratio"]) < 0.01 else "is wrong"
+    return (
+        f"its profiling clock {kind} (it counts {clock['ratio']:.3g} s a second): kernels are "
+        f"timed by the host's clock, each launch to about {clock['uncertain_ns'] / 1000:.0f} us"
+    )
+
+
+def _with_group(info: DeviceInfo, group: Mapping[str, Any]) -> tuple[DeviceInfo, list[str]]:
+    notes = []
+    sizes, most = info.max_work_item_sizes, info.max_work_group_size
+    if group["items"] < min(most, sizes[0]):
+        notes.append(f"work-groups of {group['items']} work-items work, not of the {most} stated")
+        most = max(group["items"], 1)
+        sizes = (min(sizes[0], most), min(sizes[1], most), min(sizes[2], most))
+    if group["is_flat"]:
+        notes.append("work-groups of two dimensions do not work: those of one are used")
+        sizes = (sizes[0], 1, 1)
+    return replace(info, max_work_group_size=most, max_work_item_sizes=sizes), notes
+
+
+def _answers(entry: DeviceEntry, steps: tuple[str, ...]) -> Answers:
+    """What was kept, else what the device answers now."""
+    folder = _folder()
+    if folder is None:
+        return _ask(entry.number, steps)
+    file = folder / f"{_key(entry)}.json"
+    with contextlib.suppress(MltuneError, OSError), take_lock(file.with_suffix(".lock"), _SECONDS):
+        kept = _read(file)
+        if kept is not None and set(steps) <= set(kept):
+            return kept
+        _log.info("trying out %s", entry.info.name)
+        found = _ask(entry.number, steps)
+        if _answer(found, "launch"):
+            document = {"device": entry.info.model, "answers": found}
+            write_atomically(file, json.dumps(document, indent=1).encode())
+        return found
+    return _ask(entry.number, steps)
+
+
+def _read(file: Path) -> dict[str, dict[str, Any]] | None:
+    try:
+        answers = json.loads(file.read_text(encoding="utf-8"))["answers"]
+        return answers if all(isinstance(each, dict) for each in answers.values()) else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _key(entry: DeviceEntry) -> str:
+    # Without the size of its memory, which PoCL states differently from hour to hour.
+    info = replace(entry.info, global_mem_bytes=0, max_alloc_bytes=0, uuid="")
+    text = json.dumps([VERSION, driver_device(entry).version, info.to_json()], sort_keys=True)
+    return f"{info.slug}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def _folder() -> Path | None:
+    named = os.environ.get(VARIABLE)
+    if named == "":
+        return None
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(named) if named else Path(base) / "mltune" / "devices"
+    try:
+        make_folder(folder)
+    except (MltuneError, RuntimeError):
+        return None
+    return folder if os.access(folder, os.W_OK) else None
+
+
+def _ask(number: str, steps: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """Run the steps; one that ends its process fails, and the others go on in a new one."""
+    found: dict[str, dict[str, Any]] = {}
+    left = list(steps)
+    for _ in steps:
+        lines, in_time = _run(number, left)
+        for line in lines:
+            with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
+                answer = json.loads(line)
+                found[answer.pop("step")] = answer
+        left = [step for step in left if step not in found]
+        if not left:
+            break
+        found[left.pop(0)] = {"error": "it ended its process"} if in_time else {_UNKNOWN: True}
+        if not in_time:  # the rest is left to the driver's word, so that a worker starts in time
+            found |= {step: {_UNKNOWN: True} for step in left}
+            break
+    return found
+
+
+def _run(number: str, steps: list[str]) -> tuple[list[str], bool]:
+    """Return what the process printed, and whether it ended by itself."""
+    command = (sys.executable, "-m", "mltune.device.opencl.probe", number, *steps)
+    with tempfile.TemporaryFile() as said:
+        try:
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=said, stderr=subprocess.DEVNULL
+            )
+        except OSError:
+            return [], False
+        with process:  # its input stays open, so that it ends when this process is killed
+            try:
+                process.wait(_SECONDS)
+                in_time = True
+            except subprocess.TimeoutExpired:
+                process.kill()
+                in_time = False
+        said.seek(0)
+        return said.read().decode(errors="replace").splitlines(), in_time

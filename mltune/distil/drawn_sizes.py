@@ -1,0 +1,60 @@
+"""Sizes for a tree to learn from: where users may be, as many as are wanted."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mltune.distil.table import TimeTable
+
+Array = NDArray[np.float64]
+
+MOST = (30_000, 30_000, 60_000)
+"""The largest m, n and k."""
+
+MOST_WORK = 4e12
+"""The largest m * n * k * batch: a second on a fast GPU."""
+
+NEAR_MEASURED = 0.25
+"""The share of sizes that are drawn near measured ones, those that are called often the most."""
+
+_SPREAD = 0.5
+"""How far from them: the standard deviation of the log of an extent."""
+
+_MULTIPLES = (1, 1, 1, 8, 16, 64)
+"""Half of the sizes are multiples, as users choose them."""
+
+
+def drawn_sizes(count: int, table: TimeTable, seed: int, near: float = NEAR_MEASURED) -> Array:
+    """Draw sizes.
+
+    Args:
+        count: how many.
+        table: with the measured sizes.
+        seed: the same one gives the same sizes.
+        near: the share that lies near measured ones; the others are log-uniform.
+
+    Returns:
+        m, n, k and batch, a row each, whole numbers.
+    """
+    chance = np.random.default_rng(seed)
+    measured = np.array(table.sizes, dtype=np.float64)
+    most = np.array([*MOST, max(1.0, 2 * measured[:, 3].max())])
+    if measured[:, 3].max() == 1:
+        most[3] = 1.0
+    parts: list[Array] = []
+    missing = count
+    while missing > 0:
+        drawn = np.exp(chance.random((2 * missing, 4)) * np.log(most + 1.0))
+        is_near = chance.random(len(drawn)) < near
+        chosen = chance.choice(
+            len(measured), size=len(drawn), p=table.size_weights / table.size_weights.sum()
+        )
+        moved = measured[chosen] * np.exp(_SPREAD * chance.standard_normal(drawn.shape))
+        drawn = np.floor(np.where(is_near[:, None], moved, drawn))
+        multiple = chance.choice(_MULTIPLES, size=len(drawn))[:, None]
+        drawn[:, :3] = np.rint(drawn[:, :3] / multiple) * multiple
+        drawn = np.clip(drawn, 1.0, np.maximum(most, measured.max(axis=0)))
+        parts.append(drawn[drawn.prod(axis=1) <= max(MOST_WORK, measured.prod(axis=1).max())])
+        missing -= len(parts[-1])
+    return np.concatenate(parts)[:count]

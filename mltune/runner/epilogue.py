@@ -1,0 +1,73 @@
+"""Epilogues in double precision, and how far rounding may be off where there is one.
+
+An activation makes an error before it at most `slope` times larger, and its own rounding adds
+`ROUNDOFFS` of the number that goes in: OpenCL 1.2 allows erfc 16 units in the last place, exp 3
+and the division 2.5.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mltune.problem import Activation, Precision, Problem
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+SLOPES = {Activation.GELU: 1.13, Activation.SILU: 1.10}
+"""The steepest slope of each activation; the others have 1."""
+
+ROUNDOFFS = {Activation.GELU: 24, Activation.SILU: 8}
+"""Units of roundoff of the precision that is computed in; the others are exact."""
+
+
+def finished(problem: Problem, values: Array, bias: Array) -> Array:
+    """Return what becomes of alpha * A * B + beta * C.
+
+    Args:
+        problem: whose epilogue it is.
+        values: in double precision; the axes are C's indices. They may be used up.
+        bias: one number for each place along its index; empty where there is none.
+    """
+    epilogue = problem.contraction.epilogue
+    if epilogue.bias is not None:
+        shape = [1] * values.ndim
+        shape[epilogue.bias] = -1
+        values += bias.astype(values.dtype).reshape(shape)
+    return activated(problem, values)
+
+
+def activated(problem: Problem, values: Array) -> Array:
+    """Return the activation of numbers in double precision."""
+    match problem.contraction.epilogue.activation:
+        case Activation.RELU:
+            values = np.maximum(values, 0)
+        case Activation.GELU:
+            from scipy.special import erfc
+
+            values = 0.5 * values * erfc(values * -np.sqrt(0.5))
+        case Activation.SILU:
+            values = values / (1 + np.exp(-values))
+        case Activation.CLAMP:
+            values = np.clip(values, *limits(problem))
+    return values
+
+
+def limits(problem: Problem) -> tuple[float, float]:
+    """Return the limits of a clamp as kernels get them: rounded to the precision."""
+    scalar = np.dtype(problem.contraction.precision.dtype).type
+    return float(scalar(problem.low)), float(scalar(problem.high))
+
+
+def slope(problem: Problem) -> float:
+    """How much larger an error before the activation may be after it."""
+    return SLOPES.get(problem.contraction.epilogue.activation, 1.0)
+
+
+def own_rounding(problem: Problem) -> float:
+    """How far the activation itself may be off, for each unit of the number that goes in."""
+    precision = problem.contraction.precision
+    computed = Precision.SINGLE if precision is Precision.HALF else precision
+    roundoffs = ROUNDOFFS.get(problem.contraction.epilogue.activation, 0)
+    return roundoffs * computed.epsilon / 2

@@ -1,0 +1,78 @@
+"""Builds the library that counts a program's calls: it ships as source, `interpose.c`."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from mltune.errors import MltuneError, UnsupportedError
+from mltune.files import make_folder
+
+SOURCE = Path(__file__).with_name("interpose.c")
+FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden")
+_LIBRARIES = ("-ldl", "-lpthread")
+_COMPILERS = ("cc", "gcc", "clang")
+_MOST_SECONDS = 120
+
+
+def build_library() -> Path:
+    """Compile the library, or find it in the user's cache.
+
+    Raises:
+        UnsupportedError: when the system has no LD_PRELOAD, or there is no C compiler.
+        MltuneError: when the compiler fails.
+    """
+    if sys.platform != "linux":
+        raise UnsupportedError(f"trace: needs LD_PRELOAD, so Linux; this is {sys.platform}")
+    compiler = _compiler()
+    words = (*compiler, *FLAGS)
+    told = "\0".join(words).encode() + SOURCE.read_bytes()
+    name = f"interpose-{hashlib.sha256(told).hexdigest()[:16]}.so"
+    folder = _folder()
+    path = folder / name
+    if path.exists():
+        return path
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        made = Path(scratch) / name
+        command = (*words, "-o", str(made), str(SOURCE), *_LIBRARIES)
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=_MOST_SECONDS, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise MltuneError(f"trace: {shlex.join(compiler)}: {error}") from error
+        if done.returncode:
+            first = next(iter(done.stderr.splitlines()), f"exit code {done.returncode}")
+            raise MltuneError(f"trace: {shlex.join(compiler)} cannot build {SOURCE.name}: {first}")
+        made.replace(path)
+    return path
+
+
+def _compiler() -> tuple[str, ...]:
+    if named := os.environ.get("CC"):
+        return tuple(shlex.split(named))
+    for name in _COMPILERS:
+        if found := shutil.which(name):
+            return (found,)
+    raise UnsupportedError(
+        "trace: needs a C compiler, and there is no cc, gcc or clang (Debian: gcc; or set CC)"
+    )
+
+
+def _folder() -> Path:
+    """The user's cache; where that cannot be written, a temporary folder."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(base) / "mltune" / "trace"
+    try:
+        make_folder(folder)
+        if os.access(folder, os.W_OK):
+            return folder
+    except (MltuneError, RuntimeError):  # a home that cannot be written to, or none
+        pass
+    return Path(tempfile.mkdtemp(prefix="mltune-trace-"))

@@ -1,0 +1,116 @@
+"""Reads the tables that `interpose.c` leaves: a file for each process, also of one that crashed.
+
+A file is a header of 64 bytes (magic, capacity, bytes of an entry, process, lost calls) and
+entries of 64 bytes: state, sampled calls, three words of the key, all calls, and nanoseconds of
+the first call, of the next 15, and of those that were sampled after them.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from mltune.errors import UsageError
+from mltune.problem import Size, gemm
+from mltune.problem.calls import Calls, merge_calls
+from mltune.problem.precision import Precision
+
+SUFFIX = ".table"
+WARM = 16
+_MAGIC = b"MLTRACE1"
+_HEADER = struct.Struct("<8sIIQQ32x")
+_ENTRY = struct.Struct("<IIQQQQQQQ")
+_READY = 2
+_BATCHED = 1 << 31
+_INTERFACES = {1: "cblas", 2: "blas", 3: "clblast", 4: "clblas"}
+ON_DEVICE = frozenset({"clblast", "clblas"})
+"""Their calls return before the device is done: the host's time says little."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What all processes of a program called.
+
+    Attributes:
+        calls: merged.
+        processes: that made calls.
+        lost: calls of more sizes than there was room for.
+        empty: calls with an empty matrix, which compute nothing.
+    """
+
+    calls: tuple[Calls, ...]
+    processes: int
+    lost: int
+    empty: int
+
+
+def read_tables(folder: Path, *, waited: bool) -> Seen:
+    """Read all tables of a folder.
+
+    Args:
+        folder: with the tables.
+        waited: whether calls on a device were timed until their end.
+
+    Raises:
+        UsageError: when a file is damaged.
+    """
+    calls: list[Calls] = []
+    processes = lost = empty = 0
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        table = path.read_bytes()
+        if table[:8] != _MAGIC:  # ended while it was begun
+            continue
+        processes += 1
+        lost += _HEADER.unpack_from(table)[4]
+        for entry in _entries(table, path):
+            found = _calls(entry, waited=waited)
+            if found is None:
+                empty += entry[5]
+            else:
+                calls.append(found)
+    return Seen(merge_calls(calls), processes, lost, empty)
+
+
+def _entries(table: bytes, path: Path) -> Iterator[tuple[int, ...]]:
+    _, capacity, size, _, _ = _HEADER.unpack_from(table)
+    if size != _ENTRY.size or len(table) != _HEADER.size + capacity * size:
+        raise UsageError(f"{path}: is no table of calls")
+    entries: Iterable[tuple[int, ...]] = _ENTRY.iter_unpack(table[_HEADER.size :])
+    return (entry for entry in entries if entry[0] == _READY and entry[5])
+
+
+def _calls(entry: tuple[int, ...], *, waited: bool) -> Calls | None:
+    """The calls of an entry; None for an empty matrix."""
+    _, sampled, first, sides, k, count, *nanoseconds = entry
+    precision = Precision(chr(first >> 8 & 0xFF))
+    interface = _INTERFACES[first & 0xFF]
+    trans_a, trans_b = (_transpose(chr(first >> bits & 0xFF), precision) for bits in (16, 24))
+    batch = first >> 32
+    extents = [sides & 0xFFFFFFFF, sides >> 32, k]
+    is_batched = bool(batch & _BATCHED)
+    if is_batched:
+        extents.append(batch & ~_BATCHED)
+    if not all(extents):
+        return None
+    known = waited or interface not in ON_DEVICE
+    return Calls(
+        contraction=gemm(precision, trans_a, trans_b, batched=is_batched),
+        size=Size(tuple(extents), count),
+        seconds=_seconds(count, sampled, *nanoseconds) if known else None,
+        interface=interface,
+    )
+
+
+def _transpose(letter: str, precision: Precision) -> str:
+    return "t" if letter == "c" and not precision.is_complex else letter
+
+
+def _seconds(count: int, sampled: int, first: int, warm: int, later: int) -> float:
+    """The time of all calls, without what the first one took to set things up."""
+    if count == 1:
+        return first * 1e-9
+    if sampled:
+        return count * later / sampled * 1e-9
+    return count * warm / min(count - 1, WARM - 1) * 1e-9

@@ -1,0 +1,182 @@
+"""`mltune trace`: runs a program, and writes which GEMM calls it made, for `mltune tune --for`."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mltune.errors import UsageError
+from mltune.files import file_error, write_atomically
+from mltune.problem import problem_type_name
+from mltune.problem.call_file import calls_text
+from mltune.problem.calls import Calls
+from mltune.shell import command
+from mltune.trace import Seen, build_library, read_tables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceOptions:
+    """The options of `mltune trace`.
+
+    Attributes:
+        program: with its arguments.
+        output: the file to write.
+        wait: whether to wait for the device around each call that it computes.
+        keeps_output: whether the program may write to this process's standard output.
+    """
+
+    program: tuple[str, ...]
+    output: Path
+    wait: bool = False
+    keeps_output: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceResult:
+    """What a program called.
+
+    Attributes:
+        program_code: how it ended: its exit code, or 128 and the number of the signal.
+        seconds: that it ran.
+    """
+
+    program: tuple[str, ...]
+    output: Path
+    program_code: int
+    seconds: float
+    seen: Seen
+
+    @property
+    def calls(self) -> tuple[Calls, ...]:
+        """The calls, the most costly first."""
+        return tuple(
+            sorted(self.seen.calls, key=lambda each: (-(each.seconds or 0.0), -each.size.count))
+        )
+
+    @property
+    def call_seconds(self) -> float | None:
+        """The time of all calls; None where it is not known of some."""
+        known = [each.seconds for each in self.seen.calls if each.seconds is not None]
+        return math.fsum(known) if len(known) == len(self.seen.calls) and known else None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know."""
+        lines = []
+        if not self.seen.calls:
+            lines.append(
+                "no GEMM call was seen: programs that are linked statically or run by another "
+                "user are not seen, nor are libraries other than BLAS, CBLAS, CLBlast and clBLAS"
+            )
+        elif self.call_seconds is None:
+            lines.append("seconds of calls on a device are not known: --wait measures them")
+        if self.seen.lost:
+            lines.append(f"{self.seen.lost:,} calls of further sizes had no room in the table")
+        return tuple(lines)
+
+    @property
+    def next_commands(self) -> tuple[str, ...]:
+        """What the user would type next."""
+        if not self.seen.calls:
+            return ()
+        return (f"next: {command('mltune', 'tune', '--for', self.output)}",)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document that `--json` prints."""
+        return {
+            "program": list(self.program),
+            "exit_code": self.program_code,
+            "seconds": round(self.seconds, 6),
+            "calls": str(self.output) if self.seen.calls else None,
+            "processes": self.seen.processes,
+            "lost": self.seen.lost,
+            "call_seconds": self.call_seconds,
+            "problems": [
+                {
+                    "problem": problem_type_name(each.contraction),
+                    "size": list(each.size.extents),
+                    "count": each.size.count,
+                    "seconds": each.seconds,
+                    "interface": each.interface,
+                }
+                for each in self.calls
+            ],
+            "notes": list(self.notes),
+        }
+
+
+def trace(options: TraceOptions) -> TraceResult:
+    """Run a program to its end, and write which GEMM calls it made.
+
+    Ctrl-C reaches the program; what it called until then is written.
+
+    Raises:
+        UsageError: when the program is not there, or the file cannot be written.
+        UnsupportedError: when there is no compiler, or the system is not Linux.
+    """
+    if not options.program:
+        raise UsageError("trace: needs a program: mltune trace -- PROGRAM ARGUMENTS")
+    if not options.output.parent.is_dir():
+        raise UsageError(f"{options.output}: there is no folder {options.output.parent}")
+    library = build_library()
+    with tempfile.TemporaryDirectory(prefix="mltune-trace-") as folder:
+        began = time.monotonic()
+        code = _run(options, library, Path(folder))
+        seconds = time.monotonic() - began
+        seen = read_tables(Path(folder), waited=options.wait)
+    if seen.calls:
+        write_atomically(options.output, calls_text(seen.calls).encode())
+    return TraceResult(
+        program=options.program,
+        output=options.output,
+        program_code=code,
+        seconds=seconds,
+        seen=seen,
+    )
+
+
+def _run(options: TraceOptions, library: Path, folder: Path) -> int:
+    """Run the program with the library in it; return how it ended, as a shell says it."""
+    preloaded = [str(library), *filter(None, [os.environ.get("LD_PRELOAD")])]
+    environment = os.environ | {
+        "LD_PRELOAD": ":".join(preloaded),
+        "MLTUNE_TRACE_FOLDER": str(folder),
+    }
+    if options.wait:
+        environment["MLTUNE_TRACE_WAIT"] = "1"
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process = subprocess.Popen(
+            options.program,
+            env=environment,
+            stdout=None if options.keeps_output else sys.stderr,
+            preexec_fn=_take_interrupts,  # ignoring one is inherited
+        )
+        code = process.wait()
+    except OSError as error:
+        raise file_error(Path(options.program[0]), "run", error) from error
+    finally:
+        signal.signal(signal.SIGINT, previous)
+    return 128 - code if code < 0 else code
+
+
+def _take_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def share(each: Calls, all_calls: Sequence[Calls]) -> float | None:
+    """The part of the time of all calls; None where that is not known."""
+    times = [one.seconds for one in all_calls]
+    total = math.fsum(time for time in times if time is not None)
+    if each.seconds is None or None in times or not total:
+        return None
+    return each.seconds / total

@@ -1,0 +1,163 @@
+"""`mltune trace`: a program's calls as a file for `mltune tune --for`."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mltune.problem import problem_type_name
+from mltune.problem.call_file import read_calls
+from mltune.trace import library
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Command
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or shutil.which("cc") is None, reason="needs LD_PRELOAD and cc"
+)
+
+NUMPY = """
+import os, sys
+import numpy as np
+a, b = np.ones((64, 32), np.float32), np.ones((32, 48), np.float32)
+for _ in range(30):
+    a @ b
+np.ones((8, 9)) @ np.ones((10, 9)).T
+print("from the program")
+{ending}
+"""
+
+CLBLAST = """
+import ctypes, sys
+import numpy as np
+import pyopencl as cl
+library = ctypes.CDLL("libclblast.so.1")
+platform = next(p for p in cl.get_platforms() if p.name == sys.argv[1])
+queue = cl.CommandQueue(cl.Context(platform.get_devices()[:1]))
+a, b, c = (
+    cl.Buffer(queue.context, cl.mem_flags.COPY_HOST_PTR, hostbuf=np.ones(1024, np.float32))
+    for _ in "abc"
+)
+size, handle = ctypes.c_size_t, ctypes.c_void_p(queue.int_ptr)
+for _ in range(3):
+    assert library.CLBlastSgemm(
+        102, 111, 112, size(32), size(16), size(8), ctypes.c_float(1),
+        ctypes.c_void_p(a.int_ptr), size(0), size(32), ctypes.c_void_p(b.int_ptr), size(0),
+        size(16), ctypes.c_float(0), ctypes.c_void_p(c.int_ptr), size(0), size(32),
+        ctypes.byref(handle), None) == 0
+queue.finish()
+found = np.empty(1024, np.float32)
+cl.enqueue_copy(queue, found, c)
+assert (found[:512] == 8).all()
+"""
+
+
+def program(folder: Path, text: str) -> tuple[str, str]:
+    path = folder / "program.py"
+    path.write_text(text)
+    return sys.executable, str(path)
+
+
+def test_numpy_s_products_are_written_with_their_times(
+    mltune_process: Command, tmp_path: Path
+) -> None:
+    words = program(tmp_path, NUMPY.format(ending=""))
+
+    done = mltune_process("trace", "-o", "seen.csv", "--", *words)
+
+    assert done.code == 0, done.err
+    assert done.out.startswith("from the program\n")
+    assert done.out.endswith("next: mltune tune --for seen.csv\n")
+    calls = read_calls(tmp_path / "seen.csv")
+    found = {problem_type_name(each.contraction): each for each in calls}
+    # Row-major arrays: numpy asks BLAS for the transposed product.
+    assert found["sgemm_nn"].size.extents == (48, 64, 32)
+    assert found["sgemm_nn"].size.count == 30
+    assert found["dgemm_tn"].size.extents == (10, 8, 9)
+    assert all(each.seconds and each.interface == "cblas" for each in found.values())
+
+
+def test_a_program_that_fails_is_traced_and_its_code_is_kept(
+    mltune_process: Command, tmp_path: Path
+) -> None:
+    failing = program(tmp_path, NUMPY.format(ending="sys.exit(7)"))
+    failed = mltune_process("trace", "--json", "--", *failing)
+    crashing = program(tmp_path, NUMPY.format(ending="os.abort()"))
+    crashed = mltune_process("trace", "--json", "--", *crashing)
+
+    assert (failed.code, failed.json["exit_code"]) == (7, 7)
+    assert (crashed.code, crashed.json["exit_code"]) == (134, 134)
+    for done in (failed, crashed):
+        assert "from the program" in done.err
+        assert {each["count"] for each in done.json["problems"]} == {30, 1}
+        assert done.json["calls"] == "calls.csv"
+
+
+@pytest.mark.device
+def test_clblast_s_calls_are_seen_and_timed_if_asked(
+    mltune_process: Command, tmp_path: Path, device_spec: str
+) -> None:
+    try:
+        subprocess.run(
+            [sys.executable, "-c", "import ctypes; ctypes.CDLL('libclblast.so.1')"],
+            check=True, capture_output=True,
+        )  # fmt: skip
+    except subprocess.CalledProcessError:
+        pytest.skip("there is no CLBlast (Debian: libclblast1)")
+    words = (*program(tmp_path, CLBLAST), device_spec)
+
+    plain = mltune_process("trace", "--", *words)
+    waited = mltune_process("trace", "--wait", "--json", "--", *words)
+
+    assert plain.code == 0, plain.err
+    assert "seconds of calls on a device are not known: --wait measures them\n" in plain.out
+    (only,) = waited.json["problems"]
+    assert only["problem"] == "sgemm_nt"
+    assert (only["size"], only["count"], only["interface"]) == ([32, 16, 8], 3, "clblast")
+    assert only["seconds"] > 0
+    assert waited.json["notes"] == []
+
+
+def test_a_program_without_products_says_so(mltune_process: Command, tmp_path: Path) -> None:
+    done = mltune_process("trace", "--", sys.executable, "-c", "print('nothing')")
+
+    assert done.code == 0
+    assert "no GEMM call was seen" in done.out
+    assert not (tmp_path / "calls.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("trace",), "trace: needs a program: mltune trace -- PROGRAM ARGUMENTS"),
+        (("trace", "--", "/nowhere/at-all"), "/nowhere/at-all: cannot run"),
+        (("trace", "-o", "no/where.csv", "--", "true"), "no/where.csv: there is no folder no"),
+    ],
+)
+def test_mistakes_are_one_line(mltune: Command, words: tuple[str, ...], message: str) -> None:
+    done = mltune(*words)
+
+    assert (done.code, done.out, len(done.err.splitlines())) == (2, "", 1)
+    assert message in done.err
+
+
+def test_a_missing_or_failing_compiler_is_said(
+    mltune: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(library, "_COMPILERS", ("no-such-compiler",))
+    missing = mltune("trace", "--", "true")
+    monkeypatch.setenv("CC", "false")
+    failing = mltune("trace", "--", "true")
+
+    assert missing.code == 2
+    assert "needs a C compiler, and there is no cc, gcc or clang (Debian: gcc" in missing.err
+    assert failing.code == 1
+    assert "false cannot build interpose.c: exit code 1" in failing.err
+    assert list((tmp_path / "mltune" / "trace").iterdir()) == []

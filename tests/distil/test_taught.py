@@ -1,0 +1,167 @@
+"""The teacher, the sizes that it answers for, and the tree that learns from it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mltune.distil import Size, TimeTable, distil
+from mltune.distil.columns import columns
+from mltune.distil.drawn_sizes import MOST_WORK, drawn_sizes
+from mltune.distil.fit import Settings, folds
+from mltune.distil.formula_times import log_seconds
+from mltune.distil.methods import METHODS, TAUGHT
+from mltune.distil.residuals import Residuals
+from mltune.distil.taught import LOSS_SIZES, taught
+from mltune.distil.teacher import teach
+from mltune.problem import Precision, gemm
+from mltune.selector import TimeFormula, Waves, feature_value, features, nodes
+from mltune.selector.selector import Split
+from tests.distil.conftest import kernel
+
+MakeTable = Callable[..., TimeTable]
+SETTINGS = Settings(compute_units=64, max_kernels=6)
+FORMULA = TimeFormula(
+    rows=64,
+    columns=32,
+    depth=8,
+    launch=1000,
+    tile=10,
+    step=20,
+    tile_step=3,
+    waves=(Waves(64, 7), Waves(128, 5)),
+    multiples=(4, 1, 4),
+    odd_step=11,
+    odd_waves=(Waves(64, 2),),
+    wave=13,
+    units=64,
+    result_multiples=(4, 1),
+    odd_tile=17,
+)
+
+
+def named(table: TimeTable) -> TimeTable:
+    """The same kernels with names that tell their tiles."""
+    tiles = [4 * 2**number for number in range(len(table.kernels))]
+    return replace(
+        table,
+        kernels=tuple(
+            replace(kernel(number), name=f"C_MT{tile}x{tile}x8_k{number}")
+            for number, tile in enumerate(tiles)
+        ),
+    )
+
+
+def as_rows(table: TimeTable) -> np.ndarray:
+    return np.array(table.sizes, dtype=np.float64)
+
+
+def test_many_times_at_once_are_those_of_the_formula(make_table: MakeTable) -> None:
+    table = make_table(200)
+
+    expected = [np.log(FORMULA.femtoseconds(*size) * 1e-15) for size in table.sizes]
+
+    np.testing.assert_allclose(log_seconds([FORMULA], as_rows(table))[:, 0], expected)
+
+
+def test_columns_are_the_features_that_a_tree_asks_for(make_table: MakeTable) -> None:
+    table = make_table(100)
+
+    found = columns([FORMULA], as_rows(table))
+
+    assert {"m", "mnk", "rest_4x1x4", "tiles_64x32", "idle_64x32_128"} <= found.keys()
+    assert "batch" not in found  # all sizes have the same
+    for row, size in enumerate(table.sizes):
+        values = features(*size)
+        assert {name: int(column[row]) for name, column in found.items()} == {
+            name: feature_value(values, name) for name in found
+        }
+
+
+def test_drawn_sizes_are_whole_within_limits_and_the_same_again(make_table: MakeTable) -> None:
+    table = make_table(20)
+
+    sizes = drawn_sizes(5000, table, 3)
+
+    assert sizes.shape == (5000, 4)
+    assert (sizes == np.floor(sizes)).all()
+    assert sizes.min() == 1
+    assert sizes.prod(axis=1).max() <= MOST_WORK
+    assert (sizes[:, 3] == 1).all()
+    assert 0.4 < np.mean(sizes[:, 2] % 8 == 0) < 0.8
+    np.testing.assert_array_equal(sizes, drawn_sizes(5000, table, 3))
+    assert (sizes != drawn_sizes(5000, table, 4)).any()
+
+
+def test_batches_are_drawn_where_batches_were_measured(make_table: MakeTable) -> None:
+    table = make_table(20)
+    table = replace(table, sizes=tuple(Size(*size[:3], 16) for size in table.sizes))
+
+    assert drawn_sizes(1000, table, 0)[:, 3].max() > 1
+
+
+def test_rests_are_learned_with_a_doubt_that_grows_with_the_distance() -> None:
+    rng = np.random.default_rng(0)
+    sizes = np.column_stack([np.floor(2 ** rng.uniform(4, 10, (150, 3))), np.ones(150)])
+    truth = 0.1 * np.log2(sizes[:, :1] / sizes[:, 1:2]) * np.array([1.0, -1.0])
+    noisy = truth + rng.normal(0, 0.02, truth.shape)
+    noisy[:40, 1] = np.nan
+
+    learned = Residuals.learn(sizes[:100], noisy[:100], SETTINGS)
+
+    errors = learned.expect(sizes[100:]) - truth[100:]
+    assert np.abs(errors).mean() < 0.05
+    far = np.array([[2.0**20, 1.0, 1.0, 1.0]])
+    assert (learned.doubt(far) > learned.doubt(sizes[50:51])).all()
+    assert (learned.doubt(sizes[:40])[:, 1] > learned.doubt(sizes[:40])[:, 0]).mean() > 0.9
+
+
+def test_a_teacher_knows_times_of_sizes_that_it_never_saw(make_table: MakeTable) -> None:
+    table = named(make_table(160))
+    train, test = next(folds(len(table.sizes), 4, 0))
+
+    losses = teach(table.take(train), SETTINGS).losses(table.take(test))
+
+    assert np.exp(-losses.mean()) > 0.97
+
+
+def test_a_tree_is_nearly_as_good_as_its_teacher(make_table: MakeTable) -> None:
+    table = named(make_table(60))
+
+    student = taught(table, SETTINGS)
+
+    assert student.loss < 0.003
+    assert student.low > 0.9
+    asked = {node.feature for node, _ in nodes(student.fitted.tree) if isinstance(node, Split)}
+    assert any(name.startswith(("tiles_", "idle_")) for name in asked)
+    # What it says of its loss is what walking it says, on sizes it never saw.
+    drawn = drawn_sizes(500, table, SETTINGS.seed + 1, near=0.0)
+    assert len(drawn) < LOSS_SIZES
+    logs = student.teacher.log_seconds(drawn)
+    sizes = tuple(dict.fromkeys(Size(*map(int, size)) for size in drawn))
+    judged = TimeTable(
+        sizes=sizes,
+        kernels=tuple(table.kernels[column] for column in student.fitted.portfolio),
+        seconds=np.exp(logs)[[drawn.tolist().index(list(map(float, s))) for s in sizes]],
+    )
+    own = replace(student.fitted, portfolio=tuple(range(len(judged.kernels))))
+    assert own.losses(judged).mean() < 0.006
+
+
+def test_a_single_kernel_needs_no_question(make_table: MakeTable) -> None:
+    student = taught(make_table(20, kernels=1), SETTINGS)
+
+    assert (student.loss, len(list(nodes(student.fitted.tree)))) == (0.0, 1)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_it_ships_where_a_method_is_not_asked_for(make_table: MakeTable, missing: float) -> None:
+    table = named(make_table(60, missing=missing))
+
+    distilled = distil(table, gemm(Precision.SINGLE), compute_units=64)
+
+    assert distilled.rule in METHODS
+    if not missing:
+        assert distilled.rule == TAUGHT
+        assert distilled.selector.formulas == ()
