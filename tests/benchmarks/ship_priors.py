@@ -74,9 +74,9 @@ def _space_of(config: Config, info: RunInfo) -> SearchedSpace | None:
     for space in info.searched_spaces:
         file = parse_space(space.text, space.name)
         values = {one.name: one.values for one in file.parameters}
-        if space.family == config[FAMILY] and {*values, FAMILY} == set(config):
-            if all(config[name] in allowed for name, allowed in values.items()):
-                return space
+        is_alike = space.family == config[FAMILY] and {*values, FAMILY} == set(config)
+        if is_alike and all(config[name] in allowed for name, allowed in values.items()):
+            return space
     return None
 
 
