@@ -17,6 +17,7 @@ from mltune.selector import (
     INT64_MAX,
     MAX_DEPTH,
     Leaf,
+    LeafLoss,
     Reason,
     Selector,
     Split,
@@ -299,6 +300,17 @@ def test_agrees_on_which_sizes_a_tile_fits(chooser: Make, choices: Choices) -> N
 
     assert expected(library.selector, sizes) == wanted
     assert choices(library, sizes) == wanted
+
+
+def test_leaves_say_what_they_lose(chooser: Make, choices: Choices, tmp_path: Path) -> None:
+    known = LeafLoss(sizes=3, geomean=0.987, worst=0.912, expected=0.995)
+    tree = Split("m", 5, Leaf(0, known), Leaf(1, LeafLoss(sizes=0, expected=0.99)))
+    library = chooser(tree, 2)
+
+    assert choices(library, [(5, 1, 1, 1), (6, 1, 1, 1)]) == [0, 1]
+    written = "".join(path.read_text() for path in tmp_path.rglob("*sele*") if path.is_file())
+    assert "3 sizes measured; 0.987, worst 0.912; expected 0.995" in written
+    assert "no size measured; expected 0.990" in written
 
 
 @pytest.mark.parametrize("feature", TILINGS)

@@ -192,7 +192,9 @@ def body(selector: Selector) -> str:
             "    }",
         ]
     lines.append(f'    *reason = "{Reason.TREE.value}";')
-    lines += nested(block_of(selector.tree), DIALECT.text, ("if ({}) {{", "}", "return {};"))
+    lines += nested(
+        block_of(selector.tree), DIALECT.text, ("if ({}) {{", "}", "return {};"), " /* {} */"
+    )
     return "\n".join(lines)
 
 

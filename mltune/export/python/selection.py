@@ -36,7 +36,7 @@ def body(selector: Selector) -> str:
     ]
     if selector.formulas:
         lines += _by_time(selector)
-    lines += nested(block_of(selector.tree), DIALECT.text, ("if {}:", "", "return {}"))
+    lines += nested(block_of(selector.tree), DIALECT.text, ("if {}:", "", "return {}"), "  # {}")
     return "\n".join(lines)
 
 

@@ -137,7 +137,9 @@ def _choice(selector: Selector) -> dict[str, str]:
         if name in used
     ]
     words = ("if {} {{", "}", "return {};")
-    guards = nested(block_of(selector.tree), lambda node: CHOICE.text(node, _TREE_SIZES), words)
+    guards = nested(
+        block_of(selector.tree), lambda node: CHOICE.text(node, _TREE_SIZES), words, " // {}"
+    )
     *lines, last = [*features, *guards]
     exact = (f"({list(size)}, {kernel})" for size, kernel in sorted(selector.exact))
     return {
@@ -151,5 +153,5 @@ def _choice(selector: Selector) -> dict[str, str]:
             for count in planned.counts
         ),
         "times": _lines(2, map(TIMES.text, planned.times)),
-        "tree": "\n".join([*lines, last.replace("return ", "").rstrip(";")]),
+        "tree": "\n".join([*lines, last.replace("return ", "").replace(";", "", 1)]),
     }
