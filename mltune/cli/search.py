@@ -176,7 +176,8 @@ def _declare_choice(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="further sizes, on which only the leaders are measured at the end, to teach the "
         "decision tree; none; or auto: where --sizes names 2 to 49, as many of the suites spread "
-        "and models as fit into a third of the trials' time (default: auto)",
+        "and models as fit into a third of the trials' time (default: auto); with --resume they "
+        "are added to those of the run",
     )
     add(
         "--no-compare",

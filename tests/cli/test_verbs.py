@@ -136,6 +136,22 @@ def test_cross_sizes_are_measured_at_the_end_by_the_leaders_only(
         assert len({row.problem for row in run.store.measurements(Phase.FINAL)}) == 4
 
 
+def test_a_resumed_run_takes_further_cross_sizes(
+    mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
+) -> None:
+    few = ("--sizes", "8x8x8", "--cross-sizes", "24x8x8", "--budget", "3", "--no-compare")
+    run = ("--run", tmp_path / "run")
+    mltune(*quick_search, *few, *run, "--quiet")
+
+    done = mltune(
+        "search", "--resume", *run, "--cross-sizes", "8x24x8,24x8x8", "--no-compare", "--json"
+    )
+
+    assert [best["sizes"][:3] for best in done.json["best"]] == [
+        [8, 8, 8], [24, 8, 8], [8, 24, 8],
+    ]  # fmt: skip
+
+
 def test_by_default_the_leaders_go_on_to_further_sizes_while_there_is_time(
     mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
 ) -> None:
