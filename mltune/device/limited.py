@@ -19,10 +19,11 @@ from mltune.errors import UsageError
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _OLD_C = "OpenCL C 1.1"
 _LAUNCH_NS, _STEP_NS = 20_000, 10_000  # of the host's clock
+_HALF_OF_32_BITS = 1 << 31
 _FORM = (
-    "limited:LIMITS:DEVICE with LIMITS out of local=16K, group=64, alloc=64M, wave=32, flat "
-    "(groups of one dimension), nofp64, nofp16, cl11 (as before OpenCL 1.2) and hostclock, "
-    "between commas"
+    "limited:LIMITS:DEVICE with LIMITS out of local=16K, group=64, alloc=64M, wave=32, "
+    "bits=32, flat (groups of one dimension), nofp64, nofp16, cl11 (as before OpenCL 1.2) and "
+    "hostclock, between commas"
 )
 
 
@@ -79,6 +80,10 @@ def _change(info: DeviceInfo, word: str) -> dict[str, Any]:
             return {"opencl": opencl, "probed": replace(_probed(info), fills=False)}
         case "hostclock", "", _:
             return {"probed": replace(_probed(info), launch_ns=_LAUNCH_NS, clock_step_ns=_STEP_NS)}
+        case "bits", "=", "32":
+            most = min(_HALF_OF_32_BITS, info.max_alloc_bytes)
+            memory = min(2 * _HALF_OF_32_BITS, info.global_mem_bytes)
+            return {"max_alloc_bytes": most, "global_mem_bytes": memory}
         case "wave", "=", size:
             return {"wave_size": _number(size)}
         case "local", "=", size:

@@ -106,5 +106,5 @@ class Library:
         if self.selector.contraction.epilogue:
             raise UnsupportedError(
                 f"export: {self.problem_type} has an epilogue, which {language} does not pass; "
-                "--lang python and json do"
+                "--lang c, python and json do, one problem type at a time"
             )

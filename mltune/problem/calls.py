@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from mltune.errors import UsageError
 from mltune.problem.contraction import Contraction
-from mltune.problem.gemm import gemm, parse_problem_type
+from mltune.problem.gemm import gemm, parse_problem_type, problem_type_name
 from mltune.problem.precision import Precision
 from mltune.problem.size import Size
 
@@ -79,7 +79,7 @@ def _all_transposes(word: str) -> Sequence[Contraction]:
 
 
 def check_gemms(contractions: Iterable[Contraction]) -> None:
-    """Refuse what is no GEMM.
+    """Refuse what is no GEMM of BLAS.
 
     Raises:
         UsageError: that names the first one.
@@ -87,3 +87,8 @@ def check_gemms(contractions: Iterable[Contraction]) -> None:
     for contraction in contractions:
         if not contraction.is_gemm:
             raise UsageError(f"problems: {contraction.name} is no GEMM")
+        if contraction.epilogue:
+            raise UsageError(
+                f"problems: {problem_type_name(contraction)} has an epilogue, which libraries of "
+                "several problem types do not pass (mltune search tunes it)"
+            )

@@ -114,8 +114,7 @@ def next_command(selector: Selector, path: Path) -> str:
     """The export of a selector to a language that takes it; empty if none does."""
     if not selector.contraction.is_gemm:
         return ""
-    language = "python" if selector.contraction.epilogue else "c"
-    return command("mltune", "export", path, "--lang", language, "-o", f"tuned-{language}")
+    return command("mltune", "export", path, "--lang", "c", "-o", "tuned-c")
 
 
 def _writer(

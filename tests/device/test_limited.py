@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import mltune
 from mltune.cli import main
 from mltune.device import choose, open_device
 from mltune.device.limited import limited
@@ -26,9 +27,9 @@ from mltune.workflow.chosen_spaces import choose_spaces
 from tests import devices
 
 LIMITS = (
-    "group=64,local=16K",
+    "group=64,local=16K,wave=32",
     "cl11,hostclock,wave=64",
-    "group=256,flat",
+    "group=256,flat,bits=32",
     "group=64,flat,alloc=64M,local=16K,nofp64",
 )
 SPACES = {"cpu": ("direct", "small", "tiled-cpu"), "gpu": ("direct", "small", "tiled-gpu")}
@@ -62,7 +63,7 @@ def test_no_space_has_a_launch_over_the_limits(
 
 @pytest.mark.device
 @pytest.mark.parametrize("limits", LIMITS)
-def test_a_search_fails_nowhere_on_a_smaller_device(
+def test_the_chain_is_right_on_a_smaller_device_and_tries_nothing_beyond_it(
     device_spec: str, limits: str, tmp_path: Path
 ) -> None:
     command = ["search", "-q", "--budget", "6", "--sampler", "random", "--sizes", SMALL_SIZES]
@@ -73,6 +74,12 @@ def test_a_search_fails_nowhere_on_a_smaller_device(
     with Run.open(tmp_path / "run") as run:
         found = Counter(row.status for row in run.store.measurements())
     assert set(found) == {Status.OK}
+    assert main(["distil", "-q", str(tmp_path / "run"), "-o", str(tmp_path / "mine")]) == 0
+    gemm = mltune.load(tmp_path / "mine")
+    rng = np.random.default_rng(SEED)
+    for m, n, k in ((64, 64, 64), (7, 201, 33)):
+        a, b = rng.random((m, k), np.float32), rng.random((k, n), np.float32)
+        np.testing.assert_allclose(gemm(a, b), a @ b, rtol=1e-4)
 
 
 @pytest.mark.device

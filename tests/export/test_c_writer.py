@@ -1,6 +1,8 @@
+import os
 import random
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -85,6 +87,34 @@ def test_the_example_is_right_and_agrees_with_numpy(
 
 
 @pytest.mark.parametrize(
+    "problem_type",
+    [
+        "sgemm_nn_bias_m_relu", "sgemm_nt_row_batched_bias_n_gelu", "dgemm_tn_silu",
+        "hgemm_nn_row_bias_m_clamp", "hgemm_nn_gelu", "sgemm_nn_clamp", "zgemm_nc_bias_n",
+    ],
+)  # fmt: skip
+def test_the_example_is_right_with_an_epilogue(
+    problem_type: str,
+    tiled: Make,
+    compile_opencl: Build,
+    opencl_environment: dict[str, str],
+    tmp_path: Path,
+) -> None:
+    files = sources(tiled(problem_type), tmp_path)
+    example = compile_opencl(tmp_path / "example", tmp_path / "example.c", *files)
+
+    checked = subprocess.run(
+        [example], capture_output=True, text=True, check=False, env=opencl_environment
+    )
+
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert [line.split()[3] for line in checked.stdout.splitlines()] == ["right"] * 5
+    header = (tmp_path / f"mltune_{problem_type}.h").read_text()
+    assert ("cl_mem bias," in header) == ("bias" in problem_type)
+    assert ("low," in header) == ("clamp" in problem_type)
+
+
+@pytest.mark.parametrize(
     ("sanitizer", "kernels"), [("address", "tiled"), ("thread", "tiled"), ("thread", "counting")]
 )
 def test_calls_right_and_wrong_from_one_thread_and_eight(
@@ -141,7 +171,10 @@ def test_work_groups_that_walk_or_count_themselves_give_what_numpy_gives(
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("problem_type", ["sgemm_nn", "zgemm_tc_row_batched", "hgemm_nn"])
+@pytest.mark.parametrize(
+    "problem_type",
+    ["sgemm_nn", "zgemm_tc_row_batched", "hgemm_nn", "hgemm_nn_bias_m_clamp", "sgemm_nn_gelu"],
+)
 @pytest.mark.usefixtures("compile_opencl")  # skips where there are no headers
 def test_compilers_find_nothing_to_warn_of(
     compiler: str, problem_type: str, tiled: Make, tmp_path: Path
@@ -172,6 +205,30 @@ def test_a_kernel_that_does_not_build_is_a_positive_code(
 
     assert done.returncode == 1
     assert done.stderr.endswith("example: mltune_sgemm_nn failed (11)\n")
+
+
+def test_the_readme_shows_the_loader_a_driver_from_pip(
+    tiled: Make, compile_opencl: Build, opencl_environment: dict[str, str], tmp_path: Path
+) -> None:
+    if "pyopencl" not in opencl_environment["OCL_ICD_VENDORS"]:
+        pytest.skip("pip's PoCL does not work here")
+    example = compile_opencl(
+        tmp_path / "example", tmp_path / "example.c", *sources(tiled("sgemm_nn"), tmp_path)
+    )
+    readme = (tmp_path / "README.md").read_text(encoding="utf-8")
+    (command,) = (line for line in readme.splitlines() if line.startswith("OCL_ICD_VENDORS="))
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    without = opencl_environment | {"OCL_ICD_VENDORS": "/nowhere", "PATH": path}
+
+    def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, check=False, env=without
+        )
+
+    assert "no such OpenCL device (-1)" in run(example, "5", "6", "7").stderr
+    done = run("bash", "-c", f"{command} 5 6 7")
+    assert done.returncode == 0, done.stderr
+    assert "right" in done.stdout
 
 
 @pytest.mark.parametrize("tool", ["make", "cmake"])

@@ -243,6 +243,7 @@ class OpenCLDevice:
                 *events,
                 begun_ns=begun_ns,
                 launch_ns=self._probed.launch_ns,
+                step_ns=self._probed.clock_step_ns,
                 is_first=is_first and self._probed.compiles_at_launch,
             )
             return self._running

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import platform
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -30,6 +32,14 @@ def unwritable_cache() -> str | None:
     return f"PoCL's cache {folder} is not writable: set POCL_CACHE_DIR to a folder that is"
 
 
+def _processor_hint() -> str:
+    if sys.platform == "linux" and platform.machine() in ("x86_64", "AMD64"):
+        return "for a device on any x86-64 Linux: pip install pocl-binary-distribution"
+    if sys.platform == "darwin":
+        return "for a device on any Mac: brew install pocl"
+    return "install an OpenCL driver (Debian: pocl-opencl-icd; others: docs/devices.md)"
+
+
 def no_device_hints(platforms: Sequence[str]) -> tuple[str, ...]:
     """Return what may be wrong when no device was found, the likeliest first.
 
@@ -40,7 +50,7 @@ def no_device_hints(platforms: Sequence[str]) -> tuple[str, ...]:
     if any(POCL in name for name in platforms):
         hints += [hint for hint in (unwritable_cache(),) if hint]
     else:
-        hints.append("for a device on any x86-64 Linux: pip install pocl-binary-distribution")
+        hints.append(_processor_hint())
     if vendors := os.environ.get("OCL_ICD_VENDORS"):
         hints.append(f"OCL_ICD_VENDORS={vendors} restricts the drivers that are looked at")
     else:

@@ -95,7 +95,12 @@ class HostTimedExecution(OpenCLExecution):
     """
 
     def __init__(
-        self, *events: cl.Event, begun_ns: int, launch_ns: int, is_first: bool = False
+        self,
+        *events: cl.Event,
+        begun_ns: int,
+        launch_ns: int,
+        step_ns: int,
+        is_first: bool = False,
     ) -> None:
         """Follow a launch.
 
@@ -103,10 +108,12 @@ class HostTimedExecution(OpenCLExecution):
             events: of its passes.
             begun_ns: when the host began to launch it.
             launch_ns: of a launch that does nothing; taken off.
+            step_ns: how far that may be off; no time is shorter.
             is_first: of its program, which may be compiled now; that is not running.
         """
         super().__init__(*events, hides_start=is_first)
         self._begun_ns = begun_ns + launch_ns
+        self._least_end_ns = self._begun_ns + max(step_ns, 1)
         self._ended_ns: int | None = None
         self._is_first = is_first
 
@@ -123,7 +130,7 @@ class HostTimedExecution(OpenCLExecution):
         """
         if self._ended_ns is None:
             super().wait()
-            self._ended_ns = max(time.perf_counter_ns(), self._begun_ns + 1)
+            self._ended_ns = max(time.perf_counter_ns(), self._least_end_ns)
 
     @property
     def started_ns(self) -> int:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 
 _WIDTH = 96
 
 
-def arguments(factor: str, batched: bool) -> list[tuple[str, str]]:
-    """Return type and name of every argument; the position of one is its place from 1."""
+def arguments(
+    factor: str, batched: bool, after: Sequence[tuple[str, str]] = ()
+) -> list[tuple[str, str]]:
+    """Return type and name of every argument; the position of one is its place from 1.
+
+    Args:
+        factor: the type of alpha and beta.
+        batched: whether there is a batch.
+        after: what follows C's arguments.
+    """
     listed = [("int64_t", "m"), ("int64_t", "n"), ("int64_t", "k")]
     if batched:
         listed.append(("int64_t", "batch"))
@@ -23,6 +32,7 @@ def arguments(factor: str, batched: bool) -> list[tuple[str, str]]:
             listed.append(("int64_t", f"stride_{matrix}"))
     return [
         *listed,
+        *after,
         ("cl_command_queue", "queue"),
         ("cl_uint", "num_events"),
         ("const cl_event *", "wait_list"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mltune.export.c import selection
+from mltune.export.c import epilogue, selection
 from mltune.export.c.arguments import arguments as blas_arguments
 from mltune.export.c.arguments import call, prototype
 from mltune.export.c.element import ELEMENTS, Element
@@ -43,7 +43,6 @@ class CWriter:
 
 def compact_files(library: Library) -> dict[str, str]:
     """Give the texts of all files by name."""
-    library.refuse_epilogue("c")
     values = _values(library)
     files = {
         "README.md": "README.md.in",
@@ -101,7 +100,7 @@ def _values(library: Library) -> dict[str, str]:
         ),
         "most_passes": most_passes([library]),
         "arrays": f"extern const {library.name}_kernel {library.name}_kernels[];",
-        **_launch_values(library, element.factor),
+        **_launch_values(library, element),
         **_example_values(library, element),
     }
 
@@ -126,7 +125,10 @@ def launch_values(
     names = {"library": library.name, "types": prefix, "guard": prefix.upper()}
     built = fill(build, names | steps).rstrip("\n")
     return {
-        "launch": fill(TEMPLATES / "launch.c.in", names | {"build": built} | _arguments(library)),
+        "launch": fill(
+            TEMPLATES / "launch.c.in",
+            names | {"build": built} | _arguments(library) | epilogue.launch_values(library),
+        ),
         "build_headers": "\n#include <string.h>\n" if steps["held_back"] else "",
     }
 
@@ -202,6 +204,7 @@ def _arguments(library: Library) -> dict[str, str]:
     """How the values of a kernel's arguments are computed, and what is passed, in order."""
     names = {"i": "of->rows", "j": "of->columns", "l": "terms"}
     names |= layout_names("(uint64_t){0}->{1}")
+    names["offset_bias"] = "(uint64_t)with->bias.offset"
     passed = {
         Kind.MATRIX: "{{sizeof {0}->buffer, &{0}->buffer}}",
         Kind.FACTOR: "{{factor_bytes, {0}}}",
@@ -215,7 +218,8 @@ def _arguments(library: Library) -> dict[str, str]:
             value = GEOMETRY_DIALECT.text(each.value, names)
             cast = f"({kind})" if each.kind is Kind.UINT else ""
             computed.append(f"    const {kind} {each.name} = {cast}{value};")
-        text = passed.get(each.kind, "{{sizeof {0}, &{0}}}").format(each.name)
+        text = epilogue.kernel_argument(each.name)
+        text = text or passed.get(each.kind, "{{sizeof {0}, &{0}}}").format(each.name)
         listed.append(f"        {text},")
     return {"integers": "\n".join(computed), "arguments": "\n".join(listed)}
 
@@ -226,9 +230,10 @@ def source_array(source: str, name: str) -> str:
     return f"static const char *const {name}[] = {{\n{lines}}};\n"
 
 
-def _launch_values(library: Library, factor: str) -> dict[str, str]:
+def _launch_values(library: Library, element: Element) -> dict[str, str]:
     """What the library's header and launch code name."""
-    listed = blas_arguments(factor, library.batched)
+    after = epilogue.arguments(library, element.factor)
+    listed = blas_arguments(element.factor, library.batched, after)
     names = [name for _, name in listed]
     column_major = library.orders[2] == "F"
     values = {
@@ -251,6 +256,7 @@ def _launch_values(library: Library, factor: str) -> dict[str, str]:
         f"        return -{names.index('stride_c') + 1};\n"
         if library.batched
         else "",
+        **epilogue.library_values(library, names, element.is_half),
     }
     for matrix in "abc":
         length, count = _run(library, matrix)
@@ -270,6 +276,7 @@ def _checks(library: Library, names: list[str]) -> list[str]:
         tests[f"offset_{matrix}"] = f"offset_{matrix} < 0"
         tests[f"ld{matrix}"] = f"ld{matrix} < 1 || ld{matrix} < {length}"
         tests[f"stride_{matrix}"] = f"stride_{matrix} < 0"
+    tests |= epilogue.checks(names)
     tests["queue"] = "queue == NULL"
     tests["kernel"] = f"kernel < -1 || kernel >= {library.name}_num_kernels()"
     return [
@@ -289,7 +296,7 @@ def _example_values(library: Library, element: Element) -> dict[str, str]:
         passed += [element.passed(factor)] if factor else []
         passed += [matrix, "0", length]
         passed += [f"{length} * {count}"] if library.batched else []
-    passed += ["queue", "0", "NULL", "NULL"]
+    passed += [*epilogue.passed(library), "queue", "0", "NULL", "NULL"]
     values = {
         "extents": "".join(f"    const int64_t {size} = problem->{size};\n" for size in "mnk"),
         "call": call(library.name, passed).replace("\n", "\n            "),
@@ -303,6 +310,9 @@ def _example_values(library: Library, element: Element) -> dict[str, str]:
             for m, n, k in _CHECKED_SIZES
         ),
     }
+    conjugates = library.selector.contraction
+    widen = element.values(conjugates.conjugate_a, conjugates.conjugate_b)["widen"]
+    values |= epilogue.example_values(library, widen)
     for matrix, (row, column) in _INDICES.items():
         length, _ = _run(library, matrix)
         fast, slow = (row, column) if length == _EXTENTS[matrix][0] else (column, row)

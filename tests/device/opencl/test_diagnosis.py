@@ -1,3 +1,5 @@
+import platform
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,24 @@ def test_a_cache_below_a_file_is_named(tmp_path: Path, monkeypatch: pytest.Monke
 
     assert "not writable: set POCL_CACHE_DIR" in str(unwritable_cache())
     assert "not writable" in no_device_hints(["Portable Computing Language"])[0]
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "words"),
+    [
+        ("linux", "x86_64", "pip install pocl-binary-distribution"),
+        ("linux", "aarch64", "Debian: pocl-opencl-icd"),
+        ("darwin", "arm64", "brew install pocl"),
+        ("win32", "AMD64", "docs/devices.md"),
+    ],
+)
+def test_no_device_is_hinted_at_that_this_machine_cannot_have(
+    system: str, machine: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+
+    assert words in no_device_hints([])[0]
 
 
 def test_a_driver_folder_that_was_set_is_pointed_at(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 /* An element of a tile: bits 4 to 6 of its address are changed by bits 7 to 9. */
 static inline float element(const __local LOCAL *tile, const uint place)
 {
-    return as_single(tile[place ^ place / 64 % 8 * 8]);
+    return half_of_bits(tile[place ^ place / 64 % 8 * 8]);
 }
 
 static inline void multiply(float *sum, const __local LOCAL *tile_b, const uint first_b,
