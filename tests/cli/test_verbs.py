@@ -388,19 +388,21 @@ HEAVY = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("verb", ["", *VERBS])
-def test_help_loads_no_library(verb: str) -> None:
+def test_help_loads_no_library() -> None:
     script = (
         "import contextlib, sys\n"
         "from mltune.cli import main\n"
-        f"with contextlib.suppress(SystemExit): main([*{verb!r}.split(), '--help'])\n"
-        f"sys.exit(' '.join(name for name in {HEAVY} if name in sys.modules) or 0)"
+        f"for verb in {['', *VERBS]}:\n"
+        "    with contextlib.suppress(SystemExit): main([*verb.split(), '--help'])\n"
+        f"    loaded = [name for name in {HEAVY} if name in sys.modules]\n"
+        "    if loaded: sys.exit(f'{verb}: {loaded}')\n"
     )
     run = [sys.executable, "-c", script]
     shown = subprocess.run(run, capture_output=True, text=True, check=False)
 
     assert (shown.returncode, shown.stderr) == (0, "")
-    assert shown.stdout.startswith(f"usage: mltune {verb}".strip())
+    for verb in VERBS:
+        assert f"usage: mltune {verb}" in shown.stdout
 
 
 def test_the_list_of_verbs_needs_no_verb() -> None:
