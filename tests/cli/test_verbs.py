@@ -15,7 +15,7 @@ from mltune import __version__
 from mltune.cli.main import VERBS
 from mltune.distil.methods import METHODS
 from mltune.measurement import Phase
-from mltune.problem import parse_problem_type
+from mltune.problem import ACTIVATIONS, parse_problem_type
 from mltune.run.run import Run
 
 if TYPE_CHECKING:
@@ -403,6 +403,7 @@ def test_help_loads_no_library() -> None:
     assert (shown.returncode, shown.stderr) == (0, "")
     for verb in VERBS:
         assert f"usage: mltune {verb}" in shown.stdout
+    assert ", ".join(ACTIVATIONS) in " ".join(shown.stdout.split())
 
 
 def test_the_list_of_verbs_needs_no_verb() -> None:
