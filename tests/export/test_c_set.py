@@ -191,7 +191,9 @@ def test_one_selector_for_each_problem_type_and_a_name(tiled: Make, tmp_path: Pa
         export_selectors([selector, selector], "c", tmp_path)
     with pytest.raises(UsageError, match=r"^--name: '4x' is no lower-case word"):
         export_selectors([selector], "c", tmp_path, name="4x")
-    with pytest.raises(UsageError, match=r"--lang json takes one selector, got 2 \(several: c"):
+    with pytest.raises(
+        UsageError, match=r"--lang json takes one selector, got 2 \(several: c, cl"
+    ):
         export_selectors([selector, tiled("sgemm_nt").selector], "json", tmp_path)
     with pytest.raises(UsageError, match="--lang c --layout full takes one"):
         export_selectors([selector, tiled("dgemm_nn").selector], "c", tmp_path, layout="full")

@@ -27,8 +27,17 @@ _TILE = (
     THREAD_TILE_1,
     replace(
         DEPTH_U,
-        meaning="terms that are read before they are multiplied; the rest of a sum goes term by "
-        "term",
+        meaning="terms that are read before they are multiplied; the rest of a sum goes by "
+        "`edge_depth_u`",
+    ),
+    IntParam(
+        name="edge_depth_u",
+        abbreviation="EDU",
+        meaning="terms that are read before they are multiplied at the end of a sum, and "
+        "throughout where vectors do not fit: at the rim of C, and where a leading dimension is "
+        "no multiple of their width",
+        values=(1, 2, 4, 8, 16, 32),
+        default=1,
     ),
     replace(
         VECTOR_WIDTH,
