@@ -230,7 +230,7 @@ class Rule:
     def choose(self, m: int, n: int, k: int, batch: int = 1) -> tuple[int, Reason]:
         """Return a kernel's number, and why; every whole number is answered."""
         m, n, k, batch = (min(max(size, 0), INT64_MAX) for size in (m, n, k, batch))
-        if has_times(m, n, k, batch, rim=self._padding, limit=self._limit):
+        if has_times(m, n, k, batch, pad=self._padding, limit=self._limit):
             return fastest(self.formulas, m, n, k, batch), Reason.FORMULAS
         return walk(self.tree, features(m, n, k, batch)), Reason.TREE
 

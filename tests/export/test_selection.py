@@ -198,9 +198,9 @@ def test_formulas_agree_on_random_sizes_and_where_they_end(
     exact = (((64, 64, 64, 1), 6), ((8, 1, 8, 3), 7))  # two kernels for exact sizes only
     library = chooser(Split("m", 1000, Leaf(0), Leaf(5)), 8, formulas=formulas, exact=exact)
     sizes = [*random_sizes(rng, 20_000), *(size for size, _ in exact)]
-    limit, rim = work_limit(formulas), padding(formulas)
+    limit, pad = work_limit(formulas), padding(formulas)
     for k in (1, 77, 4096):  # the last m for which the work is within the limit, and the next
-        edge = limit // ((k + rim) * (k + rim)) - rim
+        edge = limit // ((k + pad) * (k + pad)) - pad
         sizes += [(edge + step, k, k, 1) for step in range(-2, 3)]
     sizes += [(m, n, 40, 1) for m in range(1, 300, 7) for n in range(1, 300, 5)]
 
