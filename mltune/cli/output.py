@@ -94,7 +94,7 @@ def _style(cell: str, line: int) -> str:
 
 @cache
 def _status_styles() -> dict[str, str]:
-    from mltune.measurement import Status  # not for --help
+    from mltune.measurement import Status  # not for --help, which loads nothing
 
     return {one.value: "good" if one is Status.OK else "bad" for one in Status}
 
