@@ -39,7 +39,9 @@ DOCUMENTED = sorted({line for page in DOCS for line in _commands(page.read_text(
 def test_a_command_is_understood(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     # With --help at its end a command is read from the left and then not run.
     with pytest.raises(SystemExit) as ending:
-        main([*shlex.split(command), "--help"])
+        words = shlex.split(command)
+        end = words.index("--") if "--" in words else len(words)
+        main([*words[:end], "--help", *words[end:]])
 
     assert ending.value.code == 0
     assert capsys.readouterr().out.startswith(f"usage: mltune {command.split()[0]} ")
