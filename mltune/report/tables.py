@@ -19,8 +19,8 @@ from mltune.report.numbers import UNKNOWN, byte_size, number, percent, seconds
 from mltune.run.effort import Effort
 from mltune.run.run_info import RunInfo
 
-MOST_ROWS = 30_000
-"""Measurements in the file: about 3 MB. The rest stays in the run folder."""
+MOST_ROWS = 20_000
+"""Measurements in the file: about 2 MB. The rest stays in the run folder."""
 
 _LONGEST_MESSAGE = 800
 _LONGEST_HINT = 160

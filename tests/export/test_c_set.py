@@ -5,6 +5,7 @@ import random
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyopencl as cl
@@ -44,6 +45,22 @@ def test_calls_of_any_problem_type_give_what_numpy_gives(
     assert not lacking & {"scnn", "srnn", "srtn", "scnt", "srct", "dctt", "drtt", "drcc"}
     assert not lacking & {"ccnc", "crcn", "zrct", "zctc", "hcnn", "hrnn", "hctt"}
     assert lacking  # many others
+
+
+def test_a_kernel_that_does_not_build_is_replaced_by_another(
+    tiled: Make, compile_shared: Build, queue: cl.CommandQueue, tmp_path: Path
+) -> None:
+    def broken(problem_type: str) -> Library:
+        library = tiled(problem_type)
+        first, *others = library.kernels
+        return replace(library, kernels=(replace(first, source="not OpenCL"), *others))
+
+    files = sources(broken, ("sgemm_nn", "hgemm_nn_batched"), tmp_path)
+    shared = compile_shared(tmp_path / "library.so", *files)
+
+    lacking = check_set_calls(shared, "mltune", queue, random.Random(2), 60)
+
+    assert not lacking & {"scnn", "srnn", "hcnn", "hrnn"}
 
 
 @pytest.mark.parametrize("sanitizer", ["address", "thread"])

@@ -88,7 +88,7 @@ def _choice(selector: Selector) -> dict[str, object]:
     features = {x: CHOICE.text(value) for x, value in FEATURE_VALUES.items()}
     features |= {name: f"{size}.min({CAP})" for name, size in CAPPED.items()}
     words = ("if {} {{", "}", "return {};")
-    *guards, last = nested(block_of(selector.tree), CHOICE.text, words)
+    *guards, last = nested(block_of(selector.tree), CHOICE.text, words, " // {}")
     return {
         "exact": sorted(selector.exact),
         "most": MOST_EXTENT,
@@ -98,5 +98,5 @@ def _choice(selector: Selector) -> dict[str, object]:
         "counts": {each.name: TIMES.text(each.value) for each in planned.counts},
         "times": [*map(TIMES.text, planned.times)],
         "features": {x: value for x, value in features.items() if x in used},
-        "guards": [*guards, last.replace("return ", "").rstrip(";")],
+        "guards": [*guards, last.replace("return ", "").replace(";", "", 1)],
     }

@@ -63,8 +63,8 @@ _TILE = (
     EnumParam(
         name="edge_type",
         abbreviation="ET",
-        meaning="`branch`: a vector that reaches over the rim of C is taken apart. `shiftptr`: it "
-        "is read further back, and what it computes a second time is not written. `none`: GEMMs "
+        meaning="`branch`: a vector that reaches over the edge of C is taken apart. `shiftptr`: "
+        "it is read further back, and what it computes twice is not written twice. `none`: GEMMs "
         "whose sizes are multiples of the macro tile and of `depth_u` only",
         values=("branch", "shiftptr", "none"),
         default="branch",

@@ -37,7 +37,7 @@ fn choose(problem: &Problem) -> (usize, &'static str) {
 }
 
 /// The kernel with the least time, in femtoseconds; of equal ones the first. None where the work,
-/// with a padding of 1 to each side, is more than 0.
+/// with 1 more on each side, is more than 0.
 #[allow(unused_variables)]
 fn fastest([m, n, k, batch]: [u64; 4]) -> Option<usize> {
     if m.max(n).max(k).max(batch) > 2147483648
