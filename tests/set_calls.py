@@ -93,8 +93,10 @@ def _check_call(
     expected = memory_c.copy()
     cl.enqueue_copy(queue, memory_c, buffers[2])
     result = c.astype(wide)
-    bound = abs(alpha) * (abs(left) @ abs(right)) + abs(old)
-    wrong = abs(result - (alpha * (left @ right) + old)) > bound * (k + 4) * np.finfo(dtype).eps
+    limits = np.finfo(dtype)
+    bound = (abs(alpha) * (abs(left) @ abs(right)) + abs(old)) * (k + 4) * limits.eps
+    bound += limits.smallest_subnormal
+    wrong = abs(result - (alpha * (left @ right) + old)) > bound
     assert not np.any(wrong | np.isnan(result)), f"{asked}: wrong"
     c[:] = 0
     kept = memory_c.copy()

@@ -31,6 +31,8 @@ PAGES = (
     "runs/README.md",
 )
 LANGUAGES = {".cl": "c", ".cff": "yaml", ".csv": "text", ".json": "json", ".py": "python"}
+SEARCH_BOOST = {"faq.md": 8, "tutorial.md": 2, "CHANGELOG.md": 0.2, "CONTRIBUTING.md": 0.5}
+"""How much more, or less, a page counts when somebody searches."""
 MAX_SHOWN = 40_000
 _LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()(?!https?:|mailto:|#)([^)#\s]+)(#[^)]*)?\)")
 
@@ -64,6 +66,7 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Let links to the repository's files lead to their pages here."""
     here = page.file.src_uri
+    page.meta.setdefault("search", {}).setdefault("boost", SEARCH_BOOST.get(here, 1))
     folder = ROOT if here in PAGES else ROOT / "docs"
 
     def there(match: re.Match[str]) -> str:

@@ -71,6 +71,13 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="share of the sizes that each judging fit does not see (default: 0.25)",
     )
     add("--seed", type=whole, default=0, metavar="N", help="of the split (default: 0)")
+    add(
+        "--suggest",
+        type=positive,
+        default=0,
+        metavar="N",
+        help="name N sizes whose measurement would help most, and the command that measures them",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -86,6 +93,7 @@ def run(args: argparse.Namespace) -> int:
         max_depth=args.max_depth,
         held_out=args.held_out,
         seed=args.seed,
+        suggest=args.suggest,
     )
     with ProgressBar(args.quiet > 0) as bar:
         result = distil_runs(options, bar.show)
@@ -115,6 +123,10 @@ def run(args: argparse.Namespace) -> int:
         )
     for number, line in enumerate(result.notes):
         print(f"{'' if number else chr(10)}{line}")
+    if result.suggested:
+        sizes = ",".join(size.label for size in result.suggested)
+        again = f"mltune search --resume --run {options.runs[0]} --cross-sizes {sizes}"
+        print(f"\nmeasuring these sizes would help most:\n  {again}")
     if result.next_command:
         print(f"\nnext: {result.next_command}")
     return 0

@@ -13,6 +13,7 @@ EXAMPLE = "mltune export nvidia-h200/sgemm --lang c -o tuned-c"
 _KERNELS = ("opencl", "kernel_sources")  # folders of as many files as there are kernels
 _NEXT = {
     "c": "make -C {folder} && {folder}/example",
+    "clblast": "make -C {folder}",
     "python": "pip install {folder}",
     "rust": "cargo doc --open --manifest-path {folder}/Cargo.toml",
 }

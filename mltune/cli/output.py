@@ -6,18 +6,17 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from mltune.cli.streams import printable
 from mltune.cli.table import GAP, Column, table_blocks
 from mltune.cli.terminal import columns, say
-from mltune.measurement import Status
 
 if TYPE_CHECKING:
     from mltune.tuning.progress import Progress
 
 Cell = str | int | float | None
-_STATUS_STYLES = {one.value: "good" if one is Status.OK else "bad" for one in Status}
 
 
 def print_json(document: dict[str, Any]) -> None:
@@ -90,7 +89,14 @@ def _columns(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[Colu
 
 def _style(cell: str, line: int) -> str:
     """A heading, how a measurement ended, or nothing."""
-    return "heading" if line == 0 else _STATUS_STYLES.get(cell.strip(), "")
+    return "heading" if line == 0 else _status_styles().get(cell.strip(), "")
+
+
+@cache
+def _status_styles() -> dict[str, str]:
+    from mltune.measurement import Status  # not for --help, which loads nothing
+
+    return {one.value: "good" if one is Status.OK else "bad" for one in Status}
 
 
 def _cell(cell: Cell) -> str:

@@ -24,7 +24,6 @@ from mltune.cli.output import (
 )
 from mltune.cli.parser import number, positive, seconds, whole
 from mltune.errors import UsageError
-from mltune.problem.epilogue import ACTIVATIONS
 from mltune.search.names import SAMPLERS
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "--epilogue",
         metavar="E",
         help="what becomes of alpha A B + beta C before it is stored: bias_m or bias_n (a number "
-        f"for each row, or column, of C), then {', '.join(ACTIVATIONS)}; such as bias_n,relu "
+        "for each row, or column, of C), then relu, gelu, silu, clamp; such as bias_n,relu "
         "(default: what --problem says, such as sgemm_nn_bias_n_relu)",
     )
     add(
@@ -176,7 +175,8 @@ def _declare_choice(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="further sizes, on which only the leaders are measured at the end, to teach the "
         "decision tree; none; or auto: where --sizes names 2 to 49, as many of the suites spread "
-        "and models as fit into a third of the trials' time (default: auto)",
+        "and models as fit into a third of the trials' time (default: auto); with --resume they "
+        "are added to those of the run",
     )
     add(
         "--no-compare",

@@ -11,7 +11,7 @@ from mltune.cli.parser import duration, whole
 from mltune.cli.terminal import say
 
 if TYPE_CHECKING:
-    from mltune.workflow.tune import TuneResult
+    from mltune.workflow.tune_result import TuneResult
 
 EXAMPLE = "mltune tune --problems sgemm_nn,sgemm_nt --time 5m -o tuned"
 
@@ -100,8 +100,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _print(result: TuneResult) -> None:
-    from mltune.workflow.tune import REPORT_NAME
-    from mltune.workflow.tune_report import gain_lines, left_lines
+    from mltune.workflow.tune_report import REPORT_NAME, gain_lines, left_lines
 
     if not result.tuned:
         return
@@ -114,11 +113,13 @@ def _print(result: TuneResult) -> None:
                 document["kernels"],
                 document["trials"],
                 short_number(each.searched.seconds),
+                short_number(document["over_default"]),
                 short_number(document["unseen_sizes"]),
                 document["selector"],
             )
         )
-    print_table(("problem", "kernels", "trials", "s", "unseen", "selector"), rows)
+    print_table(("problem", "kernels", "trials", "s", "gain", "unseen", "selector"), rows)
+    print("gain: speed over the default kernel's, before any search")
     print("unseen: speed of the chosen kernel / best known, on sizes that its choice did not see")
     for line in gain_lines(result):
         say((f"gained: {line}", "good"))

@@ -46,4 +46,4 @@ def columns(formulas: Sequence[TimeFormula], sizes: NDArray[np.float64]) -> Colu
         for slots in {formula.units, *(each.slots for each in waves)}:
             if slots > 1:
                 found[Tiling("idle", rows, wide, slots).name] = -tiles % slots
-    return {name: values for name, values in found.items() if values.min() < values.max()}
+    return found

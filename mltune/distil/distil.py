@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from mltune.distil.best import MOST_LOST, best_rule
 from mltune.distil.exact import LeftOut, exact_map, reserved
 from mltune.distil.fit import Settings
+from mltune.distil.leaf_losses import with_losses
 from mltune.distil.methods import AUTO, METHODS, TAUGHT, fit_rule
 from mltune.distil.regret import RegretRow, regret_table
 from mltune.distil.table import TimeTable
@@ -15,7 +16,7 @@ from mltune.distil.taught import Taught, taught
 from mltune.distil.vectors import whole_vectors
 from mltune.errors import UsageError
 from mltune.problem import Contraction
-from mltune.selector import MAX_DEPTH, Selector
+from mltune.selector import MAX_DEPTH, Selector, Split
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,10 @@ def distil(
     rule = best if method == AUTO else method
     regret = by_rule[rule].regret if rows else None
     fitted = student.fitted if student and rule == TAUGHT else fit_rule(rule, table, for_rule)
+    tree = fitted.tree
+    if rows and not fitted.formulas and isinstance(tree, Split):
+        check = student.check if student and rule == TAUGHT else None
+        tree = with_losses(tree, table.sizes, by_rule[rule].losses, check)
     exact = exact_map(
         every,
         table,
@@ -117,7 +122,7 @@ def distil(
     selector = Selector(
         contraction=contraction,
         portfolio=tuple(every.kernels[column] for column in exact.portfolio),
-        tree=fitted.tree,
+        tree=tree,
         formulas=fitted.formulas,
         exact=tuple(((*size,), kernel) for size, kernel in exact.kernels),
         regret=regret,

@@ -55,12 +55,14 @@ class Taught:
         loss: mean of log(time of the tree's kernel / least time), by the teacher's times, on sizes
             that the tree did not learn from.
         low: 1st percentile of least time / time of the tree's kernel there.
+        check: these sizes; None where a single kernel answers for all.
     """
 
     fitted: Fitted
     teacher: Teacher
     loss: float
     low: float
+    check: Lesson | None = None
 
 
 def fit_taught(table: TimeTable, settings: Settings) -> Fitted:
@@ -81,23 +83,24 @@ def taught(table: TimeTable, settings: Settings, part: int = 1) -> Taught:
     if len(teacher.portfolio) == 1:
         return Taught(Fitted(teacher.portfolio, Leaf(0)), teacher, 0.0, 1.0)
     count = min(max(SIZES_EACH * len(table.sizes), LEAST_SIZES), MOST_SIZES) // part
-    lesson = _Lesson.of(teacher, drawn_sizes(count, table, settings.seed))
+    lesson = Lesson.of(teacher, drawn_sizes(count, table, settings.seed))
     tree = _grow(lesson, settings.seed)
-    asked = _Lesson.of(teacher, drawn_sizes(LOSS_SIZES, table, settings.seed + 1, near=0.0))
+    asked = Lesson.of(teacher, drawn_sizes(LOSS_SIZES, table, settings.seed + 1, near=0.0))
     losses = asked.losses(tree)
     low = float(np.exp(-np.quantile(losses, 0.99)))
-    return Taught(Fitted(teacher.portfolio, tree), teacher, float(losses.mean()), low)
+    return Taught(Fitted(teacher.portfolio, tree), teacher, float(losses.mean()), low, asked)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Lesson:
+class Lesson:
     """Sizes with their features, and what each kernel costs there: log of time / least time."""
 
     asked: Columns
     costs: Array
 
     @classmethod
-    def of(cls, teacher: Teacher, sizes: Array) -> _Lesson:
+    def of(cls, teacher: Teacher, sizes: Array) -> Lesson:
+        """Ask the teacher about sizes: m, n, k and batch, a row each."""
         logs = teacher.log_seconds(sizes)
         costs = logs - logs.min(axis=1, keepdims=True)
         return cls(columns(teacher.formulas, sizes), costs)
@@ -111,23 +114,21 @@ class _Lesson:
             if isinstance(node, Leaf):
                 found[rows] = self.costs[rows, node.kernel]
                 continue
-            values = self.asked.get(node.feature)
-            is_low = np.full(len(rows), True)
-            if values is not None:  # else all sizes have the same
-                is_low = values[rows] <= node.threshold
+            is_low = self.asked[node.feature][rows] <= node.threshold
             ahead += [(node.low, rows[is_low]), (node.high, rows[~is_low])]
         return found
 
 
-def _grow(lesson: _Lesson, seed: int) -> Tree:
+def _grow(lesson: Lesson, seed: int) -> Tree:
     """Fit the classifier, and take back every question that is worth nothing on other sizes.
 
     As in `fit.grow_all` the classifier sees ranks, which its float32 holds exactly.
     """
     from sklearn.tree import DecisionTreeClassifier  # a second to load
 
-    names = list(lesson.asked)
-    values, ranks = _ranked(lesson.asked)
+    asked = {name: each for name, each in lesson.asked.items() if each.min() < each.max()}
+    names = list(asked)
+    values, ranks = _ranked(asked)
     costs = np.minimum(lesson.costs, MOST_COST)
     # A near tie is nothing to learn; nor is a size where all kernels are alike.
     weights = np.sqrt(np.partition(costs, 1, axis=1)[:, 1] * costs.mean(axis=1)) + 1e-9

@@ -1,6 +1,6 @@
 """AutoGEMM's kernel selection data: thresholds of M*N, exact tiles in order, a fallback tile.
 
-Above each threshold stand the tiles that are worth it where they fit a size without a rim, the
+Above each threshold stand the tiles that are worth it where they fit a size without a edge, the
 fastest first, and the tile for all other sizes. AutoGEMM gets the list from a profiler; here it
 comes from the time table.
 """

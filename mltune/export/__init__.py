@@ -52,6 +52,7 @@ WRITERS: Mapping[str, Writer] = _Writers(
 SET_WRITERS: Mapping[str, SetWriter] = _Writers(
     {
         "c": "mltune.export.c.set_writer:CSetWriter",
+        "clblast": "mltune.export.c.clblast_writer:ClblastWriter",
     }
 )
 """The export languages of several selectors by name."""

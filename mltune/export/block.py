@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from mltune.selector import Split, Tree, depth, nodes
+from mltune.selector import Leaf, Split, Tree, depth, nodes
 from mltune.selector.rest import rest_expression, rest_tile
 from mltune.selector.tiling import CAPPED, tiling
 from mltune.space.expression import Name, Node, Number, Operation, names, product
@@ -51,10 +51,10 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Guards that are tried in order; when none holds, the kernel of this number."""
+    """Guards that are tried in order; when none holds, the kernel of this leaf."""
 
     guards: tuple[Guard, ...]
-    kernel: int
+    leaf: Leaf
 
 
 def block_of(tree: Tree) -> Block:
@@ -69,11 +69,15 @@ def block_of(tree: Tree) -> Block:
         inside, after = (tree.low, tree.high) if low_inside else (tree.high, tree.low)
         guards.append(Guard(tree.feature, low_inside, tree.threshold, block_of(inside)))
         tree = after
-    return Block(tuple(guards), tree.kernel)
+    return Block(tuple(guards), tree)
 
 
 def nested(
-    block: Block, condition: Callable[[Node], str], words: tuple[str, str, str], level: int = 1
+    block: Block,
+    condition: Callable[[Node], str],
+    words: tuple[str, str, str],
+    comment: str,
+    level: int = 1,
 ) -> Iterator[str]:
     """The lines of nested ifs.
 
@@ -81,15 +85,18 @@ def nested(
         block: what to write.
         condition: writes a question.
         words: what begins an if with its condition, what ends it, what answers with a kernel.
+        comment: how a leaf's loss is written after its answer.
         level: of the indentation.
     """
     pad, (begins, ends, answers) = "    " * level, words
     for guard in block.guards:
         yield pad + begins.format(condition(guard.condition))
-        yield from nested(guard.block, condition, words, level + 1)
+        yield from nested(guard.block, condition, words, comment, level + 1)
         if ends:
             yield pad + ends
-    yield pad + answers.format(block.kernel)
+    loss = block.leaf.loss
+    remark = "" if loss is None else comment.format(loss.text)
+    yield pad + answers.format(block.leaf.kernel) + remark
 
 
 def features_of(tree: Tree) -> frozenset[str]:

@@ -32,7 +32,7 @@ A kernel for another contraction takes instead of the integers
 Expressions are over whole numbers from 0, and exact. An extent is at least 1: a sum without terms
 is launched like one of a single term. A language that computes with 64 bits holds sums and
 products at its largest number rather than let them overflow. Nothing decreases when an extent
-grows but the rim of a tiling, which depends on one extent alone; so a launch that is too large
+grows but the edge of a tiling, which depends on one extent alone; so a launch that is too large
 stays too large, and is refused.
 """
 

@@ -17,7 +17,7 @@ The device's compute units, u, are one more extent, and so is 1: what does not d
 problem is counted in the same way.
 """
 
-Part = Literal["all", "whole", "rim"]
+Part = Literal["all", "whole", "edge"]
 """Which tiles along an index: those that cover it, those inside of it, or the one at its end."""
 
 
@@ -38,13 +38,13 @@ def extents(problem: Problem, compute_units: int) -> Extents:
 
 def _tiles(index: str, tile: int, part: Part = "all") -> Node:
     if index == "1":
-        return Number({"all": 1, "whole": 1 // tile, "rim": 1 - 1 // tile}[part])
+        return Number({"all": 1, "whole": 1 // tile, "edge": 1 - 1 // tile}[part])
     extent = Name(index)
     if tile == 1:
-        return Number(0) if part == "rim" else extent
+        return Number(0) if part == "edge" else extent
     covering = Operation("ceil_div", (extent, Number(tile)))
     whole = Operation("//", (extent, Number(tile)))
-    return {"all": covering, "whole": whole, "rim": Operation("-", (covering, whole))}[part]
+    return {"all": covering, "whole": whole, "edge": Operation("-", (covering, whole))}[part]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,6 +42,7 @@ def _furthest_off(model: Model) -> Markup:
         "Predicted / measured time, geometric mean over a size's configs; 1 is perfect. The order "
         "of a size's configs may be right all the same.",
         table(
+            "Sizes that the model got wrong",
             ("size", "predicted / measured"),
             [(label, number(ratio)) for label, ratio in worst],
             numeric=(1,),

@@ -72,4 +72,6 @@ def _regret_table(selection: Selection) -> Markup:
         mean = math.expm1(math.fsum(math.log1p(loss) for loss in losses) / len(losses))
         worst = max(range(len(losses)), key=losses.__getitem__)
         rows.append((rule, selection.sizes[worst], percent(losses[worst]), percent(mean)))
-    return table(("rule", "worst at", "worst", "mean"), rows, numeric=(2, 3))
+    return table(
+        "What each rule loses", ("rule", "worst at", "worst", "mean"), rows, numeric=(2, 3)
+    )

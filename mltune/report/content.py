@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from mltune.measurement.measurement import Measurement, Status
+from mltune.problem import Problem
 from mltune.run.run_info import RunInfo
 from mltune.selector import Selector
 from mltune.space.config import Config
@@ -58,6 +60,30 @@ class Selection:
     losses: tuple[tuple[str, tuple[float, ...]], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """How many times as fast as before, in the geometric mean.
+
+    Attributes:
+        speed: of the best kernels / of what they are compared with.
+        words: what that is.
+        sizes: on how many sizes both are known.
+    """
+
+    speed: float
+    words: str
+    sizes: int
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSource:
+    """The text of a kernel, and whether it is the one that was measured."""
+
+    name: str
+    text: str
+    is_measured: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
     """A run, and what the stages make of it.
@@ -66,6 +92,11 @@ class Content:
         best: the fastest measurement of each size that has one, in the order of the sizes.
         model: None, or why there is none in one sentence; likewise `selection`.
         next_command: what a person would type next.
+        replay_command: what repeats a measurement when its id follows.
+        gain: None where nothing can be compared.
+        of_peak: the share of what the device's published peaks allow, where these are known.
+        sources: of the kernels that are best somewhere.
+        refresh_seconds: how often the page is loaded anew; 0 is never.
     """
 
     name: str
@@ -76,3 +107,8 @@ class Content:
     model: Model | str
     selection: Selection | str
     next_command: str
+    replay_command: str = "mltune replay RUN"
+    gain: Gain | None = None
+    of_peak: Mapping[Problem, float] = field(default_factory=dict)
+    sources: tuple[KernelSource, ...] = ()
+    refresh_seconds: int = 0

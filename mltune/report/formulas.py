@@ -10,7 +10,16 @@ from mltune.report.speed import kernel_letter
 from mltune.report.tables import table
 from mltune.selector import TimeFormula
 
-_HEADER = ("", "tile", "launch", "a tile", "a wave", "a step", "a tile's step", "a wave's step")
+_HEADER = (
+    "kernel",
+    "tile",
+    "launch",
+    "a tile",
+    "a wave",
+    "a step",
+    "a tile's step",
+    "a wave's step",
+)
 
 
 def formula_table(formulas: Sequence[TimeFormula]) -> Markup:
@@ -27,7 +36,7 @@ def formula_table(formulas: Sequence[TimeFormula]) -> Markup:
         )
         for index, formula in enumerate(formulas)
     ]
-    return table(_HEADER, rows, numeric=(2, 3, 4, 5, 6))
+    return table("The time formulas", _HEADER, rows, numeric=(2, 3, 4, 5, 6))
 
 
 def _time(femtoseconds: int) -> str:

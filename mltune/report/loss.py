@@ -27,7 +27,11 @@ def calibration(points: Sequence[tuple[float, float]]) -> Markup:
     shown = points[:: math.ceil(len(points) / MOST_DOTS)]
     return plot.draw(
         "Predicted against measured times",
-        plot.dots(shown, "faint"),
+        plot.dots(
+            shown,
+            "faint",
+            [f"measured {seconds(was)}, predicted {seconds(told)}" for was, told in shown],
+        ),
         plot.line([(plot.x.low, plot.y.low), (plot.x.high, plot.y.high)], "thin"),
     )
 
@@ -44,7 +48,13 @@ def portfolio_curve(curve: Sequence[tuple[int, float]]) -> Markup:
         left=74,
     )  # fmt: skip
     points = [(float(count), loss) for count, loss in curve]
-    return plot.draw("Kernels against loss", plot.line(points, "strong"), plot.dots(points, "big"))
+    return plot.draw(
+        "Kernels against loss",
+        plot.line(points, "strong"),
+        plot.dots(
+            points, "big", [f"{count} kernels: {percent(loss)} lost" for count, loss in curve]
+        ),
+    )
 
 
 def regret_strips(selection: Selection) -> Markup:
@@ -66,7 +76,14 @@ def regret_strips(selection: Selection) -> Markup:
         mean = math.exp(math.fsum(math.log1p(loss) for loss in losses) / len(losses))
         parts += [
             text(plot.left - 8, plot.py(index) + 4, rule, anchor="end"),
-            plot.dots([(1 + loss, index) for loss in losses], "faint wide"),
+            plot.dots(
+                [(1 + loss, index) for loss in losses],
+                "faint wide",
+                [
+                    f"{size}: {number(1 + loss)} by {rule}"
+                    for size, loss in zip(selection.sizes, losses, strict=True)
+                ],
+            ),
             tag(
                 "line", tag("title", f"{rule}: {number(mean)}"), x1=plot.px(mean),
                 x2=plot.px(mean), y1=plot.py(index + 0.34), y2=plot.py(index - 0.34),

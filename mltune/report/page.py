@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+import statistics
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mltune.measurement.measurement import Measurement, Phase, Status
@@ -15,7 +16,7 @@ from mltune.report.choice import choice_section
 from mltune.report.content import Content, Selection
 from mltune.report.experiments import experiments
 from mltune.report.markup import Markup, embed_json, join, tag
-from mltune.report.numbers import number, seconds
+from mltune.report.numbers import number, percent, seconds
 from mltune.report.parameters import importance_bars, small_multiples
 from mltune.report.section import figure, note, section
 from mltune.report.speed import (
@@ -34,11 +35,41 @@ from mltune.report.tables import (
     experiment_table,
     failure_table,
     measurement_data,
+    scrolling,
 )
 from mltune.run.effort import Effort
 
 _HERE = Path(__file__).parent
 _COLUMNS = ("id", "trial", "phase", "size", "GFLOP/s", "µs", "status", "kernel", "message")
+
+
+_CONTENTS = (
+    ("best", "Sizes"),
+    ("search", "Search"),
+    ("maps", "Maps"),
+    ("parameters", "Parameters"),
+    ("model", "Model"),
+    ("selection", "Choice"),
+    ("effort", "Budget"),
+    ("failures", "Failures"),
+    ("measurements", "Measurements"),
+    ("environment", "Environment"),
+)
+_DETAIL = tag(
+    "dialog",
+    tag("form", tag("button", "Close"), method="dialog"),
+    tag("h2", "Kernel", id="detail-title"),
+    tag("div", "", class_="words"),
+    tag("h3", "Measure it again"),
+    tag("pre", "", class_="replay", tabindex="0"),
+    tag("h3", "Parameters"),
+    tag("dl", ""),
+    tag("h3", "Source"),
+    tag("p", "", class_="note"),
+    tag("pre", "", class_="source", tabindex="0"),
+    id="detail",
+    aria_labelledby="detail-title",
+)
 
 
 def render(content: Content) -> str:
@@ -56,20 +87,31 @@ def render(content: Content) -> str:
         tag("title", f"mltune report: {content.name}"),
         tag("style", Markup(style)),
     )
-    data = embed_json(measurement_data(content.measurements))
+    data = embed_json(
+        measurement_data(content.measurements, content.sources, content.replay_command)
+    )
     body = tag(
         "body",
         _headline(content),
-        *_sections(content),
+        _contents(),
+        tag("main", *_sections(content)),
+        _DETAIL,
         tag("script", data, type="application/json", id="data"),
         tag("script", Markup(script)),
+        data_refresh=content.refresh_seconds or None,
     )
     return "<!DOCTYPE html>\n" + tag("html", head, body, lang="en") + "\n"
 
 
+def _contents() -> Markup:
+    """Links to the sections."""
+    links = (tag("a", words, href=f"#{name}") for name, words in _CONTENTS)
+    return tag("nav", *links, aria_label="Contents")
+
+
 def _sections(content: Content) -> tuple[Markup, ...]:
     return (
-        _best(content.best),
+        _best(content),
         _search(content),
         _maps(content),
         _parameters(content),
@@ -89,6 +131,7 @@ def _headline(content: Content) -> Markup:
     failed = sum(trial.gflops is None for trial in trials)
     fastest = max((row.gflops or 0.0 for row in content.best), default=None)
     tiles = (
+        *_gains(content),
         (number(fastest), "GFLOP/s, the fastest size"),
         (str(len(info.cross_problems)), "sizes"),
         (
@@ -116,12 +159,32 @@ def _headline(content: Content) -> Markup:
     )
 
 
-def _best(best: Sequence[Measurement]) -> Markup:
-    title = "The best kernel of each size"
+def _gains(content: Content) -> Iterator[tuple[str, str]]:
+    """What was gained, and how near to the peak it is: geometric means over the sizes."""
+    if (gain := content.gain) is not None:
+        yield f"{gain.speed:.2f}", f"{gain.words}, {_sizes(gain.sizes)}"
+    if shares := list(content.of_peak.values()):
+        yield percent(statistics.geometric_mean(shares)), "of the device's peak, mean of the sizes"
+
+
+def _sizes(count: int) -> str:
+    return "1 size" if count == 1 else f"{count} sizes"
+
+
+def _best(content: Content) -> Markup:
+    title, best = "The best kernel of each size", content.best
     if not best:
         return section("best", title, note("No kernel was right on any size."))
-    caption = "Times of the leaders' final round where there was one, else of the search."
-    return section("best", title, note(caption), best_table(best))
+    caption = (
+        f"{_sizes(len(best))}; a long table scrolls. Times of the leaders' final round where "
+        "there was one, else of the search. A click on a kernel shows its parameters and source."
+    )
+    peak = (
+        " Of peak: the least time by the device's published peaks / the time."
+        if content.of_peak
+        else ""
+    )
+    return section("best", title, note(caption + peak), best_table(best, content.of_peak))
 
 
 def _search(content: Content) -> Markup:
@@ -238,6 +301,8 @@ def _measurements(count: int) -> Markup:
         tag("input", type="search", placeholder="Search: a size, a kernel, a status ...",
             aria_label="Search the measurements"),
         tag("output"),
-        tag("div", tag("table", tag("thead", tag("tr", *head)), tag("tbody")), class_="scroll"),
+        scrolling(
+            "All measurements", tag("table", tag("thead", tag("tr", *head)), tag("tbody"))
+        ),
         tag("button", "Show more", type="button", class_="more", hidden="hidden"),
     )  # fmt: skip

@@ -60,11 +60,12 @@ def _one(trials: Sequence[TrialPoint], name: str) -> Markup:
         width=300,
         height=210,
     )  # fmt: skip
-    dots, medians = [], []
+    dots, medians, hints = [], [], []
     for place, value in enumerate(values):
         speeds = by_value[value]
+        hints += [f"{name} {value}: {number(speed)} GFLOP/s" for speed in speeds]
         # A fixed zigzag spreads dots that would hide each other.
         dots += [(place + ((i * 7) % 11 - 5) / 22, speed) for i, speed in enumerate(speeds)]
         middle = statistics.median(speeds)
         medians.append(plot.line([(place - 0.36, middle), (place + 0.36, middle)], "strong"))
-    return plot.draw(f"Speed by {name}", plot.dots(dots, "faint"), *medians)
+    return plot.draw(f"Speed by {name}", plot.dots(dots, "faint", hints), *medians)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from mltune.report.axis import Axis
@@ -35,10 +35,19 @@ class Plot:
         """The vertical place of a value."""
         return self.height - BOTTOM - self.y.place(value) * (self.height - TOP - BOTTOM)
 
-    def dots(self, points: Iterable[tuple[float, float]], css: str) -> Markup:
-        """Many dots as one path of round line ends, which is a tenth of as many circles."""
+    def dots(
+        self, points: Iterable[tuple[float, float]], css: str, hints: Sequence[str] = ()
+    ) -> Markup:
+        """Many dots as one path of round line ends, which is a tenth of as many circles.
+
+        Args:
+            points: their values.
+            css: classes.
+            hints: what the page says of each dot when a pointer is near; one line each.
+        """
         path = "".join(f"M{self.px(x):.1f} {self.py(y):.1f}h0" for x, y in points)
-        return tag("path", d=path, class_=f"dots {css}") if path else Markup()
+        said = "\n".join(hint.replace("\n", " ") for hint in hints) or None
+        return tag("path", d=path, class_=f"dots {css}", data_hints=said) if path else Markup()
 
     def line(self, points: Iterable[tuple[float, float]], css: str) -> Markup:
         """A line from point to point."""

@@ -6,7 +6,7 @@
     row[0], row[1], row[2], data.sizes[row[3]], row[4], row[5], row[6], data.kernels[row[7]],
     data.messages[row[8]],
   ]);
-  const step = 100;
+  const step = 25;
   const section = document.getElementById("measurements");
   const body = section.querySelector("tbody");
   const heads = [...section.querySelectorAll("th")];
@@ -33,7 +33,14 @@
         const cell = line.insertCell();
         cell.textContent = value === null ? "–" : value;
         if (typeof value === "number" || value === null) cell.className = "n";
-        if (place === 7) cell.className = "code";
+        if (place === 7) {
+          const button = document.createElement("button");
+          button.type = "button";
+          button.className = "kernel";
+          button.textContent = value;
+          button.dataset.id = rows[i][0];
+          cell.replaceChildren(button);
+        }
       });
       return line;
     }));
@@ -53,4 +60,90 @@
   search.addEventListener("input", () => { limit = step; show(); });
   more.addEventListener("click", () => { limit += 5 * step; show(); });
   show();
+
+  // A click on a kernel or a size: what is known of it.
+  const dialog = document.getElementById("detail");
+  const part = (name) => dialog.querySelector(name);
+  const places = new Map(rows.map((row, place) => [row[0], place]));
+  let sources;
+
+  const unpacked = async () => {
+    if (!sources) {
+      const bytes = Uint8Array.from(atob(data.sources), (letter) => letter.charCodeAt(0));
+      const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+      sources = JSON.parse(await new Response(stream).text());
+    }
+    return sources;
+  };
+
+  const open = async (id) => {
+    const place = places.get(id);
+    if (place === undefined) return;
+    const [, trial, phase, size, gflops, micros, status, kernel] = rows[place];
+    const [family, ...values] = data.configs[data.rows[place][7]];
+    part("h2").textContent = kernel;
+    const speed = gflops === null ? status : `${gflops} GFLOP/s, ${micros} µs`;
+    part(".words").textContent = `${size}: ${speed}; measurement ${id}, trial ${trial}, ${phase}`;
+    part(".replay").textContent = `${data.replay} ${id}`;
+    part("dl").replaceChildren(...[["family", family], ...values].flatMap(([name, value]) => {
+      const term = document.createElement("dt"), what = document.createElement("dd");
+      term.textContent = name;
+      what.textContent = value;
+      return [term, what];
+    }));
+    part(".note").textContent = "Kernels that are the best of a size have their source here.";
+    part(".source").textContent = "";
+    if (!dialog.open) dialog.showModal();
+    if (kernel in data.measured) {
+      part(".note").textContent = data.measured[kernel] ? "" :
+        "As this mltune writes it; the one that was measured had another text.";
+      part(".source").textContent = (await unpacked())[kernel];
+    }
+  };
+
+  document.addEventListener("click", (event) => {
+    const there = event.target.closest("[data-id]");
+    if (there) open(Number(there.dataset.id));
+    else if (event.target === dialog) dialog.close();
+  });
+
+  // A pointer near a dot: what it is. A path of dots has a hint for each of its points.
+  const bubble = document.createElement("div");
+  bubble.className = "bubble";
+  bubble.hidden = true;
+  document.body.append(bubble);
+  const points = new WeakMap();
+
+  const pointsOf = (picture) => {
+    if (!points.has(picture)) {
+      points.set(picture, [...picture.querySelectorAll("path[data-hints]")].flatMap((path) => {
+        const hints = path.dataset.hints.split("\n");
+        return [...path.getAttribute("d").matchAll(/M([\d.]+) ([\d.]+)/g)].map((found, at) =>
+          [Number(found[1]), Number(found[2]), hints[at]]);
+      }));
+    }
+    return points.get(picture);
+  };
+
+  document.addEventListener("pointermove", (event) => {
+    const picture = event.target.closest?.("svg");
+    bubble.hidden = true;
+    if (!picture) return;
+    const box = picture.getBoundingClientRect(), view = picture.viewBox.baseVal;
+    const scale = view.width / box.width;
+    const x = (event.clientX - box.left) * scale, y = (event.clientY - box.top) * scale;
+    const [distance, hint] = pointsOf(picture).reduce((best, [px, py, words]) => {
+      const square = (px - x) ** 2 + (py - y) ** 2;
+      return square < best[0] ? [square, words] : best;
+    }, [144, ""]);
+    if (distance === 144) return;
+    bubble.textContent = hint;
+    bubble.hidden = false;
+    bubble.style.left = `${Math.min(event.clientX + 12, innerWidth - bubble.offsetWidth - 8)}px`;
+    bubble.style.top = `${event.clientY + 14}px`;
+  });
+
+  // The page of a running search is loaded anew, unless somebody reads a kernel.
+  const seconds = Number(document.body.dataset.refresh);
+  if (seconds) setInterval(() => dialog.open || search.value || location.reload(), 1000 * seconds);
 })();

@@ -7,7 +7,8 @@ from mltune.report.markup import Markup, tag
 
 def section(name: str, title: str, *parts: str) -> Markup:
     """A part of the page with its heading; the name is its anchor."""
-    return tag("section", tag("h2", title), *parts, id=name)
+    return tag("section", tag("h2", title, id=f"title-{name}"), *parts, id=name,
+               aria_labelledby=f"title-{name}")  # fmt: skip
 
 
 def figure(name: str, title: str, caption: str, *parts: str) -> Markup:

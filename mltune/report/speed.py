@@ -40,9 +40,13 @@ def best_so_far(trials: Sequence[TrialPoint]) -> Markup:
         corners.append((plot.x.high, corners[-1][1]))
     return plot.draw(
         "Speed of every trial and the best so far",
-        plot.dots(right, "faint"),
+        plot.dots(right, "faint", [f"trial {n}: {number(speed)} GFLOP/s" for n, speed in right]),
         plot.line(corners, "strong"),
-        plot.dots([(t.number, 0.0) for t in trials if t.gflops is None], "bad"),
+        plot.dots(
+            [(t.number, 0.0) for t in trials if t.gflops is None],
+            "bad",
+            [f"trial {t.number}: {t.status.value}" for t in trials if t.gflops is None],
+        ),
     )
 
 
@@ -65,6 +69,7 @@ def size_map(best: Sequence[Measurement], title: str, paint: Paint) -> Markup:
             square = tag(
                 "rect", tag("title", hint), x=x - side / 2, y=y - side / 2, width=side,
                 height=side, fill=fill, class_=" ".join(filter(None, ("mark", css))),
+                data_id=row.id,
             )  # fmt: skip
             marks.append(square)
             if letter and side >= 14:

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mltune.device_info import DeviceInfo
 from mltune.measurement.measurement import Measurement, Status
-from mltune.problem import problem_type_name
+from mltune.problem import Problem, problem_type_name
+from mltune.report.content import KernelSource
 from mltune.report.experiments import Experiment
 from mltune.report.markup import Markup, join, tag
-from mltune.report.numbers import byte_size, number, seconds
+from mltune.report.numbers import UNKNOWN, byte_size, number, percent, seconds
 from mltune.run.effort import Effort
 from mltune.run.run_info import RunInfo
 
-MOST_ROWS = 30_000
-"""Measurements in the file: about 3 MB. The rest stays in the run folder."""
+MOST_ROWS = 20_000
+"""Measurements in the file: about 2 MB. The rest stays in the run folder."""
 
 _LONGEST_MESSAGE = 800
 _LONGEST_HINT = 160
 
 
 def table(
-    header: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[int] = ()
+    name: str, header: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[int] = ()
 ) -> Markup:
     """A table that scrolls by itself where it is too wide or too tall.
 
     Args:
+        name: what it is, for those who do not see it.
         header: the columns' names.
         rows: their cells.
         numeric: which columns are numbers.
@@ -40,29 +45,48 @@ def table(
 
     head = tag("thead", tag("tr", cells("th", header)))
     body = tag("tbody", join(*(tag("tr", cells("td", row)) for row in rows)))
-    return tag("div", tag("table", head, body), class_="scroll tall")
+    return scrolling(name, tag("table", head, body), css="scroll tall")
 
 
-def best_table(best: Sequence[Measurement]) -> Markup:
-    """The fastest kernel of each size."""
+def scrolling(name: str, content: Markup, css: str = "scroll") -> Markup:
+    """What scrolls by itself, also by the keyboard."""
+    return tag("div", content, class_=css, tabindex="0", role="region",
+               aria_label=f"{name}: table")  # fmt: skip
+
+
+def kernel_button(name: str, row: Measurement) -> Markup:
+    """A kernel's name that opens what is known of it."""
+    return tag("button", name, type="button", class_="kernel", data_id=row.id)
+
+
+def best_table(best: Sequence[Measurement], of_peak: Mapping[Problem, float]) -> Markup:
+    """The fastest kernel of each size, and its share of the device's peak where that is known."""
+    peak = ("of peak",) if of_peak else ()
     return table(
-        ("size", "GFLOP/s", "time", "kernel"),
+        "The best kernel of each size",
+        ("size", "GFLOP/s", "time", *peak, "kernel"),
         [
             (
                 row.problem.label,
                 number(row.gflops),
                 seconds(row.median),
-                tag("code", row.kernel),
+                *(_share(of_peak.get(row.problem)) for _ in peak),
+                kernel_button(row.kernel, row),
             )
             for row in best
         ],
-        numeric=(1, 2),
+        numeric=(1, 2, 3) if of_peak else (1, 2),
     )
+
+
+def _share(share: float | None) -> str:
+    return UNKNOWN if share is None else percent(share)
 
 
 def experiment_table(experiments: Sequence[Experiment]) -> Markup:
     """The repetitions of each experiment with their mean and standard deviation."""
     return table(
+        "Experiments",
         ("id", "kernel", "size", "repetitions", "mean", "std", "max error", "verdict"),
         [
             (
@@ -84,6 +108,7 @@ def experiment_table(experiments: Sequence[Experiment]) -> Markup:
 def effort_table(effort: Effort) -> Markup:
     """What each size took of the search, and what came of it."""
     return table(
+        "Where the budget went",
         ("size", "configs timed", "kernels ran", "first", "best", "last gain in trial"),
         [
             (
@@ -106,6 +131,7 @@ def failure_table(measurements: Sequence[Measurement]) -> Markup:
     counts = Counter(row.status for row in failed)
     examples = {row.status: row for row in reversed(failed)}
     return table(
+        "Failures",
         ("kind", "count", "first message", "of"),
         [
             (
@@ -167,9 +193,21 @@ def environment(info: RunInfo) -> Markup:
     return join(tag("dl", pairs), *texts)
 
 
-def measurement_data(measurements: Sequence[Measurement]) -> dict[str, Any]:
-    """Every measurement as a row; texts that recur are kept once, and rows hold their numbers."""
+def measurement_data(
+    measurements: Sequence[Measurement], sources: Sequence[KernelSource], replay: str
+) -> dict[str, Any]:
+    """Every measurement as a row; texts that recur are kept once, and rows hold their numbers.
+
+    Args:
+        measurements: the first ones are kept.
+        sources: of kernels; they are packed, as one is much like the next.
+        replay: what repeats a measurement when its id follows.
+    """
     sizes, kernels, messages = _Texts(), _Texts(), _Texts()
+    configs: dict[str, list[Any]] = {}
+    for row in measurements[:MOST_ROWS]:
+        if row.kernel not in configs:
+            configs[row.kernel] = [row.family, *map(list, row.config.items())]
     rows = [
         [
             row.id,
@@ -189,7 +227,16 @@ def measurement_data(measurements: Sequence[Measurement]) -> dict[str, Any]:
         "kernels": kernels.all,
         "messages": messages.all,
         "rows": rows,
+        "configs": [configs[name] for name in kernels.all],
+        "replay": replay,
+        "measured": {each.name: each.is_measured for each in sources},
+        "sources": _packed({each.name: each.text for each in sources}),
     }
+
+
+def _packed(texts: Mapping[str, str]) -> str:
+    """JSON in zlib's form in base64, which every browser unpacks."""
+    return base64.b64encode(zlib.compress(json.dumps(texts).encode(), 9)).decode()
 
 
 class _Texts:

@@ -17,7 +17,10 @@ def draw_tree(tree: Tree) -> Markup:
     width, height = 60 + _STEP * depth(tree), 16 + _ROW * len(leaves(tree))
     parts, _ = _draw(tree, 0, iter(range(len(leaves(tree)))))
     drawn = picture("The decision tree", width, height, parts, css="tree")
-    return tag("div", drawn, class_="scroll", style=f"--wide:{width}px")
+    return tag(
+        "div", drawn, class_="scroll tall", style=f"--wide:{width}px", tabindex="0",
+        role="region", aria_label="The tree",
+    )  # fmt: skip
 
 
 def _draw(node: Tree, level: int, rows: Iterator[int]) -> tuple[Markup, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -12,6 +13,7 @@ from sqlalchemy import URL
 
 from mltune.errors import UsageError
 from mltune.files import file_error, make_folder, write_atomically
+from mltune.problem import Size
 from mltune.reading import parse_json, read_bytes
 from mltune.run.csv_table import read_table
 from mltune.run.database import PATIENCE_SECONDS, file_url, read_url
@@ -158,6 +160,17 @@ class Run:
     def store(self) -> Store:
         """What was measured."""
         return self._store
+
+    def add_cross_sizes(self, sizes: Sequence[Size]) -> None:
+        """Have the leaders measured on further sizes, beside those they were or had to be.
+
+        Raises:
+            MltuneError: when the folder cannot be written.
+        """
+        met = self._info.met_on(each.problem for each in self._store.measurements())
+        info = replace(met, cross_share=0.0, cross_sizes=(*met.cross_sizes, *sizes))
+        write_info(info, self._folder / INFO_NAME)
+        self._info = info
 
     def to_frame(self) -> pd.DataFrame:
         """Return the measurements as a pandas table: one row each, with units in the names."""

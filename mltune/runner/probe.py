@@ -17,7 +17,7 @@ def probe_problem(kernel: Kernel) -> Problem:
     """Return a problem with remainders on every side, gaps, offsets, alpha and beta.
 
     One more than a macro tile along d0 and one less along d1: whole tiles, a tile with a single
-    row and one with a missing column. Where C's whole tiles and its rim are computed apart, it is
+    row and one with a missing column. Where C's whole tiles and its edge are computed apart, it is
     one more along d1, too, so that every pass has work. Other indices have extent 2. A kernel with
     limits, which always is a GEMM, gets a problem that keeps them.
     """

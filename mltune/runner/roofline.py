@@ -2,8 +2,9 @@
 
 Work is divided by the peak of the units that give results of the precision, bytes by the bandwidth
 of the memory, each matrix counted once; the longer of the two is the bound. Single precision
-counts as three products of tensor cores in TF32 where that is faster than plain multiply-adds,
-as mltune has kernels of both kinds. What fits into a cache may be faster than the memory.
+counts as three products of tensor cores where that is faster than plain multiply-adds: of halves
+from Hopper on, in TF32 on Ampere, as mltune has kernels of these kinds. What fits into a cache may
+be faster than the memory.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _FLOPS_A_CYCLE: dict[int, tuple[float, float, float]] = {
     86: (1024, 256, 4),
     87: (1024, 256, 4),
     89: (1024, 256, 4),
-    90: (4096, 2048 / 3, 256),
+    90: (4096, 4096 / 3, 256),
 }
 """By compute capability, of one multiprocessor: half, single, double (NVIDIA's white papers)."""
 

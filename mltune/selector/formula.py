@@ -127,9 +127,9 @@ MOST_EXTENT = 2**31
 """Formulas are for sizes up to this, so that products of two of them fit 64 bits."""
 
 
-def has_times(m: int, n: int, k: int, batch: int, *, rim: int, limit: int) -> bool:
+def has_times(m: int, n: int, k: int, batch: int, *, pad: int, limit: int) -> bool:
     """Whether the formulas with this `padding` and this `work_limit` are for a size."""
-    work = (m + rim) * (n + rim) * (k + rim) * max(batch, 1)
+    work = (m + pad) * (n + pad) * (k + pad) * max(batch, 1)
     return max(m, n, k, batch) <= MOST_EXTENT and work <= limit
 
 

@@ -17,6 +17,7 @@ from mltune.selector.selector import (
     FEATURES,
     OTHER_FEATURES,
     Leaf,
+    LeafLoss,
     PortfolioKernel,
     Regret,
     Selector,
@@ -131,7 +132,8 @@ def _flat(tree: Tree) -> list[dict[str, Any]]:
             parent, side = parents.pop()
             parent[side] = len(order)
         if isinstance(node, Leaf):
-            order.append({"kernel": node.kernel})
+            loss = {} if node.loss is None else {"loss": asdict(node.loss)}
+            order.append({"kernel": node.kernel, **loss})
             continue
         entry = {"feature": node.feature, "threshold": node.threshold, "low": 0, "high": 0}
         order.append(entry)
@@ -148,7 +150,10 @@ def _tree(field: Checked, kernels: int) -> Tree:
     for number in range(len(entries) - 1, -1, -1):
         entry = entries[number]
         if isinstance(entry.value, dict) and "kernel" in entry.value:
-            built[number] = Leaf(entry.fields("kernel")["kernel"].whole(0, kernels - 1))
+            told = ("kernel", "loss") if "loss" in entry.value else ("kernel",)
+            fields = entry.fields(*told)
+            loss = _leaf_loss(fields["loss"]) if "loss" in fields else None
+            built[number] = Leaf(fields["kernel"].whole(0, kernels - 1), loss)
             continue
         parts = entry.fields("feature", "threshold", "low", "high")
         children = []
@@ -166,6 +171,15 @@ def _tree(field: Checked, kernels: int) -> Tree:
     if built:
         raise UsageError(f"{entries[min(built)].where}: no other node leads here")
     return root
+
+
+def _leaf_loss(entry: Checked) -> LeafLoss:
+    fields = entry.fields("sizes", "geomean", "worst", "expected")
+    parts = {
+        name: None if fields[name].value is None else fields[name].number(0, 1)
+        for name in ("geomean", "worst", "expected")
+    }
+    return LeafLoss(sizes=fields["sizes"].whole(0, INT64_MAX), **parts)
 
 
 def _kernel(entry: Checked) -> PortfolioKernel:

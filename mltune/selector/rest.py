@@ -1,7 +1,7 @@
 """Remainder features: what whole tiles leave over of a size, nothing where they fit exactly.
 
 `rest_128x64x16` is m % 128 + n % 64 + k % 16: one question that asks, as AutoGEMM does, whether a
-tile of 128 x 64 with 16 terms a step fits without a rim.
+tile of 128 x 64 with 16 terms a step fits without a edge.
 """
 
 from __future__ import annotations

@@ -102,11 +102,45 @@ class PortfolioKernel:
             )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeafLoss:
+    """What a leaf loses, and how anyone knows.
+
+    Attributes:
+        sizes: how many measured sizes lie in it.
+        geomean: geometric mean of best time / chosen time on these, each judged by a fit that did
+            not see it; None where nothing was measured.
+        worst: its minimum, likewise.
+        expected: the same geometric mean by the teacher's times, on sizes that the tree did not
+            learn from; None where no such size lies in it, or without a teacher.
+    """
+
+    sizes: int
+    geomean: float | None = None
+    worst: float | None = None
+    expected: float | None = None
+
+    @property
+    def text(self) -> str:
+        """One line for a comment."""
+        parts = [f"{self.sizes} {'size' if self.sizes == 1 else 'sizes'} measured"]
+        if self.geomean is None or self.worst is None:
+            parts = ["no size measured"]
+        elif self.sizes == 1:
+            parts.append(f"{self.geomean:.3f}")
+        else:
+            parts.append(f"{self.geomean:.3f}, worst {self.worst:.3f}")
+        if self.expected is not None:
+            parts.append(f"expected {self.expected:.3f}")
+        return "; ".join(parts)
+
+
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """The end of a path: the number of a kernel in the portfolio."""
+    """The end of a path: the number of a kernel in the portfolio, and what it loses there."""
 
     kernel: int
+    loss: LeafLoss | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +230,7 @@ class Rule:
     def choose(self, m: int, n: int, k: int, batch: int = 1) -> tuple[int, Reason]:
         """Return a kernel's number, and why; every whole number is answered."""
         m, n, k, batch = (min(max(size, 0), INT64_MAX) for size in (m, n, k, batch))
-        if has_times(m, n, k, batch, rim=self._padding, limit=self._limit):
+        if has_times(m, n, k, batch, pad=self._padding, limit=self._limit):
             return fastest(self.formulas, m, n, k, batch), Reason.FORMULAS
         return walk(self.tree, features(m, n, k, batch)), Reason.TREE
 

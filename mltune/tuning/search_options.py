@@ -311,11 +311,9 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
         asked.append(("--epilogue", wanted, epilogue_name(info.contraction)))
     if options.sizes is not None:
         asked.append(("--sizes", _labels(asked_sizes(options.sizes)), _labels(info.sizes)))
-    if options.cross_sizes is not None:
-        word = options.cross_sizes
-        named = word in (AUTO, NONE)
+    if options.cross_sizes in (AUTO, NONE):  # sizes come to those that there are
         known = AUTO if info.cross_share else _labels(info.cross_sizes) or NONE
-        asked.append(("--cross-sizes", word if named else _labels(parse_sizes(word)), known))
+        asked.append(("--cross-sizes", options.cross_sizes, known))
     if options.space is not None and not _same_spaces(options, info):
         raise UsageError(f"{folder}: was begun with another text of the space {info.space}")
     if options.kernels and to_text(read_files(options.kernels)) != info.kernels:
@@ -326,6 +324,22 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
                 f"{folder}: was begun with {option} {recorded}, got {given} "
                 "(leave it out to resume, or begin another run)"
             )
+
+
+def added_sizes(options: SearchOptions, info: RunInfo, folder: Path) -> tuple[Size, ...]:
+    """The cross sizes that a run is to be given when it goes on.
+
+    Raises:
+        UsageError: when they cannot be read, or other hosts take part in the run.
+    """
+    word = options.cross_sizes
+    if word is None or word in (AUTO, NONE):
+        return ()
+    known = {*info.sizes, *info.cross_sizes}
+    new = tuple(size for size in parse_sizes(word) if size not in known)
+    if new and info.storage:
+        raise UsageError(f"{folder}: a shared run takes no further --cross-sizes (mltune distil)")
+    return new
 
 
 def check_sampler_given(where: object, recorded: str, given: str | None) -> None:

@@ -9,8 +9,13 @@ from typing import Any
 
 from mltune.distil import Distilled, LeftOut, RegretRow, TimeTable, distil
 from mltune.distil.best import beats_single
+from mltune.distil.fit import Settings
 from mltune.distil.methods import AUTO, SINGLE
 from mltune.distil.rules import PORTFOLIO
+from mltune.distil.suggest import suggested
+from mltune.distil.table import Size
+from mltune.distil.teacher import teach
+from mltune.distil.vectors import whole_vectors
 from mltune.errors import NoCorrectConfigError, UsageError
 from mltune.files import make_folder, write_atomically
 from mltune.kernel import KernelFamily
@@ -43,6 +48,7 @@ class DistilOptions:
     max_depth: int = 8
     held_out: float = 0.25
     seed: int = 0
+    suggest: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +59,7 @@ class DistilResult:
         method: what was asked for.
         rule: the rule that ships.
         left_out: sizes of the runs that the selector's map of exact sizes does not have.
+        suggested: sizes whose measurement would help most.
         notes: what a user should know before using the selector, and do about it; often nothing.
     """
 
@@ -63,6 +70,7 @@ class DistilResult:
     rows: tuple[RegretRow, ...]
     left_out: tuple[LeftOut, ...]
     notes: tuple[str, ...]
+    suggested: tuple[Size, ...] = ()
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -100,6 +108,7 @@ class DistilResult:
             "kernel_count": kernels,
             "exact_sizes": len(self.selector.exact),
             "left_out": [{"size": one.size.label, "reason": one.reason} for one in self.left_out],
+            "suggested": [size.label for size in self.suggested],
             "notes": list(self.notes),
         }
 
@@ -191,7 +200,22 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
             *_against_single(distilled, options),
             *_advice(distilled, options, recorded, every),
         ),
+        suggested=_suggested(table, recorded, options),
     )
+
+
+def _suggested(table: TimeTable, recorded: Recorded, options: DistilOptions) -> tuple[Size, ...]:
+    """The sizes that `--suggest` asks for."""
+    if not options.suggest:
+        return ()
+    settings = Settings(
+        tolerance=options.tolerance,
+        max_kernels=options.max_kernels,
+        compute_units=recorded.device.compute_units,
+        swapped=recorded.contraction.swaps_operands,
+        multiples=whole_vectors(recorded.contraction),
+    )
+    return suggested(teach(table, settings), table, options.suggest, options.seed)
 
 
 def _against_single(distilled: Distilled, options: DistilOptions) -> tuple[str, ...]:

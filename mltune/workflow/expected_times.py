@@ -19,6 +19,9 @@ from mltune.tuning.leader_model import LeaderModel
 def rule_table(rows: Sequence[Measurement], infos: Sequence[RunInfo]) -> TimeTable:
     """Return the times that a rule is fitted to.
 
+    Where several runs belong together, kernels of one lack times on sizes of another. They count
+    as a model expects them, and its doubt: not as ten times slower, which nobody measured.
+
     Args:
         rows: measurements of some runs, of one problem type on one device.
         infos: of these runs.
@@ -28,17 +31,21 @@ def rule_table(rows: Sequence[Measurement], infos: Sequence[RunInfo]) -> TimeTab
         NoCorrectConfigError: when no kernel is left.
     """
     if not any(info.leaders_chosen for info in infos):
-        return TimeTable.from_measurements(rows)
+        table = TimeTable.from_measurements(rows)
+        return table if len(infos) == 1 else with_expected(table, rows, infos[0].device, 1.0)
     return with_expected(TimeTable.from_measurements(rows, chosen=True), rows, infos[0].device)
 
 
-def with_expected(table: TimeTable, rows: Sequence[Measurement], device: DeviceInfo) -> TimeTable:
+def with_expected(
+    table: TimeTable, rows: Sequence[Measurement], device: DeviceInfo, doubt: float = 0.0
+) -> TimeTable:
     """Return the table with what is expected in its gaps, but where a kernel failed.
 
     Args:
         table: of times.
         rows: that it was made from.
         device: that measured them.
+        doubt: how many standard deviations slower than expected a kernel counts as.
     """
     if not np.isnan(table.seconds).any():
         return table
@@ -57,6 +64,7 @@ def with_expected(table: TimeTable, rows: Sequence[Measurement], device: DeviceI
         device,
     )
     learned = model.learn(table.seconds)
-    expected = np.exp(learned.expect(range(len(table.sizes))).logs)
+    found = learned.expect(range(len(table.sizes)))
+    expected = np.exp(found.logs + doubt * found.doubt)
     fails = [[(size, one.name) in failed for one in table.kernels] for size in table.sizes]
     return replace(table, expected=np.where(fails, np.nan, expected))

@@ -23,6 +23,7 @@ from mltune.tuning.search_options import (
     DEFAULT_SAMPLER,
     NO_PATIENCE,
     SearchOptions,
+    added_sizes,
     asked_contraction,
     asked_spaces,
     check_options,
@@ -243,6 +244,9 @@ def _resume(options: SearchOptions) -> tuple[Run, WorkerRunner, SearchSpace]:
     try:
         info = run.info
         check_resumed(options, info, run.folder)
+        if new := added_sizes(options, info, run.folder):
+            run.add_cross_sizes(new)
+            info = run.info
         if run.url is not None and options.patience is not None:
             raise UsageError(f"{run.folder}: {NO_PATIENCE}")
         opened = open_runner(

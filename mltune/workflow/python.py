@@ -117,8 +117,8 @@ def export(
 
     Args:
         selector: what `distil` returned, or where it lies; several, each for another problem type,
-            give one library (`c`).
-        language: `c`, `python`, `rust` or `json`.
+            give one library (`c`, `clblast`).
+        language: `c`, `clblast`, `python`, `rust` or `json`.
         folder: of the library.
         name: of a library of several; `mltune` if left out.
 

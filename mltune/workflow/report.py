@@ -30,6 +30,7 @@ from mltune.workflow.expected_times import rule_table
 from mltune.workflow.learning import learn
 from mltune.workflow.memory import remembered
 from mltune.workflow.recorded import calls
+from mltune.workflow.report_details import gain, shares_of_peak, sources
 
 REPORT_NAME = "report.html"
 
@@ -119,6 +120,49 @@ def _content(
         model=learn(sound, info.device, show),
         selection=selection,
         next_command=_next_command(folder, measurements, isinstance(selection, Selection)),
+        replay_command=command("mltune", "replay", folder),
+        gain=gain(info, sound, best),
+        of_peak=shares_of_peak(info, best),
+        sources=sources(info, best, _portfolio(selection)),
+    )
+
+
+def _portfolio(selection: Selection | str) -> tuple[str, ...]:
+    if isinstance(selection, str):
+        return ()
+    return tuple(kernel.name for kernel in selection.selector.portfolio)
+
+
+def live_content(
+    folder: Path, info: RunInfo, measurements: tuple[Measurement, ...], refresh_seconds: int
+) -> Content:
+    """What the page of a running search shows: no model and no choice, as these take long.
+
+    Args:
+        folder: of the run.
+        info: of the run.
+        measurements: until now.
+        refresh_seconds: how often a browser loads the page anew.
+    """
+    info = info.met_on(row.problem for row in measurements)
+    sound = tuple(row for row in measurements if row.phase != Phase.DISTURBED)
+    found = best_by_problem(sound)
+    best = tuple(found[problem] for problem in info.cross_problems if problem in found)
+    later = "While a search runs this is left out; mltune report without --live has it."
+    return Content(
+        name=f"{folder.resolve().name}, live",
+        info=info,
+        measurements=measurements,
+        trials=_points(group_trials(row for row in sound if row.phase == Phase.SEARCH)),
+        best=best,
+        model=later,
+        selection=later,
+        next_command=command("mltune", "report", folder),
+        replay_command=command("mltune", "replay", folder),
+        gain=gain(info, sound, best),
+        of_peak=shares_of_peak(info, best),
+        sources=sources(info, best),
+        refresh_seconds=refresh_seconds,
     )
 
 

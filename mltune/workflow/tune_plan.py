@@ -20,6 +20,9 @@ from mltune.runner.capacity import fits, refuse_precisions
 from mltune.runner.roofline import roofline_seconds
 from mltune.workflow.chosen_spaces import choose_spaces
 
+SEARCHING = 0.8
+"""Of the whole time; the rest is for distilling, and for comparing with other libraries."""
+
 EVEN = 0.2
 """Of the searches' time, shared evenly."""
 

@@ -11,8 +11,9 @@ from mltune.workflow.gain import NAMES
 from mltune.workflow.program_gain import Against, Compared
 
 if TYPE_CHECKING:
-    from mltune.workflow.tune import TuneResult
+    from mltune.workflow.tune_result import TuneResult
 
+REPORT_NAME = "report.md"
 _MOST_ROWS = 200
 
 _CLOCKS = {"kernel": "kernel time by device events", "call": "call time by the host's clock"}
@@ -80,25 +81,29 @@ def report_text(result: TuneResult) -> str:
         "",
         "## What was tuned",
         "",
-        "| problem type | kernels | trials | seconds | speed on unseen sizes / best known |",
-        "|---|---|---|---|---|",
+        "| problem type | kernels | trials | seconds | speed / default kernel "
+        "| on unseen sizes / best known |",
+        "|---|---|---|---|---|---|",
     ]
     for each in result.tuned:
         document = each.to_json()
-        unseen = document["unseen_sizes"]
+        ratios = (_ratio_text(document[name]) for name in ("over_default", "unseen_sizes"))
         lines.append(
             f"| {each.part.name} | {document['kernels']} "
-            f"| {each.searched.trials} | {each.searched.seconds:.0f} "
-            f"| {'-' if unseen is None else f'{unseen:.3f}'} |"
+            f"| {each.searched.trials} | {each.searched.seconds:.0f} | {' | '.join(ratios)} |"
         )
     for out in state.left_out:
-        lines.append(f"| {out.what} | left out: {plain(out.reason)} | | | |")
+        lines.append(f"| {out.what} | left out: {plain(out.reason)} | | | | |")
     for library in result.libraries:
         place = library.folder.relative_to(result.folder)
         lines += ["", f"[{place}]({place}): `{library.command}`"]
     lines += ["", *_by_size(result.against, is_counted=result.is_counted)]
     lines += ["## Next", "", *(f"- {line}" for line in result.next_commands)]
     return "\n".join(lines) + "\n"
+
+
+def _ratio_text(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{ratio:.3f}"
 
 
 def _by_size(against: Sequence[Against], *, is_counted: bool) -> list[str]:

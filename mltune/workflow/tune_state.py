@@ -29,6 +29,7 @@ class Searched:
         used_up: whether every config was tried.
         ahead_gain: the share of the time that 100 more trials are expected to save; None if
             nobody can tell.
+        over_default: speed / the default kernel's, geometric mean of the sizes; None if unknown.
         failure: why it has no result; empty if it has one or was not begun.
     """
 
@@ -36,6 +37,7 @@ class Searched:
     trials: int = 0
     used_up: bool = False
     ahead_gain: float | None = None
+    over_default: float | None = None
     failure: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -45,6 +47,7 @@ class Searched:
             "trials": self.trials,
             "used_up": self.used_up,
             "ahead_gain": self.ahead_gain,
+            "over_default": self.over_default,
             "failure": self.failure,
         }
 
@@ -60,6 +63,7 @@ class Searched:
             trials=found.whole("trials"),
             used_up=found.flag("used_up"),
             ahead_gain=found.optional_number("ahead_gain"),
+            over_default=found.optional_number("over_default"),
             failure=found.text("failure"),
         )
 

@@ -249,7 +249,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     (
         "export {selector} --lang fortran -o {new}",
         2,
-        "unknown language 'fortran' (known: c, python, rust, json)",
+        "unknown language 'fortran' (known: c, python, rust, json, clblast)",
     ),
     ("export {selector} --lang c", 2, "required: -o/--output"),
     ("export {selector} --lang c --layout wide -o {new}", 2, "--layout: unknown 'wide'"),

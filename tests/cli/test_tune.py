@@ -53,8 +53,8 @@ def whole(
     """A command that tunes for a program's calls in little time."""
     calls = tmp_path / "calls.csv"
     calls.write_text(CALLS)
-    monkeypatch.setattr("mltune.workflow.tune.bench_apart", scripted_bench)
-    monkeypatch.setattr("mltune.workflow.tune._BUDGET", 3)
+    monkeypatch.setattr("mltune.workflow.tune_compare.bench_apart", scripted_bench)
+    monkeypatch.setattr("mltune.workflow.tune_session._BUDGET", 3)
     quick = ("--space", quick_space, "--device", device_spec, "--against", "numpy")
     return ("tune", "--for", calls, "--time", "60s", "-o", tmp_path / "tuned", *quick)
 
@@ -91,7 +91,7 @@ def test_a_folder_is_gone_on_with_and_not_written_over(
 ) -> None:
     folder = tmp_path / "tuned"
     first = mltune(*whole, "--json", "--quiet")
-    monkeypatch.setattr("mltune.workflow.tune._BUDGET", 5)
+    monkeypatch.setattr("mltune.workflow.tune_session._BUDGET", 5)
 
     again = mltune(*whole)
     other = mltune("tune", "--resume", "-o", folder, "--problems", "sgemm")

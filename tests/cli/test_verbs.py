@@ -15,7 +15,7 @@ from mltune import __version__
 from mltune.cli.main import VERBS
 from mltune.distil.methods import METHODS
 from mltune.measurement import Phase
-from mltune.problem import parse_problem_type
+from mltune.problem import ACTIVATIONS, parse_problem_type
 from mltune.run.run import Run
 
 if TYPE_CHECKING:
@@ -134,6 +134,22 @@ def test_cross_sizes_are_measured_at_the_end_by_the_leaders_only(
     with Run.open(tmp_path / "run") as run:
         assert len({row.problem for row in run.store.measurements(Phase.SEARCH)}) == 2
         assert len({row.problem for row in run.store.measurements(Phase.FINAL)}) == 4
+
+
+def test_a_resumed_run_takes_further_cross_sizes(
+    mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
+) -> None:
+    few = ("--sizes", "8x8x8", "--cross-sizes", "24x8x8", "--budget", "3", "--no-compare")
+    run = ("--run", tmp_path / "run")
+    mltune(*quick_search, *few, *run, "--quiet")
+
+    done = mltune(
+        "search", "--resume", *run, "--cross-sizes", "8x24x8,24x8x8", "--no-compare", "--json"
+    )
+
+    assert [best["sizes"][:3] for best in done.json["best"]] == [
+        [8, 8, 8], [24, 8, 8], [8, 24, 8],
+    ]  # fmt: skip
 
 
 def test_by_default_the_leaders_go_on_to_further_sizes_while_there_is_time(
@@ -388,19 +404,22 @@ HEAVY = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("verb", ["", *VERBS])
-def test_help_loads_no_library(verb: str) -> None:
+def test_help_loads_no_library() -> None:
     script = (
         "import contextlib, sys\n"
         "from mltune.cli import main\n"
-        f"with contextlib.suppress(SystemExit): main([*{verb!r}.split(), '--help'])\n"
-        f"sys.exit(' '.join(name for name in {HEAVY} if name in sys.modules) or 0)"
+        f"for verb in {['', *VERBS]}:\n"
+        "    with contextlib.suppress(SystemExit): main([*verb.split(), '--help'])\n"
+        f"    loaded = [name for name in {HEAVY} if name in sys.modules]\n"
+        "    if loaded: sys.exit(f'{verb}: {loaded}')\n"
     )
     run = [sys.executable, "-c", script]
     shown = subprocess.run(run, capture_output=True, text=True, check=False)
 
     assert (shown.returncode, shown.stderr) == (0, "")
-    assert shown.stdout.startswith(f"usage: mltune {verb}".strip())
+    for verb in VERBS:
+        assert f"usage: mltune {verb}" in shown.stdout
+    assert ", ".join(ACTIVATIONS) in " ".join(shown.stdout.split())
 
 
 def test_the_list_of_verbs_needs_no_verb() -> None:

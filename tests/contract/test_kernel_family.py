@@ -326,6 +326,26 @@ def _with_epilogue(
 
 
 @pytest.mark.parametrize("family", ["direct", "small"])
+@pytest.mark.parametrize("number", range(5))
+def test_terms_that_are_read_at_once_where_vectors_do_not_fit(
+    checker: WorkerRunner, family: str, number: int
+) -> None:
+    rng = random.Random(f"{family} edge {number}")
+    precision = PRECISIONS[family][number]
+    types = random_gemm(rng, precision)
+    drawn = RANDOM_CONFIGS[family](rng, precision)
+    config = Config.of({**drawn, "edge_depth_u": rng.choice((2, 4, 8))})
+    kernel = FAMILIES[family].generate(types[0], config)
+    tile = (*kernel.macro_tile, config.int("depth_u"))
+
+    for _ in range(PROBLEMS_PER_CONFIG):
+        problem = random_sizes(rng, rng.choice(types), tile, EXTENT[family])
+        measurement = checker.run_kernel(problem, kernel)
+
+        assert measurement.status is Status.OK, f"{kernel.name} {problem}: {measurement.message}"
+
+
+@pytest.mark.parametrize("family", ["direct", "small"])
 @pytest.mark.parametrize("gap", [0, 3])
 def test_kernels_without_edges_are_right_on_multiples(
     checker: WorkerRunner, family: str, gap: int

@@ -57,7 +57,7 @@ def test_tuned_sizes_get_the_best_kernel_of_the_portfolio(make_table: MakeTable)
 def test_every_method_states_its_own_loss_and_what_it_is(
     make_table: MakeTable, method: str
 ) -> None:
-    distilled = distil(make_table(12), SGEMM, method=method)
+    distilled = distil(make_table(8), SGEMM, method=method)
 
     assert distilled.selector.regret == by_rule(distilled.rows)[method].regret
     assert dict(distilled.selector.conditions).get("method", "auto") == method

@@ -13,10 +13,11 @@ from mltune.distil.fit import Settings, folds
 from mltune.distil.formula_times import log_seconds
 from mltune.distil.methods import METHODS, TAUGHT
 from mltune.distil.residuals import Residuals
+from mltune.distil.suggest import APART, suggested
 from mltune.distil.taught import LOSS_SIZES, taught
 from mltune.distil.teacher import teach
 from mltune.problem import Precision, gemm
-from mltune.selector import TimeFormula, Waves, feature_value, features, nodes
+from mltune.selector import Leaf, TimeFormula, Waves, feature_value, features, nodes
 from mltune.selector.selector import Split
 from tests.distil.conftest import kernel
 
@@ -71,7 +72,6 @@ def test_columns_are_the_features_that_a_tree_asks_for(make_table: MakeTable) ->
     found = columns([FORMULA], as_rows(table))
 
     assert {"m", "mnk", "rest_4x1x4", "tiles_64x32", "idle_64x32_128"} <= found.keys()
-    assert "batch" not in found  # all sizes have the same
     for row, size in enumerate(table.sizes):
         values = features(*size)
         assert {name: int(column[row]) for name, column in found.items()} == {
@@ -89,7 +89,7 @@ def test_drawn_sizes_are_whole_within_limits_and_the_same_again(make_table: Make
     assert sizes.min() == 1
     assert sizes.prod(axis=1).max() <= MOST_WORK
     assert (sizes[:, 3] == 1).all()
-    assert 0.4 < np.mean(sizes[:, 2] % 8 == 0) < 0.8
+    assert 0.4 < np.mean(sizes[:, 2] % 8 == 0) < 0.9
     np.testing.assert_array_equal(sizes, drawn_sizes(5000, table, 3))
     assert (sizes != drawn_sizes(5000, table, 4)).any()
 
@@ -165,3 +165,30 @@ def test_it_ships_where_a_method_is_not_asked_for(make_table: MakeTable, missing
     if not missing:
         assert distilled.rule == TAUGHT
         assert distilled.selector.formulas == ()
+
+
+def test_leaves_state_what_they_lose(make_table: MakeTable) -> None:
+    table = named(make_table(60))
+
+    distilled = distil(table, gemm(Precision.SINGLE), method=TAUGHT, compute_units=64)
+
+    stated = [node.loss for node, _ in nodes(distilled.selector.tree) if isinstance(node, Leaf)]
+    known = [loss for loss in stated if loss is not None]
+    assert len(known) == len(stated)
+    assert sum(loss.sizes for loss in known) == len(table.sizes)
+    assert min(loss.worst for loss in known if loss.worst is not None) == pytest.approx(
+        next(row.regret.worst for row in distilled.rows if row.rule == TAUGHT)
+    )
+    assert {loss.geomean is None for loss in known if not loss.sizes} == {True}
+    assert np.mean([loss.expected for loss in known if loss.expected is not None]) > 0.9
+
+
+def test_suggested_sizes_are_far_from_measured_ones_and_each_other(make_table: MakeTable) -> None:
+    table = named(make_table(60))
+
+    sizes = suggested(teach(table, SETTINGS), table, 5, 0)
+
+    assert len(set(sizes)) == 5
+    places = np.log2(np.array([*table.sizes, *sizes]))
+    for number in range(60, 65):
+        assert np.abs(places[:number] - places[number]).sum(axis=1).min() >= APART

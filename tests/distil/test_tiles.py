@@ -26,7 +26,7 @@ def kernel(tile: Tile) -> PortfolioKernel:
 
 
 def seconds(size: Size, tile: Tile) -> float:
-    """Large tiles are fast where they fit, and slow where they have a rim."""
+    """Large tiles are fast where they fit, and slow where they have a edge."""
     area = tile[0] * tile[1]
     fits = size.m % tile[0] == size.n % tile[1] == 0
     groups = math.ceil(size.m * size.n / area)

@@ -5,6 +5,7 @@ import random
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyopencl as cl
@@ -44,6 +45,22 @@ def test_calls_of_any_problem_type_give_what_numpy_gives(
     assert not lacking & {"scnn", "srnn", "srtn", "scnt", "srct", "dctt", "drtt", "drcc"}
     assert not lacking & {"ccnc", "crcn", "zrct", "zctc", "hcnn", "hrnn", "hctt"}
     assert lacking  # many others
+
+
+def test_a_kernel_that_does_not_build_is_replaced_by_another(
+    tiled: Make, compile_shared: Build, queue: cl.CommandQueue, tmp_path: Path
+) -> None:
+    def broken(problem_type: str) -> Library:
+        library = tiled(problem_type)
+        first, *others = library.kernels
+        return replace(library, kernels=(replace(first, source="not OpenCL"), *others))
+
+    files = sources(broken, ("sgemm_nn", "hgemm_nn_batched"), tmp_path)
+    shared = compile_shared(tmp_path / "library.so", *files)
+
+    lacking = check_set_calls(shared, "mltune", queue, random.Random(2), 60)
+
+    assert not lacking & {"scnn", "srnn", "hcnn", "hrnn"}
 
 
 @pytest.mark.parametrize("sanitizer", ["address", "thread"])
@@ -191,7 +208,9 @@ def test_one_selector_for_each_problem_type_and_a_name(tiled: Make, tmp_path: Pa
         export_selectors([selector, selector], "c", tmp_path)
     with pytest.raises(UsageError, match=r"^--name: '4x' is no lower-case word"):
         export_selectors([selector], "c", tmp_path, name="4x")
-    with pytest.raises(UsageError, match=r"--lang json takes one selector, got 2 \(several: c"):
+    with pytest.raises(
+        UsageError, match=r"--lang json takes one selector, got 2 \(several: c, cl"
+    ):
         export_selectors([selector, tiled("sgemm_nt").selector], "json", tmp_path)
     with pytest.raises(UsageError, match="--lang c --layout full takes one"):
         export_selectors([selector, tiled("dgemm_nn").selector], "c", tmp_path, layout="full")

@@ -17,6 +17,7 @@ from mltune.selector import (
     INT64_MAX,
     MAX_DEPTH,
     Leaf,
+    LeafLoss,
     Reason,
     Selector,
     Split,
@@ -197,9 +198,9 @@ def test_formulas_agree_on_random_sizes_and_where_they_end(
     exact = (((64, 64, 64, 1), 6), ((8, 1, 8, 3), 7))  # two kernels for exact sizes only
     library = chooser(Split("m", 1000, Leaf(0), Leaf(5)), 8, formulas=formulas, exact=exact)
     sizes = [*random_sizes(rng, 20_000), *(size for size, _ in exact)]
-    limit, rim = work_limit(formulas), padding(formulas)
+    limit, pad = work_limit(formulas), padding(formulas)
     for k in (1, 77, 4096):  # the last m for which the work is within the limit, and the next
-        edge = limit // ((k + rim) * (k + rim)) - rim
+        edge = limit // ((k + pad) * (k + pad)) - pad
         sizes += [(edge + step, k, k, 1) for step in range(-2, 3)]
     sizes += [(m, n, 40, 1) for m in range(1, 300, 7) for n in range(1, 300, 5)]
 
@@ -299,6 +300,17 @@ def test_agrees_on_which_sizes_a_tile_fits(chooser: Make, choices: Choices) -> N
 
     assert expected(library.selector, sizes) == wanted
     assert choices(library, sizes) == wanted
+
+
+def test_leaves_say_what_they_lose(chooser: Make, choices: Choices, tmp_path: Path) -> None:
+    known = LeafLoss(sizes=3, geomean=0.987, worst=0.912, expected=0.995)
+    tree = Split("m", 5, Leaf(0, known), Leaf(1, LeafLoss(sizes=0, expected=0.99)))
+    library = chooser(tree, 2)
+
+    assert choices(library, [(5, 1, 1, 1), (6, 1, 1, 1)]) == [0, 1]
+    written = "".join(path.read_text() for path in tmp_path.rglob("*sele*") if path.is_file())
+    assert "3 sizes measured; 0.987, worst 0.912; expected 0.995" in written
+    assert "no size measured; expected 0.990" in written
 
 
 @pytest.mark.parametrize("feature", TILINGS)

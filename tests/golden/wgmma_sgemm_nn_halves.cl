@@ -91,14 +91,14 @@ static inline float scaled(const float v, const int power)
 }
 
 /* A number's bits in half precision, rounded to the nearest, and back. */
-static inline ushort as_half(const float v)
+static inline ushort bits_of_half(const float v)
 {
     ushort bits;
     vstore_half_rte(v, 0, (__private half *)&bits);
     return bits;
 }
 
-static inline float as_single(const ushort bits)
+static inline float half_of_bits(const ushort bits)
 {
     return vload_half(0, (const __private half *)&bits);
 }
@@ -284,10 +284,13 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_pack_a
     for (int pair = 0; pair < 4; ++pair) {
         const float first = scaled(eight[2 * pair], scale);
         const float second = scaled(eight[2 * pair + 1], scale);
-        const ushort first_large = as_half(first), second_large = as_half(second);
+        const ushort first_large = bits_of_half(first);
+        const ushort second_large = bits_of_half(second);
+        const float first_left = first - half_of_bits(first_large);
+        const float second_left = second - half_of_bits(second_large);
         large[pair] = first_large | (uint)second_large << 16;
-        small[pair] = as_half((first - as_single(first_large)) * SMALL_SCALE) |
-                      (uint)as_half((second - as_single(second_large)) * SMALL_SCALE) << 16;
+        small[pair] = bits_of_half(first_left * SMALL_SCALE) |
+                      (uint)bits_of_half(second_left * SMALL_SCALE) << 16;
     }
     const uint row = first_free % A_FREE + free;
     __global uint4 *to_row = to + ((block + tile) * A_FREE + row) * 8;
@@ -366,10 +369,13 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_pack_b
     for (int pair = 0; pair < 4; ++pair) {
         const float first = scaled(eight[2 * pair], scale);
         const float second = scaled(eight[2 * pair + 1], scale);
-        const ushort first_large = as_half(first), second_large = as_half(second);
+        const ushort first_large = bits_of_half(first);
+        const ushort second_large = bits_of_half(second);
+        const float first_left = first - half_of_bits(first_large);
+        const float second_left = second - half_of_bits(second_large);
         large[pair] = first_large | (uint)second_large << 16;
-        small[pair] = as_half((first - as_single(first_large)) * SMALL_SCALE) |
-                      (uint)as_half((second - as_single(second_large)) * SMALL_SCALE) << 16;
+        small[pair] = bits_of_half(first_left * SMALL_SCALE) |
+                      (uint)bits_of_half(second_left * SMALL_SCALE) << 16;
     }
     const uint row = first_free % B_FREE + free;
     __global uint4 *to_row = to + ((block + tile) * B_FREE + row) * 8;

@@ -1,4 +1,4 @@
-"""Whole macro tiles and the rim of C in kernels of their own, on the embedded device."""
+"""Whole macro tiles and the edge of C in kernels of their own, on the embedded device."""
 
 import os
 from pathlib import Path

@@ -48,7 +48,7 @@ def test_passes_around_the_multiplying_one_walk_over_the_tiles_they_name() -> No
 
 def test_a_pass_may_take_the_whole_tiles_or_the_rim_only() -> None:
     def groups(m: int, n: int) -> list[tuple[int, ...]]:
-        parts: tuple[Part, ...] = ("whole", "rim")
+        parts: tuple[Part, ...] = ("whole", "edge")
         rest = Pass(entry="rest", work_group=(1, 1, 1), tile=(32, 16))
         passes = [replace(rest, part=(along_i, along_j)) for along_i in parts for along_j in parts]
         reach = extents(gemm_problem(KERNEL.contraction, m, n, 1), 1)

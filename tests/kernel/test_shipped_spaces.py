@@ -63,7 +63,7 @@ def test_the_kernel_of_clblas_is_one_of_the_direct_space() -> None:
     loaded = load_space(data_folder("spaces") / "direct.yaml")
     space = loaded.bind({**LIMITS, **precision_names(Precision.SINGLE)})
     _, config = parse_kernel_name(
-        "Cij_Aik_Bkj_SB_MT64x32x4_ETbranch_MAexpr_TT8x4_VAcast_VW8_VWB4_WG8x8x1_WGM1"
+        "Cij_Aik_Bkj_SB_MT64x32x4_EDU1_ETbranch_MAexpr_TT8x4_VAcast_VW8_VWB4_WG8x8x1_WGM1"
     )
 
     assert config in space

@@ -98,6 +98,14 @@ def test_only_what_needs_hopper_alone_is_held_back() -> None:
     }
 
 
+def test_no_function_has_the_name_of_one_that_drivers_with_half_arithmetic_have() -> None:
+    source = WGMMA.generate(gemm(Precision.SINGLE), _config()).source
+    functions = re.findall(r"static inline \w+ (\w+)\(", source)
+
+    assert {"bits_of_half", "half_of_bits"} <= set(functions)
+    assert not any(re.match(r"(as|convert)_[a-z]+\d*$", name) for name in functions)
+
+
 @pytest.mark.parametrize(
     ("changes", "precision", "message"),
     [

@@ -35,7 +35,18 @@ addEventListener("load", () => {
   const cells = [...document.querySelectorAll("#measurements tbody td")].slice(0, 9);
   search.value = cells.map((cell) => cell.textContent).join(" ").toUpperCase();
   search.dispatchEvent(new Event("input"));
+  document.querySelector("#best button.kernel").click();
+  const dialog = document.getElementById("detail");
+  const dots = document.querySelector("#figure-progress svg");
+  const box = dots.getBoundingClientRect(), scale = box.width / dots.viewBox.baseVal.width;
+  const path = dots.querySelector("path[data-hints]").getAttribute("d");
+  const first = path.match(/M([\\d.]+) ([\\d.]+)/);
+  dots.dispatchEvent(new PointerEvent("pointermove", { bubbles: true,
+    clientX: box.left + first[1] * scale, clientY: box.top + first[2] * scale }));
   document.body.dataset.probe = JSON.stringify({
+    opened: dialog.open, parameters: dialog.querySelectorAll("dt").length,
+    replay: dialog.querySelector(".replay").textContent,
+    hint: document.querySelector(".bubble").textContent,
     ...seen, fastest, found: rows(),
     figures: [...document.querySelectorAll("figure")].filter(
       (figure) => [...figure.querySelectorAll("svg")].some(
@@ -63,10 +74,14 @@ def test_a_browser_shows_every_figure_and_complains_about_nothing(
     seen = json.loads(probe[1].replace("&quot;", '"'))
     assert sorted(seen["figures"]) == sorted(f"figure-{name}" for name in FIGURES)
     _, measurements = shipped
-    assert (seen["rows"], seen["found"], seen["requests"]) == (100, 1, 0)
+    assert (seen["rows"], seen["found"], seen["requests"]) == (25, 1, 0)
     fastest = max(row.gflops or 0.0 for row in measurements)
     assert float(seen["fastest"]) == pytest.approx(fastest, rel=1e-4)
     assert seen["wider"] <= 0
+    assert seen["opened"]
+    assert seen["parameters"] > 5
+    assert re.fullmatch(r"mltune replay .*run \d+", seen["replay"])
+    assert re.fullmatch(r"trial \d+: .* GFLOP/s", seen["hint"])
 
 
 def test_the_page_as_it_is_runs_its_script_without_complaint(

@@ -21,7 +21,7 @@ SECTIONS = (
 )
 FIGURES = (
     *("progress", "importance", "speed-map", "kernel-map", "parameters"),
-    *("calibration", "portfolio", "regret", "formulas"),
+    *("calibration", "portfolio", "regret"),
 )
 VOID = {"meta", "input"}
 
@@ -65,6 +65,7 @@ def test_has_every_section_and_every_figure(shipped_page: Path) -> None:
 
     assert [name for name in page.ids if name in SECTIONS] == list(SECTIONS)
     assert {f"figure-{name}" for name in FIGURES} <= set(page.ids)
+    assert {"figure-formulas", "figure-tree"} & set(page.ids)
     assert len(page.ids) == len(set(page.ids))
 
 
@@ -74,7 +75,10 @@ def test_loads_nothing_and_stays_small(shipped_page: Path) -> None:
     assert shipped_page.stat().st_size < 1_000_000
     assert not re.search(r"https?://|url\(|@import", shipped_page.read_text())
     assert not {"link", "img", "iframe", "object", "embed", "base", "use"} & set(page.names)
-    assert not {"src", "href", "xlink:href", "action"} & {name for name, _ in page.attributes}
+    assert not {"src", "xlink:href", "action"} & {name for name, _ in page.attributes}
+    links = [value for name, value in page.attributes if name == "href"]
+    assert links
+    assert {link.removeprefix("#") for link in links} <= set(page.ids)
 
 
 def test_states_what_ran_where_and_the_best_of_each_size(

@@ -33,7 +33,7 @@ def test_all_passes_survive_the_pipe(naive_kernel: Callable[..., Kernel]) -> Non
         naive_kernel(contraction=contraction),
         split=3,
         before=(Pass(entry="pack", work_group=(8, 8, 1), tile=(64, 8), over="il"),),
-        after=(Pass(entry="finish", work_group=(32, 4, 1), tile=(32, 4), part=("rim", "whole")),),
+        after=(Pass(entry="finish", work_group=(32, 4, 1), tile=(32, 4), part=("edge", "whole")),),
         part=("whole", "all"),
         scratch=(Area(element_bytes=4, tile=(32, 32), copies=3),),
     )

@@ -61,13 +61,13 @@ def test_no_time_within_the_limit_overflows(
         multiples=(2, 2, 2), odd_step=wave, odd_waves=(Waves(slots, step),), wave=wave,
         units=slots, result_multiples=(2, 2), odd_tile=step,
     )  # fmt: skip
-    limit, rim = work_limit([asked]), padding([asked])
+    limit, pad = work_limit([asked]), padding([asked])
     longest = [data.draw(st.integers(0, 2**30)) for _ in range(2)]
-    left = limit // math.prod(extent + rim for extent in longest)
-    sizes = [*longest, max(left - rim, 0)]
+    left = limit // math.prod(extent + pad for extent in longest)
+    sizes = [*longest, max(left - pad, 0)]
     order: Callable[[Any], Any] = data.draw(st.permutations(range(3))).__getitem__
     m, n, k = (sizes[order(place)] for place in range(3))
-    if (m + rim) * (n + rim) * (k + rim) <= limit:
+    if (m + pad) * (n + pad) * (k + pad) <= limit:
         assert asked.femtoseconds(m, n, k) <= INT64_MAX
 
 

@@ -15,6 +15,7 @@ from mltune.problem.precision import Precision
 from mltune.selector import (
     FEATURES,
     Leaf,
+    LeafLoss,
     PortfolioKernel,
     Regret,
     Selector,
@@ -100,7 +101,12 @@ def test_random_trees_come_back_as_they_were(tmp_path: Path) -> None:
 
     def grow(level: int) -> Tree:
         if level == 0 or rng.random() < 0.2:
-            return Leaf(rng.randrange(3))
+            losses = (
+                None,
+                LeafLoss(sizes=0),
+                LeafLoss(sizes=2, geomean=0.9, worst=0.5, expected=1.0),
+            )
+            return Leaf(rng.randrange(3), rng.choice(losses))
         return Split(
             rng.choice((*FEATURES, "rest_128x64x16", "waves_128x64_132")),
             rng.randrange(2**63 - 1),
@@ -184,6 +190,7 @@ def test_a_lost_formula_is_seen_unless_its_kernel_is_an_exact_size_s(tmp_path: P
         (changed("tree", 1, "threshold", value=1.0), "tree.1.threshold: expected a whole number"),
         (changed("tree", 1, "threshold", value=2**63), "tree.1.threshold: expected a whole"),
         (changed("tree", 2, "kernel", value=3), "tree.2.kernel: expected a whole number from 0"),
+        (changed("tree", 2, "loss", value={"sizes": 1}), "field 'geomean' is missing"),
         (changed("formulas", value=...), "field 'formulas' is missing"),
         (changed("formulas", 0, "rows", value=0), "time formula: rows must be a whole number"),
         (changed("formulas", 0, "step", value=0.5), "formulas.0.step: expected a whole number"),

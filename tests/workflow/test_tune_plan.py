@@ -97,7 +97,10 @@ def _state() -> TuneState:
         languages=("c",),
         parts=parts,
         left_out=(LeftOut(what="hgemm_nn", reason="no half"),),
-        searched=(Searched(seconds=1.5, trials=4, ahead_gain=0.1), Searched(failure="none right")),
+        searched=(
+            Searched(seconds=1.5, trials=4, ahead_gain=0.1, over_default=2.5),
+            Searched(failure="none right"),
+        ),
     )
 
 

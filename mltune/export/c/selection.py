@@ -55,7 +55,7 @@ static int fastest({sizes})
     return kernel;
 }}
 
-/* Whether the work of a size, with a rim of {padding} to each side, is at most {limit}. */
+/* Whether the work of a size, with {padding} more on each side, is at most {limit}. */
 static int has_time(uint64_t m, uint64_t n, uint64_t k, uint64_t batch)
 {{
     const uint64_t most = {most};
@@ -192,7 +192,9 @@ def body(selector: Selector) -> str:
             "    }",
         ]
     lines.append(f'    *reason = "{Reason.TREE.value}";')
-    lines += nested(block_of(selector.tree), DIALECT.text, ("if ({}) {{", "}", "return {};"))
+    lines += nested(
+        block_of(selector.tree), DIALECT.text, ("if ({}) {{", "}", "return {};"), " /* {} */"
+    )
     return "\n".join(lines)
 
 

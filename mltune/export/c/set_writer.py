@@ -53,7 +53,7 @@ def set_files(libraries: LibrarySet) -> dict[str, str]:
     for library in libraries.libraries:
         library.refuse_epilogue("a library of several problem types")
     name = libraries.name
-    values = _values(libraries)
+    values = set_values(libraries)
     files = {
         "README.md": "README.md.in",
         f"{name}.h": "library.h.in",
@@ -65,7 +65,7 @@ def set_files(libraries: LibrarySet) -> dict[str, str]:
     }
     texts = {file: fill(_SET / template, values) for file, template in files.items()}
     texts["README.md"] = fill(
-        _SET / "README.md.in", values | {"statement": plain_paragraphs(_statement(libraries))}
+        _SET / "README.md.in", values | {"statement": plain_paragraphs(set_statement(libraries))}
     )
     texts[f"{name}_kernels.h"] = fill(TEMPLATES / "kernels.h.in", values)
     for library in libraries.libraries:
@@ -86,7 +86,7 @@ def source_files(libraries: LibrarySet) -> list[str]:
 _PARTS = ("_select", "_kernels")
 
 
-def _values(libraries: LibrarySet) -> dict[str, str]:
+def set_values(libraries: LibrarySet) -> dict[str, str]:
     """Everything that the templates of the set name."""
     name = libraries.name
     sources = [kernel.source for library in libraries.libraries for kernel in library.kernels]
@@ -98,7 +98,7 @@ def _values(libraries: LibrarySet) -> dict[str, str]:
         "name": name,
         "library": name,
         "guard": name.upper(),
-        "statement": comment(_statement(libraries)),
+        "statement": comment(set_statement(libraries)),
         **launch_values(libraries.libraries[0], sources, types=name),
         "most_passes": most_passes(libraries.libraries),
         "arrays": "\n".join(
@@ -228,7 +228,7 @@ def _type_values(libraries: LibrarySet, library: Library) -> dict[str, str]:
     }
 
 
-def _statement(libraries: LibrarySet) -> list[str]:
+def set_statement(libraries: LibrarySet) -> list[str]:
     """A paragraph for each problem type: what it computes, how it chooses, what that loses."""
     return [
         f"{library.problem_type}: {' '.join(statement(library))}"

@@ -36,7 +36,7 @@ def body(selector: Selector) -> str:
     ]
     if selector.formulas:
         lines += _by_time(selector)
-    lines += nested(block_of(selector.tree), DIALECT.text, ("if {}:", "", "return {}"))
+    lines += nested(block_of(selector.tree), DIALECT.text, ("if {}:", "", "return {}"), "  # {}")
     return "\n".join(lines)
 
 
@@ -56,10 +56,10 @@ def _within(selector: Selector) -> int:
 def _by_time(selector: Selector) -> Iterator[str]:
     """The kernel with the least time in femtoseconds, for sizes that C can compute it of."""
     planned = plan(selector.formulas)
-    rim, limit = padding(selector.formulas), work_limit(selector.formulas)
+    pad, limit = padding(selector.formulas), work_limit(selector.formulas)
     yield "    if usual or ("
     yield f"        max(m, n, k, batch) <= {MOST_EXTENT}"
-    yield f"        and (m + {rim}) * (n + {rim}) * (k + {rim}) * max(batch, 1) <= {limit}"
+    yield f"        and (m + {pad}) * (n + {pad}) * (k + {pad}) * max(batch, 1) <= {limit}"
     yield "    ):"
     yield from (f"        {count.name} = {DIALECT.text(count.value)}" for count in planned.counts)
     for number, time in enumerate(planned.times):

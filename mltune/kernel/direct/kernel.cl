@@ -94,6 +94,9 @@
             done = {{ "terms" if edge_type == "none" else "terms - terms % DU" }};
 {% include "direct/multiply.cl" %}
         }
+{% if edge_depth > 1 %}
+{% include "direct/edge_steps.cl" %}
+{% else %}
         /* What lies outside counts as zero and is not read. */
         for (uint l = {{ "done + slice" if is_sliced else "done" }}; l < terms; {{ "l += LSU" if is_sliced else "++l" }}) {
             VECTOR rows[TT0 / VW];
@@ -117,6 +120,7 @@
                     sum[y][x] = MULTIPLY_ADD_ELEMENT(rows[x], element, sum[y][x]);
             }
         }
+{% endif %}
     }
 {% if is_sliced %}
 {% include "small/reduce.cl" %}

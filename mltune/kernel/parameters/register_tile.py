@@ -27,8 +27,17 @@ _TILE = (
     THREAD_TILE_1,
     replace(
         DEPTH_U,
-        meaning="terms that are read before they are multiplied; the rest of a sum goes term by "
-        "term",
+        meaning="terms that are read before they are multiplied; the rest of a sum goes by "
+        "`edge_depth_u`",
+    ),
+    IntParam(
+        name="edge_depth_u",
+        abbreviation="EDU",
+        meaning="terms that are read before they are multiplied at the end of a sum, and "
+        "throughout where vectors do not fit: at the rim of C, and where a leading dimension is "
+        "no multiple of their width",
+        values=(1, 2, 4, 8, 16, 32),
+        default=1,
     ),
     replace(
         VECTOR_WIDTH,
@@ -54,8 +63,8 @@ _TILE = (
     EnumParam(
         name="edge_type",
         abbreviation="ET",
-        meaning="`branch`: a vector that reaches over the rim of C is taken apart. `shiftptr`: it "
-        "is read further back, and what it computes a second time is not written. `none`: GEMMs "
+        meaning="`branch`: a vector that reaches over the edge of C is taken apart. `shiftptr`: "
+        "it is read further back, and what it computes twice is not written twice. `none`: GEMMs "
         "whose sizes are multiples of the macro tile and of `depth_u` only",
         values=("branch", "shiftptr", "none"),
         default="branch",

@@ -43,9 +43,9 @@ EDGE_REGIONS: dict[str, tuple[EdgeRegion, ...]] = {
     "branch": (EdgeRegion("", ("all", "all")),),
     "remainder": (
         EdgeRegion("", ("whole", "whole"), "The whole macro tiles of C."),
-        EdgeRegion("_rows", ("rim", "whole"), "The rows below them."),
-        EdgeRegion("_columns", ("whole", "rim"), "The columns beside them."),
-        EdgeRegion("_corner", ("rim", "rim"), "The corner, below and beside them."),
+        EdgeRegion("_rows", ("edge", "whole"), "The rows below them."),
+        EdgeRegion("_columns", ("whole", "edge"), "The columns beside them."),
+        EdgeRegion("_corner", ("edge", "edge"), "The corner, below and beside them."),
     ),
     EXACT: (EdgeRegion("", ("whole", "whole")),),
     LOOPS: (EdgeRegion("", ("all", "all")),),

@@ -35,14 +35,14 @@ static inline float scaled(const float v, const int power)
 }
 
 /* A number's bits in half precision, rounded to the nearest, and back. */
-static inline ushort as_half(const float v)
+static inline ushort bits_of_half(const float v)
 {
     ushort bits;
     vstore_half_rte(v, 0, (__private half *)&bits);
     return bits;
 }
 
-static inline float as_single(const ushort bits)
+static inline float half_of_bits(const ushort bits)
 {
     return vload_half(0, (const __private half *)&bits);
 }

@@ -58,10 +58,13 @@
     for (int pair = 0; pair < 4; ++pair) {
         const float first = scaled(eight[2 * pair], scale);
         const float second = scaled(eight[2 * pair + 1], scale);
-        const ushort first_large = as_half(first), second_large = as_half(second);
+        const ushort first_large = bits_of_half(first);
+        const ushort second_large = bits_of_half(second);
+        const float first_left = first - half_of_bits(first_large);
+        const float second_left = second - half_of_bits(second_large);
         large[pair] = first_large | (uint)second_large << 16;
-        small[pair] = as_half((first - as_single(first_large)) * SMALL_SCALE) |
-                      (uint)as_half((second - as_single(second_large)) * SMALL_SCALE) << 16;
+        small[pair] = bits_of_half(first_left * SMALL_SCALE) |
+                      (uint)bits_of_half(second_left * SMALL_SCALE) << 16;
     }
     const uint row = first_free % {{ X }}_FREE + free;
     __global uint4 *to_row = to + ((block + tile) * {{ X }}_FREE + row) * 8;

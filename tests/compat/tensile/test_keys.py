@@ -65,7 +65,7 @@ def test_tensiles_keys_set_our_parameters(
         ("StreamK", "2", "StreamK: True or False, got '2'"),
         ("StaggerU", "-1", "StaggerU: -1 is not supported: whole numbers of at least 0"),
         ("GlobalSplitU", "0", "GlobalSplitU: 0 is not supported: whole numbers of at least 1"),
-        ("EdgeType", "ShiftPtr", "EdgeType: ShiftPtr is not supported: the rim of C is handled"),
+        ("EdgeType", "ShiftPtr", "EdgeType: ShiftPtr is not supported: the edge of C is handled"),
         ("MatrixInstruction", "[]", "MatrixInstruction is not supported: it has no counterpart"),
         ("ThreadTyle", "[4, 4]", "unknown parameter 'ThreadTyle' (did you mean 'ThreadTile'?"),
         ("ThreadTile", "[4]", "ThreadTile: 2 numbers of at least 1, got [4]"),

@@ -29,27 +29,25 @@ fn choose(problem: &Problem) -> (usize, &'static str) {
     if let Ok(place) = EXACT.binary_search_by_key(&sizes, |(size, _)| *size) {
         return (EXACT[place].1, "exact size");
     }
-    let [m, n, k, batch] = sizes.map(|size| size.max(0));
-    let of = Problem { m, n, k, batch };
-    if has_time(&of) {
-        return (fastest(&of), "time formulas");
+    let sizes = sizes.map(|size| size.max(0));
+    match fastest(sizes.map(|size| size as u64)) {
+        Some(kernel) => (kernel, "time formulas"),
+        None => (tree(sizes), "tree"),
     }
-    (tree(&of), "tree")
 }
 
-/// Whether the work of a size, with a rim of 1 to each side, is at most 0.
-fn has_time(of: &Problem) -> bool {
-    let [m, n, k, batch] = [of.m, of.n, of.k, of.batch].map(|size| size as u64);
-    m.max(n).max(k).max(batch) <= 2147483648
-        && (m + 1) * (n + 1) <= 0 / ((k + 1) * batch.max(1))
-}
-
-/// The kernel with the least time, in femtoseconds; of equal ones the first.
+/// The kernel with the least time, in femtoseconds; of equal ones the first. None where the work,
+/// with 1 more on each side, is more than 0.
 #[allow(unused_variables)]
-fn fastest(of: &Problem) -> usize {
+fn fastest([m, n, k, batch]: [u64; 4]) -> Option<usize> {
+    if m.max(n).max(k).max(batch) > 2147483648
+        || (m + 1) * (n + 1) > 0 / ((k + 1) * batch.max(1))
+    {
+        return None;
+    }
     let times: &[u64] = &[
     ];
-    (0..times.len()).min_by_key(|&kernel| times[kernel]).unwrap_or(0)
+    (0..times.len()).min_by_key(|&kernel| times[kernel])
 }
 
 /// How many parts cover a size.
@@ -59,16 +57,16 @@ fn cover(size: i64, part: i64) -> i64 {
 }
 
 #[allow(unused_variables)]
-fn tree(of: &Problem) -> usize {
-    let mn = i64::saturating_mul(of.m, of.n);
-    let k_per_m = of.k / i64::max(of.m, 1);
+fn tree([m, n, k, batch]: [i64; 4]) -> usize {
+    let mn = i64::saturating_mul(m, n);
+    let k_per_m = k / i64::max(m, 1);
     if mn <= 4096 {
         if k_per_m <= 15 {
             return 0;
         }
         return 1;
     }
-    if of.m <= 31 {
+    if m <= 31 {
         return 0;
     }
     1

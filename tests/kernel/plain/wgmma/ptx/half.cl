@@ -20,7 +20,7 @@ static inline void multiply(float *sum, const __local LOCAL *tile_b, const uint 
     for (uint half_of = 0; half_of < 2; ++half_of) {
         const uint row = warp * 16 + lane / 4 + half_of * 8;
         float in_row[16];
-        bool is_empty = true; /* as most are beyond the rim, where many products would take long */
+        bool is_empty = true; /* as most are beyond the edge, where many products would take long */
         for (uint l = 0; l < 16; ++l) {
             in_row[l] = element(tile_b, place_of(first_b, row, l, {{ b.free_is_contiguous | int }}, B_PANEL));
             is_empty = is_empty && in_row[l] == 0;

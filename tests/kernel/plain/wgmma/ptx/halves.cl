@@ -3,7 +3,7 @@
 /* An element of a tile: bits 4 to 6 of its address are changed by bits 7 to 9. */
 static inline float element(const __local LOCAL *tile, const uint place)
 {
-    return as_single(tile[place ^ place / 64 % 8 * 8]);
+    return half_of_bits(tile[place ^ place / 64 % 8 * 8]);
 }
 
 static inline void multiply(float *sum, const __local LOCAL *tile_b, const uint first_b,
@@ -13,7 +13,7 @@ static inline void multiply(float *sum, const __local LOCAL *tile_b, const uint 
     for (uint half_of = 0; half_of < 2; ++half_of) {
         const uint row = warp * 16 + lane / 4 + half_of * 8;
         float in_row[16];
-        bool is_empty = true; /* as most are beyond the rim, where many products would take long */
+        bool is_empty = true; /* as most are beyond the edge, where many products would take long */
         for (uint l = 0; l < 16; ++l) {
             in_row[l] = element(tile_b, row * 64 + first_b + l);
             is_empty = is_empty && in_row[l] == 0;

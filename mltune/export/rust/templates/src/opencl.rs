@@ -36,5 +36,3 @@ pub const QUEUE_PROPERTIES: u32 = 0x1093;
 pub const OUT_OF_ORDER: u64 = 1;
 pub const MEM_SIZE: u32 = 0x1102;
 pub const MEM_READ_WRITE: u64 = 1;
-pub const MEM_OBJECT_ALLOCATION_FAILURE: i32 = -4;
-pub const INVALID_GLOBAL_WORK_SIZE: i32 = -63;

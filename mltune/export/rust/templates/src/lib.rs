@@ -1,4 +1,4 @@
-@statement@
+{{ comment }}
 
 mod kernels;
 mod launch;

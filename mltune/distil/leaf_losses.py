@@ -1,0 +1,53 @@
+"""What each leaf of a tree loses: on the measured sizes in it, and by its teacher's times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mltune.distil.table import GAP, Size
+from mltune.distil.taught import Lesson
+from mltune.selector import Leaf, LeafLoss, Split, Tree, feature_value, features
+
+Rows = NDArray[np.intp]
+
+
+def with_losses(
+    tree: Tree, sizes: Sequence[Size], losses: Sequence[float], check: Lesson | None
+) -> Tree:
+    """The same tree, whose leaves state what they lose.
+
+    Args:
+        tree: what chooses.
+        sizes: that were measured.
+        losses: log of chosen time / best time of each, in cross-validation. A size where the
+            chosen kernel has no time counts as measured, but tells nothing.
+        check: sizes that the tree did not learn from, with the teacher's times; None for none.
+    """
+    values = [features(*size) for size in sizes]
+    known = np.array(losses)
+
+    def state(node: Tree, here: Rows, drawn: Rows) -> Tree:
+        if isinstance(node, Leaf):
+            told = known[here][known[here] < GAP]
+            expected = None
+            if check is not None and len(drawn):
+                expected = float(np.exp(-check.costs[drawn, node.kernel].mean()))
+            if not len(told):
+                return Leaf(node.kernel, LeafLoss(sizes=0, expected=expected))
+            geomean, worst = float(np.exp(-told.mean())), float(np.exp(-told.max()))
+            loss = LeafLoss(sizes=len(told), geomean=geomean, worst=worst, expected=expected)
+            return Leaf(node.kernel, loss)
+        asked = [feature_value(values[row], node.feature) <= node.threshold for row in here]
+        is_low = np.array(asked, dtype=np.bool_)
+        also = np.zeros(len(drawn), dtype=np.bool_)
+        if check is not None:
+            also = check.asked[node.feature][drawn] <= node.threshold
+        low = state(node.low, here[is_low], drawn[also])
+        high = state(node.high, here[~is_low], drawn[~also])
+        return Split(node.feature, node.threshold, low, high)
+
+    count = 0 if check is None else len(check.costs)
+    return state(tree, np.arange(len(sizes)), np.arange(count))

@@ -1,0 +1,98 @@
+"""What a report says of single kernels, and what was gained: from records, without a device."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from mltune.errors import MltuneError
+from mltune.measurement import Measurement, Phase
+from mltune.problem import Problem
+from mltune.report.content import Gain, KernelSource
+from mltune.run.run_info import RunInfo
+from mltune.runner.roofline import roofline_seconds
+from mltune.space import Config
+from mltune.space.load import parse_space
+from mltune.tuning.families import family_named
+from mltune.workflow.gain import default_seconds
+
+MOST_SOURCES = 64
+"""Kernels whose source is on the page: the best ones of the sizes, most sizes first."""
+
+
+def gain(info: RunInfo, rows: Sequence[Measurement], best: Sequence[Measurement]) -> Gain | None:
+    """Compare the best kernel of each size with the default, else with the median config tried.
+
+    Args:
+        info: of the run.
+        rows: what was measured undisturbed.
+        best: the fastest measurement of each size.
+    """
+    before = default_seconds(
+        rows, _defaults(info), lambda row: row.median, lambda row: row.median is not None
+    )
+    words = "times as fast as the default kernel"
+    if not before:
+        before, words = _median_seconds(rows), "times as fast as the median kernel tried"
+    ratios = [
+        before[row.problem] / row.median
+        for row in best
+        if row.median is not None and row.problem in before
+    ]
+    return Gain(statistics.geometric_mean(ratios), words, len(ratios)) if ratios else None
+
+
+def shares_of_peak(info: RunInfo, best: Sequence[Measurement]) -> Mapping[Problem, float]:
+    """The least time by the device's published peaks / the time, where these are known."""
+    bounds = {row.problem: roofline_seconds(row.problem, info.device) for row in best}
+    return {
+        row.problem: bound / row.median
+        for row in best
+        if row.median is not None and (bound := bounds[row.problem]) is not None
+    }
+
+
+def sources(
+    info: RunInfo, best: Sequence[Measurement], also: Sequence[str] = ()
+) -> tuple[KernelSource, ...]:
+    """The sources of the kernels that are best somewhere, as this mltune writes them.
+
+    Args:
+        info: of the run.
+        best: the fastest measurement of each size.
+        also: names of kernels that come first.
+    """
+    rows = {row.kernel: row for row in reversed(best)}
+    count = {name: sum(row.kernel == name for row in best) for name in rows}
+    order = sorted(rows, key=lambda name: (name not in also, -count[name]))
+    found = []
+    for name in order[:MOST_SOURCES]:
+        row = rows[name]
+        try:
+            family = family_named(row.family, "report", info.kernels)
+            kernel = family.generate(row.problem.contraction, row.config)
+        except MltuneError:
+            continue  # a config of another mltune: its parameters are shown all the same
+        found.append(KernelSource(name, kernel.source, kernel.source_hash == row.source_hash))
+    return tuple(found)
+
+
+def _defaults(info: RunInfo) -> list[Config]:
+    defaults = []
+    for each in info.searched_spaces:
+        try:
+            space = parse_space(each.text, each.name)
+        except MltuneError:
+            continue  # written by another mltune, or hand-written kernels, which have none
+        if space.default:
+            defaults.append(Config.of(dict(space.default)))
+    return defaults
+
+
+def _median_seconds(rows: Sequence[Measurement]) -> dict[Problem, float]:
+    times: dict[Problem, list[float]] = defaultdict(list)
+    for row in rows:
+        if row.phase == Phase.SEARCH and row.median is not None:
+            times[row.problem].append(row.median)
+    return {problem: statistics.median(each) for problem, each in times.items() if len(each) > 1}

@@ -1,0 +1,103 @@
+"""Tuned kernels beside the libraries that are installed, on the sizes that cost a program most."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mltune.bench.peers import absence
+from mltune.device import DeviceEntry
+from mltune.device_info import DeviceInfo
+from mltune.problem import Size, problem_of_size
+from mltune.run.run import read_info
+from mltune.tuning.cross_sizes import spread_order
+from mltune.tuning.progress import Progress, Show
+from mltune.workflow.comparing import bench_apart
+from mltune.workflow.program_gain import Against, compared
+from mltune.workflow.tune_plan import Part, expected_seconds
+
+_ROUNDS = 9
+_START_SECONDS = 60.0
+"""Beyond the time limit: to start, and to have a library compile its kernels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A problem type whose kernels are chosen.
+
+    Attributes:
+        run: the folder of its run, which has the sizes.
+        selector: its file.
+    """
+
+    part: Part
+    run: Path
+    selector: Path
+
+
+def compare_parts(
+    chosen: Sequence[Chosen],
+    against: Sequence[str],
+    entry: DeviceEntry,
+    seconds: float,
+    show: Show,
+) -> tuple[tuple[Against, ...], tuple[str, ...]]:
+    """Time libraries and tuned kernels in turns.
+
+    Args:
+        chosen: the problem types, at least one.
+        against: names of libraries; those that are not installed are left out.
+        entry: the device.
+        seconds: for all; the problem types share them as they shared the searches' time.
+        show: is told which one is compared.
+
+    Returns:
+        what each library gives, and what is not known, in words.
+    """
+    names = [name for name in against if not absence(name, entry.info)]
+    if not names:
+        return (), ("no library to compare with is installed",)
+    documents: dict[str, dict[str, Any]] = {}
+    counts: dict[str, dict[tuple[int, ...], int]] = {}
+    lacking = []
+    whole = math.fsum(each.part.share for each in chosen)
+    for number, each in enumerate(chosen):
+        name = each.part.name
+        show(Progress(phase=f"compare {name}", done=number, total=len(chosen)))
+        sizes = _sizes(each, entry.info)
+        counts[name] = {size.extents: size.count for size in sizes}
+        document = bench_apart(
+            each.selector,
+            names,
+            entry.number,
+            [size.extents for size in sizes],
+            seconds * each.part.share / whole,
+            rounds=_ROUNDS,
+            start_seconds=_START_SECONDS,
+        )
+        if isinstance(document, str):
+            lacking.append(f"{name} beside libraries: {document}")
+            continue
+        documents[name] = document
+        if disturbed := sum(bool(size["disturbed"]) for size in document["sizes"]):
+            lacking.append(f"{name}: other work disturbed {disturbed} of {len(sizes)} sizes")
+        if (left := len(sizes) - len(document["sizes"])) > 0:
+            lacking.append(f"{name}: no time to compare {left} of {len(sizes)} sizes")
+    return compared(documents, counts, names), tuple(lacking)
+
+
+def _sizes(chosen: Chosen, device: DeviceInfo) -> tuple[Size, ...]:
+    """The sizes that were searched on, the most costly first; spread out where nobody counted."""
+    sizes = read_info(chosen.run).sizes
+    if not chosen.part.is_counted:
+        order = spread_order([size.extents for size in sizes], [sizes[0].extents])
+        return tuple(sizes[number] for number in order)
+
+    def cost(size: Size) -> float:
+        problem = problem_of_size(chosen.part.contraction, size.extents)
+        return -size.count * expected_seconds(problem, device)
+
+    return tuple(sorted(sizes, key=cost))

@@ -1,0 +1,138 @@
+"""What `mltune tune` tuned, what it gains, and what to type next."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mltune.device_info import DeviceInfo
+from mltune.shell import command
+from mltune.workflow.distil import DistilResult
+from mltune.workflow.export import DEFAULT_NAME
+from mltune.workflow.program_gain import Against
+from mltune.workflow.tune_plan import Part
+from mltune.workflow.tune_state import Searched, TuneState
+
+CLBLAST = "clblast"
+"""The language whose library takes CLBlast's place."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuned:
+    """One problem type that was tuned."""
+
+    part: Part
+    searched: Searched
+    distilled: DistilResult
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready mapping."""
+        rows = {row.rule: row for row in self.distilled.rows}
+        rule = rows.get(self.distilled.rule)
+        return {
+            "problem": self.part.name,
+            "trials": self.searched.trials,
+            "seconds": self.searched.seconds,
+            "kernels": len(self.distilled.selector.portfolio),
+            "selector": str(self.distilled.path),
+            "unseen_sizes": rule.regret.geomean if rule else None,
+            "ahead_gain": self.searched.ahead_gain,
+            "over_default": self.searched.over_default,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A library in one language; of languages that take one problem type, one of several."""
+
+    language: str
+    folder: Path
+
+    @property
+    def command(self) -> str:
+        """What puts it to use."""
+        folder = command(self.folder)
+        if self.language == "clblast":
+            library = command(self.folder / f"lib{DEFAULT_NAME}_clblast.so")
+            return f"make -C {folder} && LD_PRELOAD={library} PROGRAM"
+        verb = {"c": "make -C", "python": "pip install"}.get(self.language, "ls")
+        return f"{verb} {folder}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuneResult:
+    """What was tuned, and what it gains.
+
+    Attributes:
+        tuned: what has a selector; of a plan that was only asked for, nothing.
+        libraries: of all of it.
+        against: the libraries that the tuned kernels were compared with.
+        lacking: what is not known, and why.
+        seconds: that this session took.
+        stopped: why it ended early; empty if it did not.
+    """
+
+    folder: Path
+    state: TuneState
+    device: DeviceInfo
+    tuned: tuple[Tuned, ...] = ()
+    libraries: tuple[Written, ...] = ()
+    against: tuple[Against, ...] = ()
+    lacking: tuple[str, ...] = ()
+    seconds: float = 0.0
+    interrupted: bool = False
+    stopped: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """0, 130 when it was interrupted, or 4 when the device was lost."""
+        return 130 if self.interrupted else 4 if self.stopped else 0
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is known how often the program makes its calls."""
+        return all(part.is_counted for part in self.state.parts)
+
+    @property
+    def ahead_gain(self) -> float | None:
+        """The share of the time that more trials are expected to save, by the parts' shares."""
+        known = [
+            (part.share, each.ahead_gain)
+            for part, each in zip(self.state.parts, self.state.searched, strict=True)
+            if each.ahead_gain is not None
+        ]
+        total = math.fsum(share for share, _ in known)
+        return math.fsum(share * gain for share, gain in known) / total if total else None
+
+    @property
+    def next_commands(self) -> tuple[str, ...]:
+        """What the user would type next."""
+        if not self.tuned and not self.interrupted and not self.stopped:
+            return ()
+        longer = f"{2 * self.state.seconds:.0f}s"
+        resume = ("mltune", "tune", "--resume", "-o", self.folder)
+        if self.interrupted or self.stopped:
+            return (f"{self.stopped or 'interrupted'}; resume with: {command(*resume)}",)
+        lines = [f"next: {each.command}" for each in self.libraries]
+        return (*lines, f"or more of it: {command(*resume, '--time', longer)}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document that `--json` prints."""
+        return {
+            "folder": str(self.folder),
+            "device": self.device.name,
+            "driver": self.device.driver_version,
+            "seconds": round(self.seconds, 3),
+            "interrupted": self.interrupted,
+            "stopped": self.stopped,
+            "plan": self.state.to_json(),
+            "tuned": [each.to_json() for each in self.tuned],
+            "libraries": [
+                {"language": each.language, "folder": str(each.folder)} for each in self.libraries
+            ],
+            "against": {each.library: each.to_json() for each in self.against},
+            "ahead_gain": self.ahead_gain,
+            "lacking": list(self.lacking),
+        }
