@@ -12,7 +12,6 @@ from pathlib import Path
 from mltune.errors import MltuneError
 from mltune.files import make_folder, write_atomically
 
-
 # PoCL names libraries that come with a compiler; a kernel needs none of them to be loaded.
 _SCRIPT = """#!/bin/sh
 for word do
