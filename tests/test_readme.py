@@ -39,7 +39,7 @@ DOCUMENTED = sorted({line for page in DOCS for line in _commands(page.read_text(
 def test_a_command_is_understood(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     # With --help at its end a command is read from the left and then not run.
     words = shlex.split(command)
-    end = words.index("--") if "--" in words else len(words)  # another program's follow
+    end = words.index("--") if "--" in words else len(words)
     with pytest.raises(SystemExit) as ending:
         main([*words[:end], "--help", *words[end:]])
 

@@ -101,8 +101,9 @@ def test_ziglang_stands_in_for_a_missing_linker(
     assert has_linker()  # found now
 
     assert os.environ["PATH"].count("linker") == 1
-    done = subprocess.run(["ld", "-o", "a b"], capture_output=True, text=True, check=True)
-    assert done.stdout == "ld.lld -o a b\n"
+    command = ["ld", "-o", "a b", "-lgcc", "-lm", "-lgcc_s", "-lc"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "ld.lld -o a b -lm\n"
 
 
 @pytest.mark.device

@@ -296,7 +296,6 @@ static inline void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ul
  * read nor written. All work-items take the same branch. Sizes are below 2^31; addresses have 64
  * bits.
  */
-#define COLUMN(x, e) (group_a * A_GROUP + (x) * 8 + 2 * t + (e))
 #define ROW(y) (group_b * B_GROUP + (y) / 2 * 64 + warp * 16 + (y) % 2 * 8 + g)
 
 /* What becomes of a result, and two numbers in half precision and back. */

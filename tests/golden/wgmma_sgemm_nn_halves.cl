@@ -465,9 +465,6 @@ static inline void bring(__local LOCAL *to, const __global LOCAL *from, const ui
 #define END_PRODUCTS() asm volatile("//@ wgmma.commit_group.sync.aligned;" ::: "memory")
 #define AWAIT_PRODUCTS(n) asm volatile("//@ wgmma.wait_group.sync.aligned %0;" :: "n"(n) : "memory")
 
-/* What this work-item has copied or written becomes visible to the products, after a barrier. */
-#define SHOW_COPIES() asm volatile("//@ fence.proxy.async.shared::cta;" ::: "memory")
-
 /* Where an operand begins in local memory, and how it goes on: rows of 128 bytes, 8 of them in 1024
    bytes, their chunks in changed places (mode 1). */
 static inline ulong descriptor(const __local LOCAL *first)

@@ -6,6 +6,7 @@ from typing import cast
 
 import pyopencl as cl
 
+from mltune.device.entry import OCLGRIND
 from mltune.device_info import DeviceInfo, OpenCLInfo
 
 
@@ -45,6 +46,8 @@ def _clean(text: str) -> str:
 
 
 def _kind(device: cl.Device) -> str:
+    if OCLGRIND in device.platform.name:  # which calls itself everything at once
+        return "cpu"
     if device.type & cl.device_type.GPU:
         return "gpu"
     return "cpu" if device.type & cl.device_type.CPU else "accelerator"

@@ -56,6 +56,7 @@ class OpenCLDevice:
         self._probed = entry.info.probed or Probed()
         self._launched: WeakSet[OpenCLProgram] = WeakSet()
         self._running: HostTimedExecution | None = None
+        self._simulates = entry.is_checker  # each instruction takes it a thousand times as long
         self._bound: list[_Bound] = []
         self._inspection: Inspection | None = None
         self._calculators: dict[str, OpenCLCalculator] = {}
@@ -115,7 +116,9 @@ class OpenCLDevice:
         Raises:
             LaunchError: when the driver has no memory left.
         """
-        if not self._info.fp64 or expected.value_bytes > self._info.max_alloc_bytes:
+        if self._simulates or not self._info.fp64:
+            return None
+        if expected.value_bytes > self._info.max_alloc_bytes:
             return None
         return OpenCLComparison(
             self._context, self._queue, expected, group_of(self._info, COMPARISON_GROUP)
@@ -127,7 +130,7 @@ class OpenCLDevice:
         Raises:
             BuildError: when the driver cannot build it.
         """
-        if not self._info.fp64 or not can_calculate(self._info):
+        if self._simulates or not self._info.fp64 or not can_calculate(self._info):
             return None
         if dtype not in self._calculators:
             self._calculators[dtype] = OpenCLCalculator(self._context, self._queue, dtype)
@@ -142,7 +145,7 @@ class OpenCLDevice:
         """
         if self._inspection is None:
             group = group_of(self._info, LOOK_GROUP)
-            if group < MOST_SPOTS:
+            if group < MOST_SPOTS or self._simulates:
                 self._inspection = HostInspection(self)
             else:
                 self._inspection = OpenCLInspection(

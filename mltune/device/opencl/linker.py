@@ -12,6 +12,15 @@ from pathlib import Path
 from mltune.errors import MltuneError
 from mltune.files import make_folder, write_atomically
 
+# PoCL names libraries that come with a compiler; a kernel needs none of them to be loaded.
+_SCRIPT = """#!/bin/sh
+for word do
+    shift
+    case $word in -lc | -lgcc | -lgcc_s) ;; *) set -- "$@" "$word" ;; esac
+done
+exec {python} -m ziglang ld.lld "$@"
+"""
+
 
 def has_linker() -> bool:
     """Whether there is an `ld`; where `ziglang` is installed, one that runs it is made.
@@ -25,7 +34,7 @@ def has_linker() -> bool:
     try:
         folder = _folder()
         make_folder(folder)
-        script = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m ziglang ld.lld "$@"\n'
+        script = _SCRIPT.format(python=shlex.quote(sys.executable))
         file = folder / "ld"
         if not file.exists() or file.read_text(encoding="utf-8") != script:
             write_atomically(file, script.encode())

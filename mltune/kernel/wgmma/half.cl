@@ -28,7 +28,9 @@
  * read nor written. All work-items take the same branch. Sizes are below 2^31; addresses have 64
  * bits.
  */
+{% if not by_rows %}
 #define COLUMN(x, e) (group_a * A_GROUP + (x) * 8 + 2 * t + (e))
+{% endif %}
 #define ROW(y) (group_b * B_GROUP + (y) / 2 * 64 + warp * 16 + (y) % 2 * 8 + g)
 
 {% if by_rows %}

@@ -59,6 +59,7 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         "columns": tile[0],
         "bytes": _BYTES,
         "by_rows": rows_in != "",
+        "shows_copies": True,
         "rows_in": rows_in,
         "copies_pieces": True,
         "steps_addresses": False,

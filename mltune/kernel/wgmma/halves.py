@@ -64,6 +64,7 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         "threads": threads,
         "columns": tile[0],
         "by_rows": False,
+        "shows_copies": False,
         "pack_items": packing.ITEMS,
         "pack_names": {operand: packing.pack_name(name, operand) for operand in "ab"},
         "largest_names": {operand: _largest_name(name, operand) for operand in "ab"},

@@ -61,6 +61,7 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         "columns": tile[0],
         "bytes": _BYTES,
         "by_rows": False,
+        "shows_copies": True,
         "copies_pieces": False,
         "steps_addresses": False,
         "pack_items": packing.ITEMS,

@@ -1,10 +1,13 @@
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
+import pyopencl as cl
 import pytest
 
 from mltune.device import BuildError, choose
+from mltune.device.opencl.describe import _kind
 from mltune.device.opencl.device import OpenCLDevice
 from mltune.device.opencl.program import first_error_line
 from mltune.kernel import Kernel
@@ -93,3 +96,11 @@ def test_a_source_that_holds_instructions_back_is_built_and_what_comes_out_again
 )
 def test_the_first_error_line_of_a_log(log: str, line: str) -> None:
     assert first_error_line(log) == line
+
+
+def test_a_simulator_that_calls_itself_everything_is_a_processor() -> None:
+    device = SimpleNamespace(
+        platform=SimpleNamespace(name="Oclgrind"), type=cl.device_type.CPU | cl.device_type.GPU
+    )
+
+    assert _kind(device) == "cpu"  # type: ignore[arg-type]

@@ -10,6 +10,8 @@
 #define BEGIN_PRODUCTS() asm volatile("//@ wgmma.fence.sync.aligned;" ::: "memory")
 #define END_PRODUCTS() asm volatile("//@ wgmma.commit_group.sync.aligned;" ::: "memory")
 #define AWAIT_PRODUCTS(n) asm volatile("//@ wgmma.wait_group.sync.aligned %0;" :: "n"(n) : "memory")
+{% if shows_copies %}
 
 /* What this work-item has copied or written becomes visible to the products, after a barrier. */
 #define SHOW_COPIES() asm volatile("//@ fence.proxy.async.shared::cta;" ::: "memory")
+{% endif %}
