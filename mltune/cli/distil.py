@@ -76,7 +76,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
         type=positive,
         default=0,
         metavar="N",
-        help="name N sizes whose measurement would help most, and the command that measures them",
+        help="name N sizes whose measurement would help most, and the command that measures them "
+        "(default: 0)",
     )
 
 

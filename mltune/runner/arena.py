@@ -10,6 +10,7 @@ import random
 from dataclasses import dataclass
 
 from mltune.device import Buffer, Device, LaunchError, LimitError
+from mltune.runner.cache import Cache
 from mltune.runner.data import GUARD_BYTES, PATTERN_BYTE
 
 _MARGIN_BYTES = {"cpu": 32 << 20}
@@ -24,6 +25,7 @@ _PLACES = 4
 """Where tensors may begin, drawn anew with each larger buffer. NVIDIA's driver looks at all parts
 of a buffer that overlap at each launch: with 500 of them a second kernel of a measurement began 1
 to 3 ms late. And it crashes where a part is freed that a kernel still has as an argument."""
+_KEPT_PARTS = 256  # on a processor; a GPU has two for each place
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,8 +33,8 @@ class Place:
     """Where a tensor lies.
 
     Attributes:
-        whole: from its guard to the end of the arena.
-        inside: what kernels are given: from its first byte to the end of the arena.
+        whole: its guarded buffer; on a GPU it reaches to the end of the arena.
+        inside: what kernels are given; on a GPU it reaches to the end of the arena, too.
         first_byte: of the tensor in the arena.
         nbytes: of the tensor.
     """
@@ -65,7 +67,8 @@ class Arena:
         self._nbytes = self._room = 0
         self._tenant: object = None
         self._place: Place | None = None
-        self._parts: dict[int, tuple[Buffer, Buffer]] = {}
+        self._firsts: list[int] = []
+        self._parts: Cache[tuple[int, int], tuple[Buffer, Buffer]] = Cache(_KEPT_PARTS)
         self._pattern = device.inspection.pattern_check(PATTERN_BYTE)
         self._is_watched = False
         self._retired: list[object] = []
@@ -107,7 +110,7 @@ class Arena:
             self._grow(self._rounded(room))
         elif last is not None:
             self._wipe(last.first_byte // GUARD_BYTES * GUARD_BYTES, last.first_byte + last.nbytes)
-        first = self._random.choice(list(self._parts))
+        first = self._random.choice(self._firsts)
         if self._is_watched:
             self._pattern.look(self._buffer, first, first + room)
         self._tenant, self._place = tenant, self._place_at(first, nbytes)
@@ -131,15 +134,24 @@ class Arena:
         return is_whole
 
     def _place_at(self, first: int, nbytes: int) -> Place:
-        whole, inside = self._parts[first]
+        end = first + GUARD_BYTES + nbytes + GUARD_BYTES if self._is_cpu else self._nbytes
+        parts = self._parts.get((first, end))
+        if parts is None:
+            parts = self._parts_between(first, end)
+            self._parts.put((first, end), parts)
+        whole, inside = parts
         return Place(whole=whole, inside=inside, first_byte=first + GUARD_BYTES, nbytes=nbytes)
 
-    def _parts_from(self, first: int) -> tuple[Buffer, Buffer]:
+    @property
+    def _is_cpu(self) -> bool:
+        return self._device.info.kind == "cpu"
+
+    def _parts_between(self, first: int, end: int) -> tuple[Buffer, Buffer]:
+        """A guarded buffer and what lies between its guards."""
+        inside, guard = first + GUARD_BYTES, GUARD_BYTES if self._is_cpu else 0
         return (
-            self._device.part(self._buffer, first, self._nbytes - first),
-            self._device.part(
-                self._buffer, first + GUARD_BYTES, self._nbytes - first - GUARD_BYTES
-            ),
+            self._device.part(self._buffer, first, end - first),
+            self._device.part(self._buffer, inside, end - guard - inside),
         )
 
     def _rounded(self, room: int) -> int:
@@ -164,7 +176,7 @@ class Arena:
             # Kernels still have its parts as arguments. Workers on an H200 died by SIGSEGV at
             # the launch after an arena had grown and the old one was freed.
             self._retired.append((self._buffer, self._parts))
-        self._parts = {}
+        self._parts = Cache(_KEPT_PARTS)
         self._buffer, self._room = None, 0  # freed before more is asked for
         limit = self._device.info.max_alloc_bytes - room
         for wanted in (self._margin_bytes, self._margin_bytes // 8, 0):
@@ -180,8 +192,7 @@ class Arena:
             self._nbytes, self._room = room + margin, room
             break
         self._wipe(0, self._nbytes)
-        firsts = {self._choose(self._nbytes - room) for _ in range(_PLACES)}
-        self._parts = {first: self._parts_from(first) for first in firsts}
+        self._firsts = [self._choose(self._nbytes - room) for _ in range(_PLACES)]
 
     def _wipe(self, first_byte: int, end_byte: int) -> None:
         self._device.fill(self._buffer, PATTERN_BYTE, first_byte, -(-end_byte // 4) * 4)

@@ -125,7 +125,7 @@ SEARCH = "search --device {device} --sizes 8x8x8 --budget 1 --run {new} --space 
 MISTAKES: tuple[tuple[str, int, str], ...] = (
     # The command itself.
     ("serach", 2, "did you mean 'search'?"),
-    ("multiply", 2, "known: tune, devices, search"),
+    ("multiply", 2, "known: tune, trace, devices, search"),
     ("search --bugdet 3", 2, "unknown option '--bugdet', did you mean '--budget'?"),
     ("devices there", 2, "unexpected argument 'there'"),
     ("search --budget", 2, "--budget: expected one argument"),

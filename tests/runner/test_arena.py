@@ -71,7 +71,10 @@ def test_places_differ(device: Device) -> None:
     assert len({arena.move(arena, 100).first_byte for _ in range(64)}) > 1
 
 
-def test_kernels_are_given_few_parts_however_many_tensors_there_are(device: Device) -> None:
+def test_kernels_of_a_gpu_are_given_few_parts_however_many_tensors_there_are(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device, "_info", replace(device.info, kind="gpu"))
     arena = Arena(device)
     arena.place(object(), 4000)  # the largest
 
