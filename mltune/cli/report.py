@@ -27,6 +27,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="the HTML file to write (default: RUN/report.html)",
     )
     add(
+        "--against",
+        type=Path,
+        metavar="RUN2",
+        help="another run of the same problem type, compared on the sizes that both have",
+    )
+    add(
         "--live",
         action="store_true",
         help="follow a running search in a browser on this host, until Ctrl-C",
@@ -48,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     if args.port is not None:
         raise UsageError("report: --port needs --live")
     with ProgressBar(args.quiet > 0) as bar:
-        result = report(args.run_folder, args.output, bar.show)
+        result = report(args.run_folder, args.output, bar.show, other=args.against)
     if args.json:
         print_json(result.to_json())
         return 0
@@ -61,8 +67,9 @@ def _follow(args: argparse.Namespace) -> int:
     """Serve the page until somebody interrupts, which is how this ends well."""
     from mltune.workflow.live_report import REFRESH_SECONDS, serve
 
-    if args.output is not None:
-        raise UsageError("report: -o cannot go with --live")
+    for option, value in (("-o", args.output), ("--against", args.against)):
+        if value is not None:
+            raise UsageError(f"report: {option} cannot go with --live")
     port = _PORT if args.port is None else args.port
     with serve(args.run_folder, port) as (address, run_server), suppress(KeyboardInterrupt):
         if args.json:

@@ -5,8 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from mltune.report.numbers import log_ticks, number, round_ticks
+from mltune.report.numbers import log_ticks, number, percent, round_ticks, seconds, whole
+
+_WRITERS: dict[Callable[[float], str], str] = {
+    number: "number",
+    percent: "percent",
+    seconds: "seconds",
+    whole: "whole",
+}
+"""What plots.js calls the ways of writing that it has as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +58,17 @@ class Axis:
         if self.log:
             return math.log(inside / self.low) / math.log(self.high / self.low)
         return (inside - self.low) / (self.high - self.low)
+
+    def for_script(self) -> list[Any]:
+        """What the page needs to draw ticks for a part of the axis.
+
+        Returns:
+            The ends, whether it is logarithmic, and how numbers are written; or where each tick
+            is (0 to 1) with its words, where these are names. Without ticks it stays whole.
+        """
+        if self.write in _WRITERS and self.at != ():
+            return [self.low, self.high, self.log, _WRITERS[self.write]]
+        return [[round(self.place(tick), 4), self.write(tick)] for tick in self.ticks()]
 
     def ticks(self) -> tuple[float, ...]:
         """The values to write beside the axis."""

@@ -24,7 +24,7 @@ def model_section(model: Model | str) -> Markup:
     thinned = math.ceil(len(model.calibration) / MOST_DOTS)
     caption = (
         f"{len(model.calibration):,} times, each predicted by a model trained without its size"
-        + (f"; every {thinned}th is drawn" if thinned > 1 else "")
+        + (f"; one in {thinned} is drawn" if thinned > 1 else "")
         + f". RMSE of log seconds {number(model.rmse_log)}. The config predicted fastest reaches "
         f"{percent(model.top_1)} of the best known speed (geometric mean over the sizes)."
     )

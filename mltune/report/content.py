@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -75,6 +76,31 @@ class Gain:
     sizes: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Against:
+    """Another run, on the sizes that both have.
+
+    Attributes:
+        name: of the other run.
+        words: its device, driver and date.
+        pairs: the best measurement of each size here and there, in the order of the sizes here.
+    """
+
+    name: str
+    words: str
+    pairs: tuple[tuple[Measurement, Measurement], ...]
+
+    @property
+    def ratios(self) -> tuple[float, ...]:
+        """Speed here / speed there, of each size."""
+        return tuple((here.gflops or 0.0) / (there.gflops or 1.0) for here, there in self.pairs)
+
+    @property
+    def speed(self) -> float:
+        """The geometric mean of the ratios."""
+        return statistics.geometric_mean(self.ratios)
+
+
 @dataclass(frozen=True, slots=True)
 class KernelSource:
     """The text of a kernel, and whether it is the one that was measured."""
@@ -94,6 +120,7 @@ class Content:
         next_command: what a person would type next.
         replay_command: what repeats a measurement when its id follows.
         gain: None where nothing can be compared.
+        against: another run, if one was asked for.
         of_peak: the share of what the device's published peaks allow, where these are known.
         sources: of the kernels that are best somewhere.
         refresh_seconds: how often the page is loaded anew; 0 is never.
@@ -109,6 +136,7 @@ class Content:
     next_command: str
     replay_command: str = "mltune replay RUN"
     gain: Gain | None = None
+    against: Against | None = None
     of_peak: Mapping[Problem, float] = field(default_factory=dict)
     sources: tuple[KernelSource, ...] = ()
     refresh_seconds: int = 0

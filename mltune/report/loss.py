@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from mltune.report.axis import Axis
 from mltune.report.content import Selection
 from mltune.report.markup import Markup, tag
-from mltune.report.numbers import number, percent, seconds
+from mltune.report.numbers import number, percent, seconds, whole
 from mltune.report.plot import Plot, text
 
 MOST_DOTS = 4000
@@ -42,7 +42,7 @@ def portfolio_curve(curve: Sequence[tuple[int, float]]) -> Markup:
     plot = Plot(
         x=Axis(
             label="kernels in the portfolio", low=0.5, high=counts[-1] + 0.5,
-            at=counts[:: math.ceil(len(counts) / 10)], write=lambda value: f"{value:.0f}",
+            at=counts[:: math.ceil(len(counts) / 10)], write=whole,
         ),
         y=Axis.around("time lost to the best known", [loss for _, loss in curve], write=percent),
         left=74,
@@ -71,11 +71,11 @@ def regret_strips(selection: Selection) -> Markup:
         height=70 + 38 * len(rules),
         left=128,
     )  # fmt: skip
-    parts = []
+    parts, names = [], []
     for index, (rule, losses) in enumerate(reversed(rules)):
         mean = math.exp(math.fsum(math.log1p(loss) for loss in losses) / len(losses))
+        names.append(text(plot.left - 8, plot.py(index) + 4, rule, anchor="end"))
         parts += [
-            text(plot.left - 8, plot.py(index) + 4, rule, anchor="end"),
             plot.dots(
                 [(1 + loss, index) for loss in losses],
                 "faint wide",
@@ -85,9 +85,8 @@ def regret_strips(selection: Selection) -> Markup:
                 ],
             ),
             tag(
-                "line", tag("title", f"{rule}: {number(mean)}"), x1=plot.px(mean),
-                x2=plot.px(mean), y1=plot.py(index + 0.34), y2=plot.py(index - 0.34),
-                class_="mean",
+                "line", x1=plot.px(mean), x2=plot.px(mean), y1=plot.py(index + 0.34),
+                y2=plot.py(index - 0.34), class_="mean", data_hint=f"{rule}: {number(mean)}",
             ),
         ]  # fmt: skip
-    return plot.draw("Regret of the rules over the sizes", *parts)
+    return plot.draw("Regret of the rules over the sizes", *parts, beside=names)

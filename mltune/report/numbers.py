@@ -18,6 +18,11 @@ def number(value: float | None) -> str:
     return f"{value:.3g}" if size >= 1e-4 or value == 0 else f"{value:.1e}"
 
 
+def whole(value: float) -> str:
+    """Write a count or an extent, without commas."""
+    return f"{value:.0f}"
+
+
 def seconds(value: float | None) -> str:
     """Write a time in ns, µs, ms or s."""
     if value is None:
@@ -29,9 +34,10 @@ def seconds(value: float | None) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share as a percentage with at most one decimal."""
+    """Write a share as a percentage, with a decimal below 10 and two below 0.1."""
     value = 100 * share
-    return f"{value:.0f} %" if value >= 10 or value == 0 else f"{value:.1f} %"
+    digits = 0 if value >= 10 or value == 0 else 1 if value >= 0.1 else 2
+    return f"{value:.{digits}f} %"
 
 
 def byte_size(count: int) -> str:

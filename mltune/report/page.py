@@ -10,14 +10,16 @@ from pathlib import Path
 
 from mltune.measurement.measurement import Measurement, Phase, Status
 from mltune.problem import problem_type_name
+from mltune.report.against import against_section
 from mltune.report.bars import bars
 from mltune.report.calibration import model_section
 from mltune.report.choice import choice_section
-from mltune.report.content import Content, Selection
+from mltune.report.content import Against, Content, Selection
 from mltune.report.experiments import experiments
 from mltune.report.markup import Markup, embed_json, join, tag
 from mltune.report.numbers import number, percent, seconds
 from mltune.report.parameters import importance_bars, small_multiples
+from mltune.report.peak import peak_section
 from mltune.report.section import figure, note, section
 from mltune.report.speed import (
     Paint,
@@ -40,11 +42,13 @@ from mltune.report.tables import (
 from mltune.run.effort import Effort
 
 _HERE = Path(__file__).parent
+_SCRIPTS = ("script.js", "plots.js")
 _COLUMNS = ("id", "trial", "phase", "size", "GFLOP/s", "µs", "status", "kernel", "message")
 
 
 _CONTENTS = (
     ("best", "Sizes"),
+    ("peak", "Peak"),
     ("search", "Search"),
     ("maps", "Maps"),
     ("parameters", "Parameters"),
@@ -74,7 +78,7 @@ _DETAIL = tag(
 
 def render(content: Content) -> str:
     """Write the report as one HTML document."""
-    script = (_HERE / "script.js").read_text(encoding="utf-8")
+    script = "".join((_HERE / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     style = (_HERE / "style.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     # Nothing is loaded and no other script runs, whatever a run's texts hold.
@@ -87,13 +91,14 @@ def render(content: Content) -> str:
         tag("title", f"mltune report: {content.name}"),
         tag("style", Markup(style)),
     )
+    shares = {row.id: content.of_peak.get(row.problem) for row in content.best}
     data = embed_json(
-        measurement_data(content.measurements, content.sources, content.replay_command)
+        measurement_data(content.measurements, content.sources, content.replay_command, shares)
     )
     body = tag(
         "body",
         _headline(content),
-        _contents(),
+        _contents(content.against),
         tag("main", *_sections(content)),
         _DETAIL,
         tag("script", data, type="application/json", id="data"),
@@ -103,15 +108,19 @@ def render(content: Content) -> str:
     return "<!DOCTYPE html>\n" + tag("html", head, body, lang="en") + "\n"
 
 
-def _contents() -> Markup:
+def _contents(against: Against | None) -> Markup:
     """Links to the sections."""
-    links = (tag("a", words, href=f"#{name}") for name, words in _CONTENTS)
+    first, *others = _CONTENTS
+    contents = (first, *((("against", "Beside"),) if against else ()), *others)
+    links = (tag("a", words, href=f"#{name}") for name, words in contents)
     return tag("nav", *links, aria_label="Contents")
 
 
 def _sections(content: Content) -> tuple[Markup, ...]:
     return (
         _best(content),
+        *against_section(content.against),
+        peak_section(content.best, content.of_peak),
         _search(content),
         _maps(content),
         _parameters(content),
@@ -156,6 +165,13 @@ def _headline(content: Content) -> Markup:
             join(*(tag("div", tag("b", a), tag("span", b), class_="tile") for a, b in tiles)),
             class_="tiles",
         ),
+        tag(
+            "p",
+            "A click on a kernel or a size shows its parameters and source. A pointer near a dot "
+            "says what it is; a drag over a picture enlarges that part, a double click shows all "
+            "of it. By keyboard: arrows, + and -, 0, Enter.",
+            class_="note how",
+        ),
     )
 
 
@@ -163,6 +179,8 @@ def _gains(content: Content) -> Iterator[tuple[str, str]]:
     """What was gained, and how near to the peak it is: geometric means over the sizes."""
     if (gain := content.gain) is not None:
         yield f"{gain.speed:.2f}", f"{gain.words}, {_sizes(gain.sizes)}"
+    if (other := content.against) is not None:
+        yield f"{other.speed:.2f}", f"of the speed of {other.name}, {_sizes(len(other.pairs))}"
     if shares := list(content.of_peak.values()):
         yield percent(statistics.geometric_mean(shares)), "of the device's peak, mean of the sizes"
 
@@ -177,7 +195,7 @@ def _best(content: Content) -> Markup:
         return section("best", title, note("No kernel was right on any size."))
     caption = (
         f"{_sizes(len(best))}; a long table scrolls. Times of the leaders' final round where "
-        "there was one, else of the search. A click on a kernel shows its parameters and source."
+        "there was one, else of the search."
     )
     peak = (
         " Of peak: the least time by the device's published peaks / the time."
@@ -221,7 +239,7 @@ def _maps(content: Content) -> Markup:
     paint, legend = by_speed(best)
     figures = [
         figure("speed-map", "Speed map", f"The best known speed. {by_k}",
-                size_map(best, "Speed over M and N", paint), legend)
+                size_map(best, "Speed over M and N", paint, content.of_peak), legend)
     ]  # fmt: skip
     if isinstance(content.selection, Selection):
         figures.append(
@@ -229,7 +247,9 @@ def _maps(content: Content) -> Markup:
                 "kernel-map",
                 "Kernel map",
                 "The fastest kernel of the portfolio; the letters are explained below the choice.",
-                size_map(best, "Kernels over M and N", _by_kernel(content.selection)),
+                size_map(
+                    best, "Kernels over M and N", _by_kernel(content.selection), content.of_peak
+                ),
             )
         )
     return section("maps", title, tag("div", *figures, class_="pair"))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from mltune.report.axis import Axis
-from mltune.report.markup import Markup, join, tag
+from mltune.report.markup import Attribute, Markup, join, tag
 
 WIDTH = 440
 """Units of a picture's width: a phone shows them nearly one to one, so that text stays legible."""
@@ -54,14 +55,29 @@ class Plot:
         path = " ".join(f"{self.px(x):.1f},{self.py(y):.1f}" for x, y in points)
         return tag("polyline", points=path, class_=f"curve {css}")
 
-    def draw(self, title: str, *content: str) -> Markup:
+    def draw(self, title: str, *content: str, beside: Sequence[str] = ()) -> Markup:
         """The picture: grid and ticks below the content.
 
         Args:
             title: for those who do not see the picture.
-            content: elements from this plot's methods.
+            content: elements from this plot's methods, which move when a part is enlarged.
+            beside: elements that stay where they are.
         """
         floor, end = self.height - BOTTOM, self.width - RIGHT
+        frame = tag("line", x1=self.left, x2=end, y1=floor, y2=floor, class_="axis")
+        view = f"{self.left} {TOP} {end - self.left} {floor - TOP}"
+        inside = tag(
+            "svg", *content, class_="inside", x=self.left, y=TOP, width=end - self.left,
+            height=floor - TOP, viewBox=view,
+        )  # fmt: skip
+        axes = json.dumps({"x": self.x.for_script(), "y": self.y.for_script()})
+        ticks = tag("g", *self._ticks(floor, end), class_="ticks")
+        return picture(
+            title, self.width, self.height, ticks, frame, *self._labels(floor, end), *beside,
+            inside, css="plot", tabindex="0", data_axes=axes,
+        )  # fmt: skip
+
+    def _ticks(self, floor: int, end: int) -> list[Markup]:
         grid = []
         taken = 0.0
         for tick in self.x.ticks():
@@ -78,23 +94,31 @@ class Plot:
                 tag("line", x1=self.left, x2=end, y1=place, y2=place, class_="grid"),
                 text(self.left - 6, place + 4, self.y.write(tick), anchor="end"),
             ]
+        return grid
+
+    def _labels(self, floor: int, end: int) -> tuple[Markup, Markup]:
         centre = (TOP + floor) / 2
-        labels = [
+        return (
             text((self.left + end) / 2, self.height - 6, self.x.label, anchor="middle"),
             tag(
                 "text", self.y.label, x=13, y=centre, text_anchor="middle",
                 transform=f"rotate(-90 13 {centre:.0f})",
             ),
-        ]  # fmt: skip
-        frame = tag("line", x1=self.left, x2=end, y1=floor, y2=floor, class_="axis")
-        return picture(title, self.width, self.height, *grid, frame, *labels, *content)
+        )  # fmt: skip
 
 
-def picture(title: str, width: float, height: float, *content: str, css: str = "") -> Markup:
+def picture(
+    title: str,
+    width: float,
+    height: float,
+    *content: str,
+    css: str = "",
+    **attributes: Attribute,
+) -> Markup:
     """An SVG element that scales with the page."""
     return tag(
         "svg", tag("title", title), join(*content), role="img", aria_label=title,
-        viewBox=f"0 0 {width:.0f} {height:.0f}", class_=css or None,
+        viewBox=f"0 0 {width:.0f} {height:.0f}", class_=css or None, **attributes,
     )  # fmt: skip
 
 

@@ -1,5 +1,5 @@
 "use strict";
-// The table of measurements: search, sort, and more rows on request. Only textContent is set.
+// The table of measurements, and what is known of a kernel. Only textContent is set.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const rows = data.rows.map((row) => [
@@ -82,7 +82,8 @@
     const [, trial, phase, size, gflops, micros, status, kernel] = rows[place];
     const [family, ...values] = data.configs[data.rows[place][7]];
     part("h2").textContent = kernel;
-    const speed = gflops === null ? status : `${gflops} GFLOP/s, ${micros} µs`;
+    const peak = id in data.of_peak ? `, ${data.of_peak[id]} of the device's peak` : "";
+    const speed = gflops === null ? status : `${gflops} GFLOP/s, ${micros} µs${peak}`;
     part(".words").textContent = `${size}: ${speed}; measurement ${id}, trial ${trial}, ${phase}`;
     part(".replay").textContent = `${data.replay} ${id}`;
     part("dl").replaceChildren(...[["family", family], ...values].flatMap(([name, value]) => {
@@ -105,42 +106,6 @@
     const there = event.target.closest("[data-id]");
     if (there) open(Number(there.dataset.id));
     else if (event.target === dialog) dialog.close();
-  });
-
-  // A pointer near a dot: what it is. A path of dots has a hint for each of its points.
-  const bubble = document.createElement("div");
-  bubble.className = "bubble";
-  bubble.hidden = true;
-  document.body.append(bubble);
-  const points = new WeakMap();
-
-  const pointsOf = (picture) => {
-    if (!points.has(picture)) {
-      points.set(picture, [...picture.querySelectorAll("path[data-hints]")].flatMap((path) => {
-        const hints = path.dataset.hints.split("\n");
-        return [...path.getAttribute("d").matchAll(/M([\d.]+) ([\d.]+)/g)].map((found, at) =>
-          [Number(found[1]), Number(found[2]), hints[at]]);
-      }));
-    }
-    return points.get(picture);
-  };
-
-  document.addEventListener("pointermove", (event) => {
-    const picture = event.target.closest?.("svg");
-    bubble.hidden = true;
-    if (!picture) return;
-    const box = picture.getBoundingClientRect(), view = picture.viewBox.baseVal;
-    const scale = view.width / box.width;
-    const x = (event.clientX - box.left) * scale, y = (event.clientY - box.top) * scale;
-    const [distance, hint] = pointsOf(picture).reduce((best, [px, py, words]) => {
-      const square = (px - x) ** 2 + (py - y) ** 2;
-      return square < best[0] ? [square, words] : best;
-    }, [144, ""]);
-    if (distance === 144) return;
-    bubble.textContent = hint;
-    bubble.hidden = false;
-    bubble.style.left = `${Math.min(event.clientX + 12, innerWidth - bubble.offsetWidth - 8)}px`;
-    bubble.style.top = `${event.clientY + 14}px`;
   });
 
   // The page of a running search is loaded anew, unless somebody reads a kernel.

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, pairwise
 
 from mltune.measurement.measurement import Measurement
+from mltune.problem import Problem
 from mltune.report.axis import Axis
 from mltune.report.content import TrialPoint
 from mltune.report.markup import Markup, join, tag
-from mltune.report.numbers import number
+from mltune.report.numbers import number, percent, whole
 from mltune.report.plot import LEFT, RIGHT, WIDTH, Plot, picture, text
 
 Paint = Callable[[Measurement], tuple[str | None, str | None, str]]
@@ -50,7 +51,9 @@ def best_so_far(trials: Sequence[TrialPoint]) -> Markup:
     )
 
 
-def size_map(best: Sequence[Measurement], title: str, paint: Paint) -> Markup:
+def size_map(
+    best: Sequence[Measurement], title: str, paint: Paint, of_peak: Mapping[Problem, float]
+) -> Markup:
     """A mark per size at (N, M); sizes that differ in K only stand side by side."""
     places: dict[tuple[int, int], list[Measurement]] = defaultdict(list)
     for row in best:
@@ -65,11 +68,13 @@ def size_map(best: Sequence[Measurement], title: str, paint: Paint) -> Markup:
             fill, css, letter = paint(row)
             x = plot.px(n) + (index - (len(here) - 1) / 2) * side
             y = plot.py(m)
-            hint = f"{row.problem.label}: {number(row.gflops)} GFLOP/s, {row.kernel}"
+            share = of_peak.get(row.problem)
+            peak = "" if share is None else f" ({percent(share)} of peak)"
+            hint = f"{row.problem.label}: {number(row.gflops)} GFLOP/s{peak}, {row.kernel}"
             square = tag(
-                "rect", tag("title", hint), x=x - side / 2, y=y - side / 2, width=side,
+                "rect", x=x - side / 2, y=y - side / 2, width=side,
                 height=side, fill=fill, class_=" ".join(filter(None, ("mark", css))),
-                data_id=row.id,
+                data_id=row.id, data_hint=hint,
             )  # fmt: skip
             marks.append(square)
             if letter and side >= 14:
@@ -149,7 +154,7 @@ def _extent_axis(label: str, extents: set[int]) -> Axis:
         ticks.append(float(power))
         power *= 4 if high / low > 64 else 2
     return Axis(
-        label=f"{label} (log)", low=low, high=high, log=True, write=lambda v: f"{v:.0f}",
+        label=f"{label} (log)", low=low, high=high, log=True, write=whole,
         at=tuple(tick for tick in ticks if tick >= low),
     )  # fmt: skip
 

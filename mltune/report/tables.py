@@ -194,7 +194,10 @@ def environment(info: RunInfo) -> Markup:
 
 
 def measurement_data(
-    measurements: Sequence[Measurement], sources: Sequence[KernelSource], replay: str
+    measurements: Sequence[Measurement],
+    sources: Sequence[KernelSource],
+    replay: str,
+    of_peak: Mapping[int, float | None],
 ) -> dict[str, Any]:
     """Every measurement as a row; texts that recur are kept once, and rows hold their numbers.
 
@@ -202,6 +205,7 @@ def measurement_data(
         measurements: the first ones are kept.
         sources: of kernels; they are packed, as one is much like the next.
         replay: what repeats a measurement when its id follows.
+        of_peak: shares of the device's peak by the measurements' ids, None where not known.
     """
     sizes, kernels, messages = _Texts(), _Texts(), _Texts()
     configs: dict[str, list[Any]] = {}
@@ -227,6 +231,7 @@ def measurement_data(
         "kernels": kernels.all,
         "messages": messages.all,
         "rows": rows,
+        "of_peak": {str(id): percent(share) for id, share in of_peak.items() if share},
         "configs": [configs[name] for name in kernels.all],
         "replay": replay,
         "measured": {each.name: each.is_measured for each in sources},

@@ -23,28 +23,28 @@ _FLOPS_A_CYCLE: dict[int, tuple[float, float, float]] = {
 }
 """By compute capability, of one multiprocessor: half, single, double (NVIDIA's white papers)."""
 
-_BYTES_A_SECOND: dict[str, float] = {
-    "H200": 4.8e12,
-    "H100 PCIe": 2.0e12,
-    "H100 NVL": 3.9e12,
-    "H100": 3.35e12,
-    "A100-SXM4-80GB": 2.04e12,
-    "A100 80GB": 1.94e12,
-    "A100": 1.56e12,
-    "A40": 0.70e12,
-    "A10": 0.60e12,
-    "L40S": 0.86e12,
-    "L40": 0.86e12,
-    "L4": 0.30e12,
-    "T4": 0.32e12,
-    "V100": 0.90e12,
-    "RTX 4090": 1.01e12,
-    "RTX 4080": 0.72e12,
-    "RTX 3090": 0.94e12,
-    "RTX 3080": 0.76e12,
-    "RTX 2080 Ti": 0.62e12,
+_DATA_SHEETS: dict[str, tuple[int, float]] = {
+    "H200": (90, 4.8e12),
+    "H100 PCIe": (90, 2.0e12),
+    "H100 NVL": (90, 3.9e12),
+    "H100": (90, 3.35e12),
+    "A100-SXM4-80GB": (80, 2.04e12),
+    "A100 80GB": (80, 1.94e12),
+    "A100": (80, 1.56e12),
+    "A40": (86, 0.70e12),
+    "A10": (86, 0.60e12),
+    "L40S": (89, 0.86e12),
+    "L40": (89, 0.86e12),
+    "L4": (89, 0.30e12),
+    "T4": (75, 0.32e12),
+    "V100": (70, 0.90e12),
+    "RTX 4090": (89, 1.01e12),
+    "RTX 4080": (89, 0.72e12),
+    "RTX 3090": (86, 0.94e12),
+    "RTX 3080": (86, 0.76e12),
+    "RTX 2080 Ti": (75, 0.62e12),
 }
-"""By a part of the device's name (data sheets); the first that fits counts."""
+"""Compute capability and bytes a second, by a part of the device's name; the first that fits."""
 
 _COLUMN = {
     Precision.HALF: 0,
@@ -57,12 +57,13 @@ _COLUMN = {
 
 def roofline_seconds(problem: Problem, device: DeviceInfo) -> float | None:
     """Return the bound; None where the device's peaks are not known."""
-    peaks = _FLOPS_A_CYCLE.get(device.compute_capability)
     words = f" {device.name} "
-    bandwidth = next(
-        (value for name, value in _BYTES_A_SECOND.items() if f" {name}" in words), None
+    capability, bandwidth = next(
+        (sheet for name, sheet in _DATA_SHEETS.items() if f" {name}" in words), (0, 0.0)
     )
-    if peaks is None or bandwidth is None or not device.clock_mhz or problem.alpha == 0:
+    # The earliest runs do not tell the capability.
+    peaks = _FLOPS_A_CYCLE.get(device.compute_capability or capability)
+    if peaks is None or not bandwidth or not device.clock_mhz or problem.alpha == 0:
         return None
     precision = problem.contraction.precision
     flops = peaks[_COLUMN[precision]] * device.compute_units * device.clock_mhz * 1e6

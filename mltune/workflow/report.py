@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from errno import EISDIR, ENOENT
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from mltune.workflow.expected_times import rule_table
 from mltune.workflow.learning import learn
 from mltune.workflow.memory import remembered
 from mltune.workflow.recorded import calls
+from mltune.workflow.report_against import against
 from mltune.workflow.report_details import gain, shares_of_peak, sources
 
 REPORT_NAME = "report.html"
@@ -50,23 +51,30 @@ class ReportResult:
         return {"report": str(self.path), "bytes": self.bytes}
 
 
-def report(folder: Path, output: Path | None, show: Show = ignore_progress) -> ReportResult:
+def report(
+    folder: Path,
+    output: Path | None,
+    show: Show = ignore_progress,
+    *,
+    other: Path | None = None,
+) -> ReportResult:
     """Write the report of a run; nothing is measured, and the run is not changed.
 
     Args:
         folder: of the run.
         output: the file to write; None for `report.html` in the folder.
         show: takes the progress.
+        other: the folder of a run to compare it with.
 
     Raises:
         UsageError: when the run cannot be read, or the report cannot be written there.
     """
     Steps("read", show)(0, 1)
-    state = digest(folder)
+    state = digest(folder) + (digest(other) if other else "")
     path = output or folder / REPORT_NAME
     hint = "; give a file elsewhere with -o" if output is None else ""
     _check_place(path, hint)  # what follows may take minutes
-    page = remembered(_page, "show")(state, folder, folder.resolve().name, show=show)
+    page = remembered(_page, "show")(state, folder, folder.resolve().name, other, show=show)
     try:
         write_atomically(path, page.data)
     except UsageError as error:
@@ -82,10 +90,14 @@ class _Page:
     next_command: str
 
 
-def _page(state: str, folder: Path, name: str, *, show: Show) -> _Page:
+def _page(state: str, folder: Path, name: str, other: Path | None, *, show: Show) -> _Page:
     """Make the page of a run; `state` tells the cache whether that has changed."""
     with Run.open(folder) as run:
-        content = _content(folder, name, run.info, tuple(run.store.measurements()), show)
+        rows = tuple(run.store.measurements())
+        # Before what takes long: it may be of another problem type.
+        beside = against(run.info, rows, other) if other else None
+        content = _content(folder, name, run.info, rows, show)
+    content = replace(content, against=beside)
     return _Page(render(content).encode(), content.next_command)
 
 

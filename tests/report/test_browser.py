@@ -13,7 +13,7 @@ from mltune.measurement import Measurement
 from mltune.run.run_info import RunInfo
 
 FIGURES = (
-    *("progress", "importance", "speed-map", "kernel-map", "parameters"),
+    *("roofline", "progress", "importance", "speed-map", "kernel-map", "parameters"),
     *("calibration", "portfolio", "regret"),
 )
 Shipped = tuple[RunInfo, list[Measurement]]
@@ -43,10 +43,30 @@ addEventListener("load", () => {
   const first = path.match(/M([\\d.]+) ([\\d.]+)/);
   dots.dispatchEvent(new PointerEvent("pointermove", { bubbles: true,
     clientX: box.left + first[1] * scale, clientY: box.top + first[2] * scale }));
+  const hint = document.querySelector(".bubble").textContent;
+  const ticks = () => [...dots.querySelectorAll(".ticks text")].map((tick) => tick.textContent);
+  const all = ticks(), drawn = () => dots.querySelector("path").getAttribute("d");
+  const whole = drawn();
+  const at = (type, x, y) => dots.dispatchEvent(new PointerEvent(type, { bubbles: true, button: 0,
+    pointerType: "mouse", clientX: box.left + x * box.width, clientY: box.top + y * box.height }));
+  at("pointerdown", 0.5, 0.3);
+  at("pointermove", 0.6, 0.5);
+  at("pointermove", 0.7, 0.6);
+  at("pointerup", 0.7, 0.6);
+  const enlarged = { zoomed: dots.classList.contains("zoomed"), ticks: ticks() };
+  const press = (key) => dots.dispatchEvent(new KeyboardEvent("keydown", { bubbles: true, key }));
+  press("0");
+  const again = !dots.classList.contains("zoomed") && String(ticks()) === String(all)
+    && drawn() === whole;
+  press("ArrowRight");
+  const walked = document.querySelector(".bubble").textContent;
+  const strips = document.querySelector("#figure-regret svg");
+  strips.dispatchEvent(new KeyboardEvent("keydown", { bubbles: true, key: "+" }));
+  const names = strips.querySelectorAll(":scope > text").length;
   document.body.dataset.probe = JSON.stringify({
+    hint, all, enlarged, again, walked, names,
     opened: dialog.open, parameters: dialog.querySelectorAll("dt").length,
     replay: dialog.querySelector(".replay").textContent,
-    hint: document.querySelector(".bubble").textContent,
     ...seen, fastest, found: rows(),
     figures: [...document.querySelectorAll("figure")].filter(
       (figure) => [...figure.querySelectorAll("svg")].some(
@@ -82,6 +102,12 @@ def test_a_browser_shows_every_figure_and_complains_about_nothing(
     assert seen["parameters"] > 5
     assert re.fullmatch(r"mltune replay .*run \d+", seen["replay"])
     assert re.fullmatch(r"trial \d+: .* GFLOP/s", seen["hint"])
+    assert seen["enlarged"]["zoomed"]
+    assert seen["enlarged"]["ticks"] != seen["all"]
+    assert len(seen["enlarged"]["ticks"]) > 4
+    assert seen["again"]
+    assert re.fullmatch(r"trial \d+: .*", seen["walked"])
+    assert seen["names"] > 2
 
 
 def test_the_page_as_it_is_runs_its_script_without_complaint(

@@ -3,24 +3,28 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
+from mltune.errors import UsageError
 from mltune.measurement import Measurement, Status
+from mltune.run.run import read_info
 from mltune.run.run_info import RunInfo
 from mltune.workflow.report import report
+from tests.report.conftest import SHIPPED
 
 MakeRun = Callable[..., Path]
 Shipped = tuple[RunInfo, list[Measurement]]
 
 SECTIONS = (
-    *("best", "search", "maps", "parameters", "model", "selection", "effort"),
+    *("best", "peak", "search", "maps", "parameters", "model", "selection", "effort"),
     *("failures", "measurements", "environment", "next"),
 )
 FIGURES = (
-    *("progress", "importance", "speed-map", "kernel-map", "parameters"),
+    *("roofline", "progress", "importance", "speed-map", "kernel-map", "parameters"),
     *("calibration", "portfolio", "regret"),
 )
 VOID = {"meta", "input"}
@@ -160,3 +164,36 @@ def test_texts_of_a_run_cannot_inject(make_run: MakeRun) -> None:
     assert not [name for name, _ in outline.attributes if name.startswith("on")]
     assert "\x00" not in page
     assert "script-src 'sha256-" in page
+
+
+def test_another_run_stands_beside_it_on_the_sizes_that_both_have(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    there = make_run(sizes=((64, 64, 64), (128, 32, 16)), tiles=(1, 2)).rename(tmp_path / "there")
+    here = make_run(sizes=((64, 64, 64), (32, 32, 32)), tiles=(4,))
+    page = report(here, None, other=there).path.read_text()
+
+    assert "figure-against" in Outline(page).ids
+    row = re.search(r'id="against".*?<tbody>(.*?)</tbody>', page, re.S)
+    assert row is not None
+    assert row[1].count("<tr>") == 1
+    assert "<td>64x64x64</td>" in row[1]
+    ratio = (1e-6 + 2 * 64**3 / 2e12) / (1e-6 + 2 * 64**3 / 4e12)
+    assert f'<td class="n">{ratio:.3g}</td>' in row[1]
+
+
+def test_runs_without_a_common_size_are_told_apart_in_one_line(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    there = make_run(sizes=((128, 32, 16),)).rename(tmp_path / "there")
+
+    with pytest.raises(UsageError, match=r"--against .*there: no size of sgemm_nn was right"):
+        report(make_run(), None, other=there)
+
+
+def test_a_device_without_published_peaks_has_no_roofline(make_run: MakeRun) -> None:
+    device = replace(read_info(SHIPPED).device, name="another", compute_capability=0)
+    page = page_of(make_run(device=device))
+
+    assert "The peaks of this device are not known." in page
+    assert "figure-roofline" not in Outline(page).ids

@@ -32,7 +32,13 @@ def test_work_or_bytes_whatever_takes_longer(
 
 
 @pytest.mark.parametrize(
-    "device", [CPU, GPU, replace(H200, clock_mhz=0), replace(H200, name="NVIDIA H300")]
+    "device",
+    [
+        CPU,
+        replace(GPU, name="Instinct MI300X"),
+        replace(H200, clock_mhz=0),
+        replace(H200, name="NVIDIA H300"),
+    ],
 )
 def test_unknown_peaks_give_no_bound(device: DeviceInfo) -> None:
     problem = problem_of_size(parse_problem_type("sgemm_nn"), (64, 64, 64))
@@ -53,3 +59,11 @@ def test_a_name_within_a_name_is_not_taken_for_it(longer: str, shorter: str) -> 
     assert bounds[0] is not None
     assert bounds[1] is not None
     assert bounds[0] < bounds[1]
+
+
+def test_a_run_that_does_not_tell_the_capability_goes_by_the_name() -> None:
+    problem = problem_of_size(parse_problem_type("sgemm_nn"), (512, 512, 512))
+
+    bound = roofline_seconds(problem, replace(H200, compute_capability=0))
+
+    assert bound == roofline_seconds(problem, H200)
