@@ -10,7 +10,8 @@ from mltune.problem import Contraction, Precision
 from mltune.space import Config
 from tests.plain_mma import INSTRUCTIONS, with_storage
 
-_STORAGE = "    __local float handed[THREADS * 4];\n"
+_ROWS = "    __local float handed[THREADS * 4];\n"
+_CHUNKS = "    __local uint handed[THREADS];\n"
 
 
 class PlainWgmmaFamily(WgmmaFamily):
@@ -25,5 +26,8 @@ class PlainWgmmaFamily(WgmmaFamily):
         kernel = super().generate(contraction, config)
         source = kernel.source.replace("#pragma unroll\n", "#pragma unroll 1\n")
         source = source.replace('("unroll")', '("unroll 1")')
-        hands = kernel.contraction.precision is Precision.SINGLE and "SPIhalf" not in kernel.name
-        return replace(kernel, source=with_storage(source, _STORAGE) if hands else source)
+        if kernel.contraction.precision is Precision.HALF:
+            source = with_storage(source, _CHUNKS)
+        elif "SPIhalf" not in kernel.name:
+            source = with_storage(source, _ROWS)
+        return replace(kernel, source=source)

@@ -1,4 +1,4 @@
-"""Binaries of programs: PTX text with instructions that are held back, and what is none."""
+"""Binaries of programs: PTX text with marked instructions, and what is none."""
 
 # As NVIDIA's driver 580.159.04 writes them.
 HEAD = b"""//
@@ -27,5 +27,5 @@ OTHERS = {
     "an unknown target": HEAD.replace(b"sm_90,", b"sm_90x,") + BODY,
 }
 
-HELD_BACK = '\nvoid never_called(void) { __asm__ volatile("//@ wgmma.fence.sync.aligned;"); }\n'
+TWO_STEPS = '\nvoid never_called(void) { __asm__ volatile("//@ wgmma.fence.sync.aligned;"); }\n'
 """OpenCL C that adds nothing to a source but that it must be built twice."""

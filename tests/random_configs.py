@@ -10,7 +10,7 @@ from mltune.space import Config
 
 def breaks_pocl(values: dict[str, int | str], widest: int, precision: Precision) -> bool:
     """Whether pip's PoCL without AVX-512 fails; see spaces/tiled-cpu.yaml."""
-    builtins = values["multiply_add"] != "expr" or values["vector_access"] == "vload"
+    builtins = values["multiply_add"] != "expr" or values["vector_access"] != "cast"
     bytes_each = max(precision.bytes, 4)  # in registers
     return (builtins or precision is Precision.HALF) and widest * bytes_each > 32
 
@@ -29,7 +29,7 @@ def _register_tile(
             "depth_u": rng.choice((1, 2, 3, 4, 8)),
             "vector_width": width,
             "multiply_add": rng.choice(("expr", "fma", "mad")),
-            "vector_access": rng.choice(("cast", "vload")),
+            "vector_access": rng.choice(("cast", "vload", "either")),
         }
         if rng.random() < 0.5:
             values["vector_width_b"] = width_b
@@ -60,6 +60,9 @@ def direct_config(rng: random.Random, precision: Precision) -> Config:
 def small_config(rng: random.Random, precision: Precision) -> Config:
     """Any config of `small`."""
     values = _register_tile(rng, precision, (1, 1, 2, 3, 4))
-    return Config.of(
-        {**values, "local_split_u": rng.choice((1, 2, 4, 16)), "problems": rng.choice((1, 2, 5))}
-    )
+    values |= {"local_split_u": rng.choice((1, 2, 4, 16)), "problems": rng.choice((1, 2, 5))}
+    if rng.random() < 0.4:
+        values["fan_in"] = rng.choice((2, 4, 8, 32))
+    if rng.random() < 0.4:
+        values |= {"problems": 1, "global_split_u": rng.choice((1, 2, 3, 8))}
+    return Config.of(values)

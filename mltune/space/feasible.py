@@ -12,10 +12,8 @@ and took eight with a loop over its states.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,12 +26,8 @@ from mltune.space.expression import Name, Node, Word, compiled, known_parts, lea
 
 Point = tuple[Value, ...]
 Column = NDArray[Any]
-_Edge = tuple[int, int]
-"""The number of a value, and the number of the state in the next layer that it leads to."""
-_Layer = list[tuple[_Edge, ...]]
-"""The edges of each state."""
-
 _MOST_KEYS = 2**62
+_BLOCK = 4096  # points that are made at a time
 _WIDE = 2**20  # values that lie within so much of each other need no sorting
 
 
@@ -47,37 +41,25 @@ class FeasiblePoints:
 
     def __init__(self, values: Mapping[str, Sequence[Value]], rules: Sequence[Node]) -> None:
         self._values = list(values.values())
-        self._layers, self._counts = _layers(values, rules)
-
-    @property
-    def size(self) -> int:
+        self._layers, self.size = _layers(values, rules)
         """How many points there are."""
-        return self._counts[0][0]
 
     def __iter__(self) -> Iterator[Point]:
         """Walk over all points, in order."""
-        return self._walk(0, 0, ())
+        for start in range(0, self.size, _BLOCK):
+            yield from self.at(range(start, min(start + _BLOCK, self.size)))
 
-    def _walk(self, depth: int, state: int, head: Point) -> Iterator[Point]:
-        if depth == len(self._layers):
-            yield head
-            return
-        for number, following in self._layers[depth][state]:
-            yield from self._walk(depth + 1, following, (*head, self._values[depth][number]))
-
-    def at(self, index: int) -> Point:
-        """Return the point that iteration gives at an index from 0 to `size` - 1."""
-        point: list[Value] = []
-        state = 0
-        for depth, layer in enumerate(self._layers):
-            for number, following in layer[state]:
-                count = self._counts[depth + 1][following]
-                if index < count:
-                    point.append(self._values[depth][number])
-                    state = following
-                    break
-                index -= count
-        return tuple(point)
+    def at(self, indices: Sequence[int]) -> list[Point]:
+        """Return the points that iteration gives at indices from 0 to `size` - 1."""
+        left = np.array(indices, self._layers[0].before.dtype)
+        states = np.zeros(len(left), np.int64)
+        columns = []
+        for layer, values in zip(self._layers, self._values, strict=True):
+            left = left + layer.before[layer.starts[states]]
+            edges = np.searchsorted(layer.before, left, side="right") - 1
+            left, states = left - layer.before[edges], layer.following[edges]
+            columns.append([values[number] for number in layer.numbers[edges].tolist()])
+        return list(zip(*columns, strict=True))
 
     def near(self, distances: Sequence[Sequence[int]], count: int) -> tuple[Point, ...]:
         """Find up to `count` points of small total distance, the nearest found first.
@@ -94,7 +76,7 @@ class FeasiblePoints:
             longer = [
                 (cost + distances[depth][number], following, (*head, self._values[depth][number]))
                 for cost, state, head in beam
-                for number, following in layer[state]
+                for number, following in layer.edges_of(state)
             ]
             # A stable sort by distance alone: ties stay in the space's order.
             beam = sorted(longer, key=_distance)[:count]
@@ -107,8 +89,12 @@ def _distance(entry: tuple[int, int, Point]) -> int:
 
 def _layers(
     values: Mapping[str, Sequence[Value]], rules: Sequence[Node]
-) -> tuple[list[_Layer], list[list[int]]]:
-    """Build each layer's states with their edges, forwards; count behind them, backwards."""
+) -> tuple[list[_Layer], int]:
+    """Build each layer's states with their edges, forwards; count behind them, backwards.
+
+    Returns:
+        the layers, and the number of points.
+    """
     order = list(values)
     # A rule without names is tested with the first parameter.
     last = [max((order.index(name) for name in names(rule)), default=0) for rule in rules]
@@ -131,9 +117,10 @@ def _layers(
                 edges = edges.where(compiled(rule, row_slots, operators)(edges.columns))
         carried = [compiled(part, row_slots, operators)(edges.columns) for part in slots]
         following, first = _numbered(carried, len(edges.sources))
-        steps.append(_Step(count, edges.sources, edges.numbers, following))
+        steps.append(_Step(count, *map(_narrow, (edges.sources, edges.numbers, following))))
         states, count = [column[first] for column in carried], len(first)
-    return _pruned(steps, math.prod(map(len, values.values())))
+        del edges, carried, following, first  # large, and the next step's are made first
+    return _pruned(steps)
 
 
 def _operators(
@@ -165,6 +152,27 @@ class _Step:
     sources: Column
     numbers: Column
     following: Column
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """The edges of a step that lead to points.
+
+    Attributes:
+        starts: of each state, its first edge; then the number of all edges.
+        numbers, following: of each edge, its value and its state in the next layer.
+        before: of each edge, the points behind all edges before it.
+    """
+
+    starts: Column
+    numbers: Column
+    following: Column
+    before: Column
+
+    def edges_of(self, state: int) -> Iterator[tuple[int, int]]:
+        """The value and the next state of each edge of a state."""
+        part = slice(self.starts[state], self.starts[state + 1])
+        return zip(self.numbers[part].tolist(), self.following[part].tolist(), strict=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +223,11 @@ def _numbered(columns: Sequence[Column], count: int) -> tuple[Column, Column]:
     return rank[places], first[order]
 
 
+def _narrow(numbers: Column) -> Column:
+    """The same numbers in as few bytes as they need."""
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
+
+
 def _coded(column: Column, *, is_dense: bool = False) -> tuple[Column, int]:
     """Small numbers in the place of values, and a number above all of them."""
     if not is_dense and column.dtype.kind in "bi" and len(column):
@@ -225,25 +238,36 @@ def _coded(column: Column, *, is_dense: bool = False) -> tuple[Column, int]:
     return codes.astype(np.int64), max(len(distinct), 1)
 
 
-def _pruned(steps: Sequence[_Step], most: int) -> tuple[list[_Layer], list[list[int]]]:
+def _pruned(steps: Sequence[_Step]) -> tuple[list[_Layer], int]:
     """Count the points behind each state, and drop the edges that lead to none.
 
     Args:
         steps: of all parameters, in their order.
-        most: a bound of the number of points.
     """
     # All rules are tested when all parameters are bound: one state is left.
-    behind = np.ones(1, np.int64 if most <= _MOST_KEYS else object)
+    behind = np.ones(1, np.int64 if _size_about(steps) < _MOST_KEYS else object)
     layers: list[_Layer] = []
-    counts = [[1]]
     for step in reversed(steps):
         after = behind[step.following]
         totals = np.concatenate([np.zeros(1, behind.dtype), np.cumsum(after)])
-        ends = np.searchsorted(step.sources, np.arange(step.states + 1))
+        states = np.arange(step.states + 1)
+        ends = np.searchsorted(step.sources, states)
         behind = totals[ends[1:]] - totals[ends[:-1]]
         kept = after > 0
-        pairs = list(zip(step.numbers[kept].tolist(), step.following[kept].tolist(), strict=True))
-        starts = np.searchsorted(step.sources[kept], np.arange(step.states + 1)).tolist()
-        layers.append([tuple(pairs[start:end]) for start, end in pairwise(starts)])
-        counts.append(behind.tolist())
-    return layers[::-1], counts[::-1]
+        layers.append(
+            _Layer(
+                starts=_narrow(np.searchsorted(step.sources[kept], states)),
+                numbers=step.numbers[kept],
+                following=step.following[kept],
+                before=totals[:-1][kept],
+            )
+        )
+    return layers[::-1], int(behind[0])
+
+
+def _size_about(steps: Sequence[_Step]) -> float:
+    """The number of points but for rounding. No sum over states is larger: each is reached."""
+    behind: Column = np.ones(1)
+    for step in reversed(steps):
+        behind = np.bincount(step.sources, behind[step.following], step.states)
+    return float(behind[0])

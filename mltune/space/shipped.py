@@ -19,19 +19,20 @@ AUTO_SPACES: dict[str, tuple[str, ...]] = {
         "wgmma-single-nvidia",
         "wgmma-halves-nvidia",
         "mma-nvidia",
+        "mma-double-nvidia",
         "mma-skinny-nvidia",
         "tiled-large-nvidia",
         "tiled-nvidia",
         "tiled-gpu",
         "direct",
         "small",
-        "small-vectors",
+        "thin",
     ),
 }
 """What `auto` looks at, by the kind of device; those that are empty there are left out.
 
-Not `tiled-gpu-wide`, which `tiled-nvidia` contains; for what a device lacks, its rules leave only
-the rest.
+Not `tiled-gpu-wide`, which `tiled-nvidia` contains, nor `small-vectors`, which is
+for CPUs now; for what a device lacks, its rules leave only the rest.
 """
 
 

@@ -124,7 +124,7 @@ class Space:
         """
         if not 0 <= index < self.size:
             raise IndexError(f"space '{self.name}' has {self.size} configs, not number {index}")
-        return self._config(self._points.at(index))
+        return self._config(*self._points.at([index]))
 
     def check(self, config: Mapping[str, Value]) -> None:
         """Accept a config of the space.
@@ -170,7 +170,7 @@ class Space:
             while len(distinct) < count:
                 distinct[chooser.randrange(self.size)] = None
             chosen = list(distinct)
-        return tuple(self.at(index) for index in chosen)
+        return tuple(map(self._config, self._points.at(chosen)))
 
     def near(self, values: Mapping[str, Value], count: int) -> tuple[Config, ...]:
         """Find up to `count` configs close to any combination of values, the closest first.

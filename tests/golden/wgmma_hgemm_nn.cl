@@ -6,6 +6,7 @@
 #define FACTOR ushort
 #define FACTOR_VALUE(x) vload_half(0, (const __private half *)&(x))
 #define IS_ZERO(x) ((x) == 0)
+#define VECTOR float2
 #define ELEMENT(vector, e) (((TYPE *)&(vector))[e])
 #define MULTIPLY_ADD(x, y, z) (x) * (y) + (z)
 #define READ_ONE(p) vload_half(0, p)
@@ -20,11 +21,10 @@
 #define BUFFERS 4
 #define LOCAL ushort
 #define CHUNK 8
-#define SUM float4
 #define SUMS 128
 #define BLOCKS 1
 #define STEP 32
-#define ROW_PITCH 264
+#define VW 2
 
 /* A: from global memory to local memory. */
 #define A_FREE 256
@@ -77,9 +77,6 @@ static inline void copy_piece(__local LOCAL *to, const __global LOCAL *from, con
 #define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
 #define AWAIT(n) asm volatile("cp.async.wait_group %0;" :: "n"(n) : "memory")
 
-/* What lanes of a wave have written to local memory is there for the others. */
-#define WAVE_BARRIER() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
-
 /*
  * ---- The products of a warpgroup, in PTX ----
  *
@@ -96,8 +93,9 @@ static inline void copy_piece(__local LOCAL *to, const __global LOCAL *from, con
 /* What this work-item has copied or written becomes visible to the products, after a barrier. */
 #define SHOW_COPIES() asm volatile("//@ fence.proxy.async.shared::cta;" ::: "memory")
 
-/* Where an operand begins in local memory, and how it goes on: rows of 128 bytes, 8 of them in 1024
-   bytes, their chunks in changed places (mode 1); `panel` bytes between neighbouring panels. */
+/* Where an operand begins in local memory, in chunks, and how it goes on: rows of 128 bytes, 8 of
+   them in 1024 bytes, their chunks in changed places (mode 1); `panel` bytes between neighbouring
+   panels. */
 static inline ulong descriptor(const __local LOCAL *first, const uint panel)
 {
     return ((uint)first & 0x3ffff) >> 4 | (ulong)(panel >> 4) << 16 | (ulong)(1024 >> 4) << 32
@@ -173,8 +171,27 @@ static inline ulong descriptor(const __local LOCAL *first, const uint panel)
         "+f"((sum)[116]), "+f"((sum)[117]), "+f"((sum)[118]), "+f"((sum)[119]), \
         "+f"((sum)[120]), "+f"((sum)[121]), "+f"((sum)[122]), "+f"((sum)[123]), \
         "+f"((sum)[124]), "+f"((sum)[125]), "+f"((sum)[126]), "+f"((sum)[127])  \
-        : "l"(descriptor((tile_b) + (first_b), 16)),                            \
-          "l"(descriptor((tile_a) + (first_a), A_PANEL * 2)))
+        : "l"(descriptor(tile_b, 16) + (first_b) / CHUNK),                      \
+          "l"(descriptor(tile_a, A_PANEL * 2) + (first_a) / CHUNK))
+
+/* Two numbers in half precision, rounded to the nearest. */
+static inline uint as_halves(const float2 v)
+{
+    uint halves;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(halves) : "f"(v.y), "f"(v.x));
+    return halves;
+}
+
+/* What the lane whose number differs in these bits has. */
+#define FROM_LANE(to, from, mask)                                   \
+    asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 0x1f, 0xffffffff;" \
+                 : "=r"(to) : "r"(from), "n"(mask))
+
+/* Of a chunk in a row of a panel, so many bytes are inside of the matrix. */
+#define BYTES_INSIDE(row, panel, rows_left, along_left)                      \
+    ((row) >= (rows_left) || (panel) * 64 + item % 8 * CHUNK >= (along_left) \
+         ? 0                                                                 \
+         : min((along_left) - (panel) * 64 - item % 8 * CHUNK, (uint)CHUNK) * (uint)sizeof(LOCAL))
 
 /*
  * ---- A: from global memory to the local tile ----
@@ -192,7 +209,8 @@ static inline ulong descriptor(const __local LOCAL *first, const uint panel)
 #define A_IN_PANEL(n) ((n) * STEP / A_ROWS)
 #define A_ROW(n) (item / 8 + (n) * STEP % A_ROWS)
 
-/* Copy this work-item's share of a tile that lies inside of the matrix, at multiples of a chunk. */
+/* Copy this work-item's share of a tile whose rows begin at multiples of a chunk, and which lies
+   inside of the matrix; then of one that may not, with zeros for what lies outside. */
 #define COPY_WHOLE_A()                                                       \
     _Pragma("unroll") for (uint n = 0; n < A_LOADS; ++n)                     \
             copy_chunk(tile_a + filling * A_TILE + n * STEP * 64 +           \
@@ -201,7 +219,15 @@ static inline ulong descriptor(const __local LOCAL *first, const uint panel)
                            item % 8 * CHUNK + A_ROW(n) * ld_a,               \
                        16)
 
-/* The same for any tile, with zeros for what lies outside. */
+#define COPY_EDGE_A(free_left, terms_left)                                   \
+    _Pragma("unroll") for (uint n = 0; n < A_LOADS; ++n)                     \
+            copy_chunk(tile_a + filling * A_TILE + n * STEP * 64 +           \
+                           A_PLACE(item / 8, item % 8),                      \
+                       (const __global LOCAL *)next_a + A_IN_PANEL(n) * 64 + \
+                           item % 8 * CHUNK + A_ROW(n) * ld_a,               \
+                       BYTES_INSIDE(A_ROW(n), A_IN_PANEL(n), terms_left, free_left))
+
+/* The same for rows that begin anywhere. */
 static inline void copy_a(__local LOCAL *tile, const __global LOCAL *a, const ulong step_a,
                           const ulong ld_a, const uint item, const uint free_left,
                           const uint terms_left, const uint piece)
@@ -215,9 +241,7 @@ static inline void copy_a(__local LOCAL *tile, const __global LOCAL *a, const ul
         __local LOCAL *to = tile + A_PLACE(n / 8, n % 8);
         /* Where nothing is inside, nothing is read. */
         const __global LOCAL *from = a + along * step_a + row * ld_a;
-        if (piece == CHUNK) {
-            copy_chunk(to, from, min(inside, (uint)CHUNK) * (uint)sizeof(LOCAL));
-        } else if (piece == 2) {
+        if (piece == 2) {
 #pragma unroll
             for (uint e = 0; e < CHUNK; e += 2)
                 copy_piece(to + e, from + e, 2, e < inside);
@@ -245,7 +269,8 @@ static inline void copy_a(__local LOCAL *tile, const __global LOCAL *a, const ul
 #define B_IN_PANEL(n) ((n) * STEP / B_ROWS)
 #define B_ROW(n) (item / 8 + (n) * STEP % B_ROWS)
 
-/* Copy this work-item's share of a tile that lies inside of the matrix, at multiples of a chunk. */
+/* Copy this work-item's share of a tile whose rows begin at multiples of a chunk, and which lies
+   inside of the matrix; then of one that may not, with zeros for what lies outside. */
 #define COPY_WHOLE_B()                                                       \
     _Pragma("unroll") for (uint n = 0; n < B_LOADS; ++n)                     \
             copy_chunk(tile_b + filling * B_TILE + n * STEP * 64 +           \
@@ -254,7 +279,15 @@ static inline void copy_a(__local LOCAL *tile, const __global LOCAL *a, const ul
                            item % 8 * CHUNK + B_ROW(n) * ld_b,               \
                        16)
 
-/* The same for any tile, with zeros for what lies outside. */
+#define COPY_EDGE_B(free_left, terms_left)                                   \
+    _Pragma("unroll") for (uint n = 0; n < B_LOADS; ++n)                     \
+            copy_chunk(tile_b + filling * B_TILE + n * STEP * 64 +           \
+                           B_PLACE(item / 8, item % 8),                      \
+                       (const __global LOCAL *)next_b + B_IN_PANEL(n) * 64 + \
+                           item % 8 * CHUNK + B_ROW(n) * ld_b,               \
+                       BYTES_INSIDE(B_ROW(n), B_IN_PANEL(n), free_left, terms_left))
+
+/* The same for rows that begin anywhere. */
 static inline void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ulong step_b,
                           const ulong ld_b, const uint item, const uint free_left,
                           const uint terms_left, const uint piece)
@@ -268,9 +301,7 @@ static inline void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ul
         __local LOCAL *to = tile + B_PLACE(n / 8, n % 8);
         /* Where nothing is inside, nothing is read. */
         const __global LOCAL *from = b + along * step_b + row * ld_b;
-        if (piece == CHUNK) {
-            copy_chunk(to, from, min(inside, (uint)CHUNK) * (uint)sizeof(LOCAL));
-        } else if (piece == 2) {
+        if (piece == 2) {
 #pragma unroll
             for (uint e = 0; e < CHUNK; e += 2)
                 copy_piece(to + e, from + e, 2, e < inside);
@@ -296,26 +327,13 @@ static inline void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ul
  * read nor written. All work-items take the same branch. Sizes are below 2^31; addresses have 64
  * bits.
  */
+#define COLUMN(x, e) (group_a * A_GROUP + (x) * 8 + 2 * t + (e))
 #define ROW(y) (group_b * B_GROUP + (y) / 2 * 64 + warp * 16 + (y) % 2 * 8 + g)
 
-/* What becomes of a result, and two numbers in half precision and back. */
-#define STORE_ONE(result, i, j)                                 \
-    do {                                                        \
-        __global STORED *place = c + (j) * ld_c + (i) * step_c; \
-        TYPE one = result;                                      \
-        if (!IS_ZERO(beta))                                     \
-            one = MULTIPLY_ADD(READ_ONE(place), beta, one);     \
-        WRITE_ONE(one, place);                                  \
-    } while (0)
+#define SUMS_OF(x, y)                                                                             \
+    ((float2)(sums[(y) / 2][(x) * 4 + (y) % 2 * 2], sums[(y) / 2][(x) * 4 + (y) % 2 * 2 + 1]))
 
-static inline uint as_halves(const float2 v)
-{
-    ushort bits[2];
-    vstore_half_rte(v.x, 0, (__private half *)bits);
-    vstore_half_rte(v.y, 1, (__private half *)bits);
-    return bits[0] | (uint)bits[1] << 16;
-}
-
+/* Two numbers in half precision as those of single precision. */
 static inline float2 as_singles(const uint v)
 {
     const ushort bits[2] = {(ushort)v, (ushort)(v >> 16)};
@@ -323,24 +341,54 @@ static inline float2 as_singles(const uint v)
                     vload_half(1, (const __private half *)bits));
 }
 
+/* Lanes `mask` apart exchange: those without that bit hand over `second`, the others `first`. */
+#define EXCHANGE(first, second, mask)                      \
+    do {                                                   \
+        const uint mine = t & (mask) ? (first) : (second); \
+        uint theirs;                                       \
+        FROM_LANE(theirs, mine, mask);                     \
+        if (t & (mask))                                    \
+            first = theirs;                                \
+        else                                               \
+            second = theirs;                               \
+    } while (0)
+
+/* Four neighbouring lanes have four numbers each: the n-th of the m-th becomes the m-th of the
+   n-th. So pairs of four chunks, one of each for a lane, become a chunk for each lane, and back. */
+#define TURN(v)                  \
+    do {                         \
+        EXCHANGE(v[0], v[1], 1); \
+        EXCHANGE(v[2], v[3], 1); \
+        EXCHANGE(v[0], v[2], 2); \
+        EXCHANGE(v[1], v[3], 2); \
+    } while (0)
+
 /* Begin to copy the next tiles, if there are more. */
-#define COPY_NEXT()                                                                         \
-    do {                                                                                    \
-        if (copied < whole_tiles) {                                                         \
-            COPY_WHOLE_A();                                                                 \
-            COPY_WHOLE_B();                                                                 \
-        } else if (copied < tiles) {                                                        \
-            const uint left = terms - min(terms, copied * DU);                              \
-            copy_a(tile_a + filling * A_TILE, (const __global LOCAL *)next_a, step_a, ld_a, \
-                   item, size_i - tile_i, left, piece_a);                                   \
-            copy_b(tile_b + filling * B_TILE, (const __global LOCAL *)next_b, step_b, ld_b, \
-                   item, size_j - tile_j, left, piece_b);                                   \
-        }                                                                                   \
-        COMMIT();                                                                           \
-        next_a += DU * term_step_a;                                                         \
-        next_b += DU * term_step_b;                                                         \
-        copied += 1;                                                                        \
-        filling = filling + 1 == BUFFERS ? 0 : filling + 1;                                 \
+#define COPY_NEXT()                                                                             \
+    do {                                                                                        \
+        if (copied < whole_tiles) {                                                             \
+            COPY_WHOLE_A();                                                                     \
+            COPY_WHOLE_B();                                                                     \
+        } else if (copied < tiles) {                                                            \
+            const uint left = terms - min(terms, copied * DU);                                  \
+            if (chunks_a) {                                                                     \
+                COPY_EDGE_A(left_i, left);                                                      \
+            } else {                                                                            \
+                copy_a(tile_a + filling * A_TILE, (const __global LOCAL *)next_a, step_a, ld_a, \
+                       item, left_i, left, piece_a);                                            \
+            }                                                                                   \
+            if (chunks_b) {                                                                     \
+                COPY_EDGE_B(left_j, left);                                                      \
+            } else {                                                                            \
+                copy_b(tile_b + filling * B_TILE, (const __global LOCAL *)next_b, step_b, ld_b, \
+                       item, left_j, left, piece_b);                                            \
+            }                                                                                   \
+        }                                                                                       \
+        COMMIT();                                                                               \
+        next_a += DU * term_step_a;                                                             \
+        next_b += DU * term_step_b;                                                             \
+        copied += 1;                                                                            \
+        filling = filling + 1 == BUFFERS ? 0 : filling + 1;                                     \
     } while (0)
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1)))
@@ -397,8 +445,12 @@ void Cij_Aik_Bkj_HB_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64(
     a += start_a + tile_i * free_step_a;
     b += start_b + tile_j * free_step_b;
     const bool chunks_c = step_c == 1 && (start_c | ld_c) % CHUNK == 0;
-    const bool whole_chunks =
-        chunks_a && chunks_b && size_i - tile_i >= A_FREE && size_j - tile_j >= B_FREE;
+    c += start_c;
+
+    /* As in BLAS, A and B are not read if alpha is zero. */
+    const uint terms = IS_ZERO(alpha) ? 0 : size_l;
+    const uint left_i = size_i - tile_i, left_j = size_j - tile_j;
+    const bool whole_chunks = chunks_a && chunks_b && left_i >= A_FREE && left_j >= B_FREE;
 
     float sums[BLOCKS][SUMS];
 #pragma unroll
@@ -407,15 +459,13 @@ void Cij_Aik_Bkj_HB_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64(
         for (int x = 0; x < SUMS; ++x)
             sums[y][x] = 0;
 
-    /* As in BLAS, A and B are not read if alpha is zero. */
-    const uint terms = IS_ZERO(alpha) ? 0 : size_l;
     {
         const __global STORED *next_a = a, *next_b = b;
         /* Of an empty sum there is one tile, of zeros. */
         const uint tiles = max(1u, terms / DU + (terms % DU > 0));
         const uint whole_tiles = whole_chunks ? terms / DU : 0;
         uint copied = 0, filling = 0, buffer = 0, done = 0;
-#pragma unroll
+#pragma unroll 1
         for (int ahead = 0; ahead < BUFFERS - 2; ++ahead)
             COPY_NEXT();
         do {
@@ -445,64 +495,78 @@ void Cij_Aik_Bkj_HB_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64(
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 
-    /* A lane has of every 8 columns two neighbours, in rows 8 apart. */
-    SUM sum[B_TILES / 2][A_TILES];
+    /* A lane has two neighbours of every chunk of a row. Four lanes turn four chunks among them, so
+       that each has one of them. C is read only if beta is not zero: until then it may hold
+       anything, NaN included. */
+    const bool has_chunks = chunks_c && (size_i % CHUNK == 0 || size_i - tile_i >= A_FREE);
+    if (has_chunks && IS_ZERO(beta)) {
 #pragma unroll
-    for (int y = 0; y < BLOCKS; ++y)
+        for (int y = 0; y < B_TILES; ++y) {
+            const uint j = tile_j + ROW(y);
+            __global STORED *row = c + j * ld_c;
 #pragma unroll
-        for (int x = 0; x < A_TILES; ++x)
-            sum[y][x] = (SUM)(sums[y][4 * x], sums[y][4 * x + 1], sums[y][4 * x + 2],
-                              sums[y][4 * x + 3]);
-
-    /* A lane has two neighbours here and there; memory wants many neighbours at once. So a warp
-       brings 8 rows of its sums at a time into local memory, and each lane takes 8 neighbours from
-       there, 16 bytes in C; or one, where C is not made of such chunks. C is read only if beta is
-       not zero: until then it may hold anything, NaN included. */
-    c += start_c;
-    __local float *rows = (__local float *)tile_a + item / 32 * (8 * ROW_PITCH);
+            for (int first = 0; first < A_TILES; first += 4) {
+                const uint i = tile_i + group_a * A_GROUP + (first + t) * CHUNK;
+                const bool inside = j < size_j && i < size_i && first + t < A_TILES;
+                uint chunk[4] = {0, 0, 0, 0};
 #pragma unroll
-    for (int y = 0; y < B_TILES; ++y) {
-#pragma unroll
-        for (int x = 0; x < A_TILES; ++x)
-            *(__local float2 *)(rows + g * ROW_PITCH + x * 8 + 2 * t) =
-                (float2)(alpha * ELEMENT(sum[y / 2][x], y % 2 * 2),
-                         alpha * ELEMENT(sum[y / 2][x], y % 2 * 2 + 1));
-        WAVE_BARRIER();
-        const uint first_i = tile_i + group_a * A_GROUP, first_j = tile_j + ROW(y) - g;
-        if (chunks_c) {
-#pragma unroll
-            for (uint n = lane; n < A_GROUP; n += 32) {
-                const uint row = n / (A_GROUP / 8), column = n % (A_GROUP / 8) * 8;
-                const uint i = first_i + column, j = first_j + row;
-                const __local float4 *eight =
-                    (const __local float4 *)(rows + row * ROW_PITCH + column);
-                __global uint4 *place = (__global uint4 *)(c + j * ld_c + i);
-                if (j < size_j && i + 8 <= size_i) {
-                    float4 lower = eight[0], upper = eight[1];
-                    if (!IS_ZERO(beta)) {
-                        const uint4 old = *place;
-                        lower += beta * (float4)(as_singles(old.x), as_singles(old.y));
-                        upper += beta * (float4)(as_singles(old.z), as_singles(old.w));
-                    }
-                    *place = (uint4)(as_halves(lower.xy),
-                                     as_halves(lower.zw),
-                                     as_halves(upper.xy),
-                                     as_halves(upper.zw));
-                } else if (j < size_j) {
-                    for (uint e = 0; e < 8; ++e)
-                        if (i + e < size_i)
-                            STORE_ONE(rows[row * ROW_PITCH + column + e], i + e, j);
+                for (int x = first; x < min(first + 4, A_TILES); ++x) {
+                    VECTOR pair = alpha * SUMS_OF(x, y);
+                    chunk[x % 4] = as_halves(pair);
                 }
-            }
-        } else {
-#pragma unroll 4
-            for (uint n = lane; n < 8 * A_GROUP; n += 32) {
-                const uint row = n / A_GROUP, column = n % A_GROUP;
-                const uint i = first_i + column, j = first_j + row;
-                if (i < size_i && j < size_j)
-                    STORE_ONE(rows[row * ROW_PITCH + column], i, j);
+                TURN(chunk);
+                if (inside)
+                    *(__global uint4 *)(row + i) = (uint4)(chunk[0], chunk[1], chunk[2], chunk[3]);
             }
         }
-        WAVE_BARRIER();
+    } else if (has_chunks) {
+#pragma unroll
+        for (int y = 0; y < B_TILES; ++y) {
+            const uint j = tile_j + ROW(y);
+            __global STORED *row = c + j * ld_c;
+#pragma unroll
+            for (int first = 0; first < A_TILES; first += 4) {
+                const uint i = tile_i + group_a * A_GROUP + (first + t) * CHUNK;
+                const bool inside = j < size_j && i < size_i && first + t < A_TILES;
+                uint chunk[4] = {0, 0, 0, 0};
+                if (inside) {
+                    const uint4 old = *(const __global uint4 *)(row + i);
+                    chunk[0] = old.x;
+                    chunk[1] = old.y;
+                    chunk[2] = old.z;
+                    chunk[3] = old.w;
+                }
+                TURN(chunk);
+#pragma unroll
+                for (int x = first; x < min(first + 4, A_TILES); ++x) {
+                    VECTOR pair = alpha * SUMS_OF(x, y);
+                    pair += beta * as_singles(chunk[x % 4]);
+                    chunk[x % 4] = as_halves(pair);
+                }
+                TURN(chunk);
+                if (inside)
+                    *(__global uint4 *)(row + i) = (uint4)(chunk[0], chunk[1], chunk[2], chunk[3]);
+            }
+        }
+    } else {
+#pragma unroll
+        for (int y = 0; y < B_TILES; ++y) {
+            const uint j = tile_j + ROW(y);
+            __global STORED *row = c + j * ld_c;
+#pragma unroll
+            for (int x = 0; x < A_TILES; ++x) {
+                VECTOR pair = alpha * SUMS_OF(x, y);
+#pragma unroll
+                for (int e = 0; e < VW; ++e) {
+                    const uint i = tile_i + COLUMN(x, e);
+                    if (i < size_i && j < size_j) {
+                        TYPE one = ELEMENT(pair, e);
+                        if (!IS_ZERO(beta))
+                            one = MULTIPLY_ADD(READ_ONE(row + i * step_c), beta, one);
+                        WRITE_ONE(one, row + i * step_c);
+                    }
+                }
+            }
+        }
     }
 }

@@ -71,6 +71,17 @@ def test_each_precision_has_its_instruction(precision: Precision, instruction: s
     assert instruction in MMA.generate(gemm(precision), config).source
 
 
+def test_double_has_an_instruction_of_4_terms_too() -> None:
+    config = _config(partial_sum_terms=0, instruction_terms=4)
+    kernel = MMA.generate(gemm(Precision.DOUBLE), config)
+
+    assert "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64" in kernel.source
+    assert "_MIK4_" in kernel.name
+    assert parse_kernel_name(kernel.name) == (kernel.contraction, config)
+    with pytest.raises(UnsupportedError, match="instruction_terms must be 0 in single, got 4"):
+        MMA.generate(gemm(Precision.SINGLE), config)
+
+
 @pytest.mark.parametrize(
     ("precision", "changes", "message"),
     [

@@ -107,7 +107,7 @@ def test_every_declared_parameter_changes_the_kernel(family: str, name: str) -> 
         kernel != _kernel(family, Config.of(config), precision)
         for config in CONFIGS[family]
         for value in values
-        for precision in (Precision.SINGLE, Precision.HALF)
+        for precision in (Precision.SINGLE, Precision.HALF, Precision.DOUBLE)
         if (kernel := _kernel(family, Config.of({**config, name: value}), precision)) is not None
     )
 

@@ -32,7 +32,7 @@ LIMITS = {
 
 def shipped() -> list[str]:
     spaces = data_folder("spaces")
-    kinds = ("direct", "packed-*", "small*", "tiled-*")
+    kinds = ("direct", "packed-*", "small*", "thin", "tiled-*")
     return sorted(path.stem for kind in kinds for path in spaces.glob(f"{kind}.yaml"))
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from mltune.errors import UsageError
+from mltune.kernel import Area
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.name import kernel_name, parse_kernel_name
 from mltune.measurement import Status
@@ -58,6 +59,59 @@ def test_there_is_a_barrier_only_where_slices_hand_over_their_sums() -> None:
 
     assert "barrier(" in SMALL.generate(contraction, _config()).source
     assert "barrier(" not in SMALL.generate(contraction, _config(local_split_u=1)).source
+
+
+def test_slices_hand_over_many_sums_at_once() -> None:
+    contraction = gemm(Precision.SINGLE)
+    by_halves = SMALL.generate(contraction, _config()).source
+    source = SMALL.generate(contraction, _config(fan_in=8)).source
+
+    assert "__local VECTOR handed[LSU / 2]" in by_halves
+    assert "__local VECTOR handed[LSU - ONES_LEFT]" in source
+    assert "#define ONES_LEFT 1\n" in source  # of 4 slices
+
+
+def test_work_groups_that_share_a_sum_count_themselves() -> None:
+    kernel = SMALL.generate(gemm(Precision.SINGLE), _config(problems=1, global_split_u=3))
+    launch = kernel.launch(gemm_problem(kernel.contraction, 9, 8, 50))
+
+    assert [each.entry for each in kernel.passes] == [kernel.name]
+    assert kernel.scratch == (Area(element_bytes=4, tile=(8, 8), copies=3),)
+    assert kernel.counters
+    assert launch.grids[0].global_size == (2 * 3 * 32, 1, 1)
+    assert "_GSU3_" in kernel.name
+    assert parse_kernel_name(kernel.name)[1] == kernel.config
+
+
+@pytest.mark.parametrize("precision", [Precision.HALF, Precision.SINGLE, Precision.COMPLEX_DOUBLE])
+@pytest.mark.parametrize("split", [1, 4])
+def test_thin_products_are_right_however_their_sums_are_shared(
+    device_spec: str, precision: Precision, split: int
+) -> None:
+    one_row = {"work_group_0": 1, "work_group_1": 8, "thread_tile_0": 1, "vector_width": 1}
+    shared = {"local_split_u": 16, "fan_in": 8, "global_split_u": split, "problems": 1}
+    contraction = gemm(precision, "n", "t", batched=True)
+    kernel = SMALL.generate(contraction, _config(**one_row, **shared))
+
+    with WorkerRunner(device_spec, SMALL, samples=1) as runner:
+        for m, n, k, beta in ((1, 40, 300, 0.0), (2, 37, 5, 0.5), (3, 16, 77, 2.0)):
+            measured = runner.run_kernel(gemm_problem(contraction, m, n, k, 3, beta=beta), kernel)
+
+            assert measured.status is Status.OK, measured.message
+
+
+@pytest.mark.parametrize("trans", ["nn", "tn", "nt"])
+def test_vectors_are_read_at_any_address(device_spec: str, trans: str) -> None:
+    contraction = gemm(Precision.SINGLE, trans[0], trans[1])
+    kernel = SMALL.generate(contraction, _config(vector_access="either"))
+    assert kernel.source.count("READ_PART_A(l, A_READ_ANYWHERE)") == 1
+
+    with WorkerRunner(device_spec, SMALL, samples=1) as runner:
+        for m, n, k, offset in ((8, 8, 32, 0), (9, 7, 33, 0), (16, 8, 40, 3), (13, 2, 71, 1)):
+            problem = gemm_problem(contraction, m, n, k, offset_a=offset, beta=0.5)
+            measured = runner.run_kernel(problem, kernel)
+
+            assert measured.status is Status.OK, f"{problem}: {measured.message}"
 
 
 def test_a_name_reads_back() -> None:
@@ -130,6 +184,8 @@ def test_every_precision_and_contraction_is_written(precision: Precision) -> Non
     ("changes", "words"),
     [
         ({"local_split_u": 3}, "local_split_u must be 1, 2, 4, .* or 1024, got 3"),
+        ({"global_split_u": 2}, "global_split_u must be 1 where a work-group has several prod"),
+        ({"fan_in": 3}, "fan_in must be 2, 4, 8, 16 or 32, got 3"),
         ({"problems": 0}, "problems must be at least 1, got 0"),
         ({"vector_width_u": 8}, r"vector_width_u must be a divisor of depth_u \(4\), got 8"),
         ({"thread_tile_0": 6}, r"thread_tile_0 must be a multiple of vector_width \(4\), got 6"),

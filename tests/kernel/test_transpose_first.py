@@ -10,7 +10,7 @@ from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
 from mltune.measurement import Status
-from mltune.problem import Contraction, Precision, gemm, gemm_problem
+from mltune.problem import Contraction, Precision, gemm, gemm_problem, parse_problem_type
 from mltune.runner import WorkerRunner
 from mltune.space import Config
 from tests.plain_async import tiled_without_copies
@@ -63,6 +63,16 @@ def test_batches_with_gaps_and_offsets_are_right(runner: WorkerRunner, trans: st
     problem = gemm_problem(contraction, 19, 35, 41, 3, lda=50, ldb=47, ldc=21, offset_b=5)
 
     measured = runner.run_kernel(problem, _kernel(contraction))
+
+    assert measured.status is Status.OK, measured.message
+
+
+def test_a_bias_keeps_its_offset(runner: WorkerRunner) -> None:
+    problem = replace(
+        gemm_problem(parse_problem_type("sgemm_nn_bias_m_relu"), 19, 35, 41), offset_bias=7
+    )
+
+    measured = runner.run_kernel(problem, _kernel(problem.contraction))
 
     assert measured.status is Status.OK, measured.message
 

@@ -57,7 +57,7 @@ def test_an_operand_that_is_contiguous_along_its_free_index_is_turned(
     assert f", 1, 1, 1, {turned};" in kernel.source  # of B, which gives the instruction's rows; A
 
 
-def test_every_instruction_of_hopper_is_held_back() -> None:
+def test_every_instruction_of_hopper_waits_for_the_second_step() -> None:
     source = WGMMA.generate(gemm(Precision.HALF), _config()).source
     instructions = re.findall(r'asm volatile\("(.*?)(?:wgmma|fence)', source)
 
@@ -65,7 +65,7 @@ def test_every_instruction_of_hopper_is_held_back() -> None:
     assert set(instructions) == {"//@ "}
 
 
-@pytest.mark.parametrize("columns", [64, 128, 192, 256])
+@pytest.mark.parametrize("columns", [64, 112, 128, 192, 256])
 def test_the_sums_of_an_instruction_are_all_tied(columns: int) -> None:
     source = WGMMA.generate(gemm(Precision.HALF), _config(warp_group_tile_0=columns)).source
 
@@ -83,8 +83,9 @@ def test_what_the_tensor_cores_have_not_is_unsupported(precision: Precision) -> 
     ("changes", "message"),
     [
         (
-            {"warp_group_tile_0": 96},
-            "warp_group_tile_0 must be 64, 128, 192 or 256 in half, got 96",
+            {"warp_group_tile_0": 96, "warp_groups_0": 2},
+            "warp_group_tile_0 must be 64, 128, 192 or 256 with several warpgroups along d0 in "
+            "half, got 96",
         ),
         ({"local_buffers": 2}, "local_buffers must be at least 3, got 2"),
         ({"depth_u": 32}, "depth_u must be 64 or 128 in half, got 32"),
@@ -93,25 +94,6 @@ def test_what_the_tensor_cores_have_not_is_unsupported(precision: Precision) -> 
 def test_a_refused_value_is_named(changes: dict[str, int | str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         WGMMA.generate(gemm(Precision.HALF), _config(**changes))
-
-
-@pytest.mark.parametrize(
-    ("changes", "tiles"),
-    [
-        ({}, "tile_a"),
-        ({"warp_groups_0": 2, "warp_group_tile_0": 64, "warp_groups_1": 4}, "tile_b"),
-        ({"warp_groups_1": 3, "local_buffers": 3}, ""),  # neither has room for 12 warps' rows
-        ({"global_split_u": 2}, ""),  # a pass after it stores
-    ],
-)
-def test_results_go_to_c_through_the_local_memory_of_tiles_that_are_large_enough(
-    changes: dict[str, int | str], tiles: str
-) -> None:
-    values = {"local_buffers": 3, **changes} if tiles == "tile_b" else changes
-    source = WGMMA.generate(gemm(Precision.HALF), _config(**values)).source
-
-    found = re.search(r"rows = \(__local float \*\)(\w+) ", source)
-    assert (found[1] if found else "") == tiles
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.5])
@@ -126,6 +108,39 @@ def test_c_is_written_in_chunks_or_one_by_one(runner: WorkerRunner, beta: float)
         measured = runner.run_kernel(problem, kernel)
 
         assert measured.status is Status.OK, f"{problem}: {measured.message}"
+
+
+@pytest.mark.parametrize("problem_type", ["hgemm_nn", "hgemm_tt"])
+def test_tiles_may_end_within_a_panel(runner: WorkerRunner, problem_type: str) -> None:
+    values = {"warp_groups_1": 1, "warp_group_tile_0": 80, "local_buffers": 3}
+    kernel = PlainWgmmaFamily().generate(parse_problem_type(problem_type), _config(**values))
+
+    for m, n, k in ((160, 64, 64), (96, 70, 40), (83, 9, 130)):
+        problem = gemm_problem(kernel.contraction, m, n, k, alpha=1.5, beta=0.5)
+        measured = runner.run_kernel(problem, kernel)
+
+        assert measured.status is Status.OK, f"{problem}: {measured.message}"
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_work_groups_that_walk_copy_for_their_next_tile(runner: WorkerRunner, groups: int) -> None:
+    values = {"warp_groups_1": 1, "warp_group_tile_0": 64, "local_buffers": 4}
+    config = _config(**values, persistent_kernel=groups, work_group_mapping=2)
+    kernel = PlainWgmmaFamily().generate(gemm(Precision.HALF, batched=True), config)
+
+    for m, n, k, batch in ((320, 192, 200, 1), (200, 330, 40, 2), (9, 64, 1, 1)):
+        problem = gemm_problem(kernel.contraction, m, n, k, batch=batch, alpha=1.5, beta=0.5)
+        measured = runner.run_kernel(problem, kernel)
+
+        assert measured.status is Status.OK, f"{problem}: {measured.message}"
+
+
+def test_work_groups_walk_where_one_index_is_summed() -> None:
+    config = _config(persistent_kernel=1)
+
+    assert WGMMA.generate(gemm(Precision.HALF), config).groups_per_unit == 1
+    two_sums = parse_problem_type("h:ikl,klj->ij")
+    assert WGMMA.generate(two_sums, config).groups_per_unit == 0
 
 
 def test_the_written_source_matches_the_golden_file() -> None:

@@ -84,12 +84,12 @@ def test_an_instruction_adds_16_terms_of_both_local_tiles(columns: int) -> None:
     assert f'"%{sums}, %{sums + 1}, adds, 1, 1, 0, 0;' in source  # both run along the sum
 
 
-def test_only_what_needs_hopper_alone_is_held_back() -> None:
+def test_only_what_needs_hopper_alone_waits_for_the_second_step() -> None:
     source = WGMMA.generate(gemm(Precision.SINGLE), _config()).source
-    held_back = re.findall(r'(?://@ |")\s*(wgmma[.\w]*|mbarrier[.\w]*|cp\.async\.bulk)', source)
+    marked = re.findall(r'(?://@ |")\s*(wgmma[.\w]*|mbarrier[.\w]*|cp\.async\.bulk)', source)
 
     assert source.count("wgmma.") == source.count("//@ wgmma.")
-    assert {"cp.async.bulk"} | {one for one in held_back if "mbarrier" in one} == {
+    assert {"cp.async.bulk"} | {one for one in marked if "mbarrier" in one} == {
         "cp.async.bulk",
         "mbarrier.init.shared",
         "mbarrier.try_wait.parity.shared",

@@ -29,7 +29,8 @@ def points_in_and_about(space: Space) -> Ranks:
 def test_the_rules_of_shipped_spaces_say_the_same_of_one_point_and_of_many(
     name: str, gpu_names: dict[str, int]
 ) -> None:
-    precision = Precision.HALF if name == "wgmma-nvidia" else Precision.SINGLE
+    of_one = {"wgmma-nvidia": Precision.HALF, "mma-double-nvidia": Precision.DOUBLE}
+    precision = of_one.get(name, Precision.SINGLE)
     cpu_names = {"local_mem_bytes": 1 << 20} if name.endswith("cpu") else {}
     loaded = load_space(data_folder("spaces") / f"{name}.yaml")
     space = loaded.bind({**gpu_names, **precision_names(precision), **cpu_names})

@@ -4,6 +4,7 @@
 {% include "direct/load.cl" %}
 
 {% endfor %}
+{% include "split_sum/functions.cl" %}
 {% if finish.functions %}
 {{ finish.functions }}
 {% endif %}
@@ -28,7 +29,7 @@
 {% endif %}
  * Sizes are below 2^31; addresses have 64 bits.
  */
-{{ head(name, work_group, signature.arguments) }}
+{{ head(name, work_group, signature.arguments ~ split.argument) }}
 {
     const TYPE alpha = FACTOR_VALUE(alpha_argument), beta = FACTOR_VALUE(beta_argument);
 
@@ -36,7 +37,7 @@
 
 {{ signature.position }}
     const bool is_mine = {{ "problem < problems && " if family == "small" }}my_i < size_i && my_j < size_j;
-{% if not is_sliced %}
+{% if not is_shared %}
     if (!is_mine)
         return; /* there is no barrier, so that every work-item goes its own way */
 {% endif %}
@@ -67,10 +68,15 @@
 {% for o in operands %}
 {% set x, i = o.x, o.i %}
 {% set fits = " && size_" ~ i ~ " % " ~ o.part_width ~ " == 0" if is_aligned and o.free_is_contiguous else "" %}
+{% set shifted_fits = "" if is_either else fits %}
     const bool vectors_{{ x }} = step_{{ x }} == 1
-{%- if is_aligned %} && ({{ signature.places(x) }}) % {{ o.X }}_WIDTH == 0{% endif %}
+{%- if is_aligned and not is_either %} && ({{ signature.places(x) }}) % {{ o.X }}_WIDTH == 0{% endif %}
 {%- if edge_type == "branch" %} && inside_{{ i }}{% endif %}
-{%- if edge_type == "shiftptr" %} && (inside_{{ i }} || (shifts_{{ i }}{{ fits }})){% endif %};
+{%- if edge_type == "shiftptr" %} && (inside_{{ i }} || (shifts_{{ i }}{{ shifted_fits }})){% endif %};
+{% if is_either %}
+    const bool aligned_{{ x }} = ({{ signature.places(x) }}) % {{ o.X }}_WIDTH == 0
+{%- if edge_type == "shiftptr" and fits %} && (inside_{{ i }}{{ fits.replace("&&", "||") }}){% endif %};
+{% endif %}
 {% endfor %}
     const bool vectors_c = step_c == 1{% if is_aligned %} && ({{ signature.places("c") }}) % VW == 0{% endif %};
 
@@ -86,13 +92,28 @@
         for (int x = 0; x < TT0 / VW; ++x)
             sum[y][x] = (VECTOR)(0);
 
-    /* As in BLAS, A and B are not read if alpha is zero. */
-    const uint terms = IS_ZERO(alpha){{ " || !is_mine" if is_sliced }} ? 0 : size_l;
+{% set unless = " || !is_mine" if is_shared else "" %}
+{% include "split_sum/terms.cl" %}
 {{ signature.outer_loop }}
         uint done = 0;
         if (vectors_a && vectors_b) {
             done = {{ "terms" if edge_type == "none" else "terms - terms % DU" }};
+{% if is_either %}
+            if (aligned_a && aligned_b) {
+{% set read_a, read_b = "READ_PART_A(l, A_READ)", "READ_PART_B(l, B_READ)" %}
+{% filter deeper %}
 {% include "direct/multiply.cl" %}
+{% endfilter %}
+            } else {
+{% set read_a, read_b = "READ_PART_A(l, A_READ_ANYWHERE)", "READ_PART_B(l, B_READ_ANYWHERE)" %}
+{% filter deeper %}
+{% include "direct/multiply.cl" %}
+{% endfilter %}
+            }
+{% else %}
+{% set read_a, read_b = "READ_PART_A(l)", "READ_PART_B(l)" %}
+{% include "direct/multiply.cl" %}
+{% endif %}
         }
 {% if edge_depth > 1 %}
 {% include "direct/edge_steps.cl" %}
@@ -124,6 +145,12 @@
     }
 {% if is_sliced %}
 {% include "small/reduce.cl" %}
+{% endif %}
+{% if split.has_counters %}
+
+{% include "split_sum/last_arrival.cl" %}
+    if (!is_mine)
+        return;
 {% endif %}
 
     /* C is read only if beta is not zero: until then it may hold anything, NaN included. */

@@ -23,8 +23,8 @@
 {% endif %}
 {% endif %}
 {% filter continued %}
-#define READ_PART_{{ X }}(l)
+#define READ_PART_{{ X }}(l{{ ", READ" if is_either }})
     _Pragma("unroll") for (int n = 0; n < {{ X }}_LINES; ++n)
         _Pragma("unroll") for (int v = 0; v < {{ X }}_RUN; ++v)
-            part_{{ x }}[n][v] = {{ o.conjugated(X ~ "_READ(next_" ~ x ~ " + (l) * term_" ~ x ~ " + " ~ X ~ "_PLACE(n, v))") }}
+            part_{{ x }}[n][v] = {{ o.conjugated(("READ" if is_either else X ~ "_READ") ~ "(next_" ~ x ~ " + (l) * term_" ~ x ~ " + " ~ X ~ "_PLACE(n, v))") }}
 {% endfilter %}

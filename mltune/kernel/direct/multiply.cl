@@ -10,8 +10,8 @@
                 for (int x = 0; x < TT0; ++x)
                     along[y][x] = (ALONG_VECTOR)(0);
             for (uint l = {{ first }}; l < done; l += {{ next }}) {
-                READ_PART_A(l);
-                READ_PART_B(l);
+                {{ read_a }};
+                {{ read_b }};
 #pragma unroll
                 for (int v = 0; v < DU / ALONG_WIDTH; ++v)
 #pragma unroll
@@ -29,8 +29,8 @@
                         ELEMENT(sum[y][x / VW], x % VW) += ELEMENT(along[y][x], e);
 {% else %}
             for (uint l = {{ first }}; l < done; l += {{ next }}) {
-                READ_PART_A(l);
-                READ_PART_B(l);
+                {{ read_a }};
+                {{ read_b }};
 #pragma unroll
                 for (int step = 0; step < DU; ++step) {
                     VECTOR rows[TT0 / VW];

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from mltune.kernel.arithmetic import Arithmetic, edge_unroll, largest_width
@@ -13,10 +14,12 @@ from mltune.kernel.limits import NO_LIMITS, exact_limits
 from mltune.kernel.name import kernel_name
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
+from mltune.kernel.split_sum import SplitSum, Sums
 from mltune.kernel.template import Definition, Section, kernel_source
 from mltune.problem import Contraction
 from mltune.space.config import Config
 
+_ALONE = SplitSum(1, "multiple_single_kernel", deals_steps=False, deals_groups=False)
 _EXACT = "none"
 """The edge type of a kernel for problems without an edge."""
 
@@ -29,11 +32,13 @@ class Work:
         definitions: the macros that only this family has.
         work_group: work-items of a work-group along the three dimensions.
         number: the expression for a work-item's product of the batch.
+        split: the work-groups that share a sum.
     """
 
     definitions: tuple[Definition, ...]
     work_group: tuple[int, int, int]
     number: str = "get_group_id(2)"
+    split: SplitSum = _ALONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +116,9 @@ def write(contraction: Contraction, settings: Settings, config: Config, work: Wo
         work_group=work.work_group,
         macro_tile=macro_tile,
         limits=limits,
+        split=work.split.slices,
+        scratch=work.split.scratch(arithmetic, macro_tile),
+        counters=work.split.has_counters,
     )
 
 
@@ -118,6 +126,7 @@ def _source(
     name: str, settings: Settings, arithmetic: Arithmetic, signature: Signature, work: Work
 ) -> str:
     is_along = sums_run_along(settings, arithmetic, signature)
+    is_sliced = settings.values.get("local_split_u", 1) != 1
     operands = tuple(_operand(x, settings, arithmetic, signature, is_along) for x in "ab")
     width, _ = _widths(settings, arithmetic)
     finish = Finish(signature.contraction, arithmetic, width)
@@ -128,9 +137,14 @@ def _source(
         "edge_type": settings.word("edge_type"),
         "edge_unroll": edge_unroll(width),
         "edge_depth": settings.number("edge_depth_u"),
-        "is_aligned": settings.word("vector_access") == "cast",
+        "is_aligned": settings.word("vector_access") != "vload",
+        "is_either": settings.word("vector_access") == "either",
         "is_along": is_along,
-        "is_sliced": settings.values.get("local_split_u", 1) != 1,
+        "is_sliced": is_sliced,
+        "is_shared": is_sliced or work.split.has_counters,
+        "split": work.split,
+        "sums": _sums(settings, is_sliced),
+        "arithmetic": arithmetic,
         "signature": signature,
         "finish": finish,
         "work_group": work.work_group,
@@ -148,16 +162,29 @@ def _source(
         _tile_section(settings, arithmetic, work),
         *(_operand_section(operand, settings, arithmetic) for operand in operands),
         last,
+        work.split.section,
         finish.section,
     )
     return kernel_source("direct/kernel.cl", name, arithmetic.pragmas, sections, names)
+
+
+def _sums(settings: Settings, is_sliced: bool) -> Sums:
+    """How work-items hold their sums, for those that share them with other work-groups."""
+    return Sums(
+        "VECTOR",
+        "TT1",
+        "(TT0 / VW)",
+        "PLANE",
+        math.prod(settings.pair("thread_tile")),
+        "slice == 0" if is_sliced else "",
+    )
 
 
 def _tile_section(settings: Settings, arithmetic: Arithmetic, work: Work) -> Section:
     """The macros that do not belong to one operand."""
     group, tile = settings.pair("work_group"), settings.pair("thread_tile")
     width, width_b = _widths(settings, arithmetic)
-    access = settings.word("vector_access")
+    access = _access(settings)
     return Section(
         "Work-items, and the tiles of C that they compute.",
         (
@@ -208,11 +235,18 @@ def _operand_section(operand: Operand, settings: Settings, arithmetic: Arithmeti
         (
             (f"{X}_WIDTH", width),
             (f"{X}_VECTOR", arithmetic.vector(width)),
-            (f"{X}_READ(p)", arithmetic.read(width, settings.word("vector_access"))),
+            (f"{X}_READ(p)", arithmetic.read(width, _access(settings))),
+            (f"{X}_READ_ANYWHERE(p)", arithmetic.read(width, "vload")),
             (f"{X}_CONJUGATE(v)", arithmetic.conjugate(width, operand.conjugates)),
             (f"{X}_CONJUGATE_ONE(v)", arithmetic.conjugate(1, operand.conjugates)),
         ),
     )
+
+
+def _access(settings: Settings) -> str:
+    """How a vector is read or written where it is aligned."""
+    access = settings.word("vector_access")
+    return "cast" if access == "either" else access
 
 
 def _rows(width: int, operand: Operand) -> str:

@@ -15,5 +15,5 @@
     const ulong free_step_b = {{ signature.free_step("b") }};
     const ulong term_step_a = {{ signature.term_step("a") }};
     const ulong term_step_b = {{ signature.term_step("b") }};
-    a += start_a + tile_i * free_step_a;
-    b += start_b + tile_j * free_step_b;
+    a += start_a{{ " + tile_i * free_step_a" if not walks }};
+    b += start_b{{ " + tile_j * free_step_b" if not walks }};

@@ -10,7 +10,7 @@ from mltune.kernel.arithmetic import Arithmetic
 from mltune.kernel.build_options import build_options
 from mltune.kernel.epilogue import Finish
 from mltune.kernel.kernel import Kernel
-from mltune.kernel.mma.instruction import CHUNK_BYTES, INSTRUCTIONS, Instruction
+from mltune.kernel.mma.instruction import CHUNK_BYTES, INSTRUCTIONS, Instruction, instruction_of
 from mltune.kernel.mma.macro_tile import tile_operands, tile_sums
 from mltune.kernel.name import kernel_name
 from mltune.kernel.parameters.mma import MMA
@@ -48,13 +48,14 @@ class MmaFamily:
     def generate(self, contraction: Contraction, config: Config) -> Kernel:
         """Write the kernel of one config; see `KernelFamily.generate`."""
         canonical = contraction.canonical()
-        instruction = INSTRUCTIONS.get(canonical.precision)
-        if instruction is None:
+        if canonical.precision not in INSTRUCTIONS:
             known = ", ".join(precision.name.lower() for precision in INSTRUCTIONS)
             raise UnsupportedError(
                 f"kernel family mma: writes {known}, not {canonical.precision.name.lower()}"
             )
         settings = MMA.read(config, canonical.precision)
+        terms = settings.number("instruction_terms")
+        instruction = instruction_of(canonical.precision, terms)
         signature = Signature(canonical)
         name = kernel_name(canonical, config)
         waves, tile = settings.pair("waves"), settings.pair("wave_tile")
@@ -105,6 +106,7 @@ class MmaFamily:
             "units": _units(settings, instruction),
             "copies_pieces": True,
             "steps_addresses": True,
+            "walks": False,
             "by_rows": writes_c and _has_room_for_rows(settings, instruction),
             "arithmetic": arithmetic,
             "signature": signature,
@@ -237,6 +239,10 @@ def _operand_section(
 
 def _swizzle(run: int, is_free: bool, instruction: Instruction) -> str:
     """What a chunk's number is xor'ed with: eight chunks of 16 bytes fill the banks once."""
+    if instruction.takes == 1:
+        # Four neighbouring rows are read together, two chunks each.
+        rows = f" / {8 // run}" if run < 8 else ""
+        return f"((row){rows} % {min(run // 2, 4)} * 2)"
     if is_free and not instruction.by_matrix:
         # Lanes of equal g read rows that lie a chunk's elements apart, two chunks each.
         return f"((row) / {instruction.chunk} % {min(run // 2, 4)} * 2)"

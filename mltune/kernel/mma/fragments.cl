@@ -31,7 +31,11 @@
 {% endfilter %}
 {% elif o.free_is_contiguous %}
  * Lane 4 g + t has column g of each of the {{ X }}_TILES tiles of 8 along the free index, and of
+{% if instruction.takes == 2 %}
  * every CHUNK * 4 terms the CHUNK from CHUNK * t on. Which columns a tile has is free to choose: a
+{% else %}
+ * every 4 terms the one with number t. Which columns a tile has is free to choose: a
+{% endif %}
  * lane reads {{ X }}_SHARE neighbours at once, for as many tiles.
  */
 {% filter continued %}
@@ -40,12 +44,30 @@
         _Pragma("unroll") for (int part = 0; part < PARTS; ++part)
             _Pragma("unroll") for (int x = 0; x < {{ X }}_TILES; x += {{ X }}_SHARE) {
                 const uint column = wave_{{ x }} * {{ X }}_WAVE + g * {{ X }}_SHARE;
+{% if instruction.takes == 2 %}
                 const uint row = (unit) * (4 * CHUNK) + t * CHUNK + part;
+{% else %}
+                const uint row = (unit) * 4 + t;
+{% endif %}
                 const {{ X }}_SHARED shared = *(const __local {{ X }}_SHARED *)(
                     now_{{ x }} + place_{{ x }}(row, column / CHUNK) + column % CHUNK + x * 8);
                 _Pragma("unroll") for (int s = 0; s < {{ X }}_SHARE; ++s)
                     part_{{ x }}{{ set }}[x + s][part] = ((const LOCAL *)&shared)[s];
             }
+    } while (0)
+{% endfilter %}
+{% elif instruction.takes == 1 %}
+ * Lane 4 g + t has column g of each of the {{ X }}_TILES tiles of 8 along the free index, and of
+ * every 4 terms the one with number t.
+ */
+{% filter continued %}
+#define READ_{{ X }}({{ arguments }})
+    do {
+        _Pragma("unroll") for (int x = 0; x < {{ X }}_TILES; ++x) {
+            const uint row = wave_{{ x }} * {{ X }}_WAVE + x * 8 + g;
+            part_{{ x }}{{ set }}[x][0] =
+                now_{{ x }}[place_{{ x }}(row, ((unit) * 4 + t) / CHUNK) + t % CHUNK];
+        }
     } while (0)
 {% endfilter %}
 {% else %}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mltune.problem import Precision
 
@@ -24,6 +24,7 @@ class Instruction:
         as_operand: the expression that turns a fragment `v` into an operand.
         splits: parts that every number is split into; 1 or 2.
         by_matrix: whether fragments are read by `ldmatrix`, else lane by lane.
+        takes: registers of a lane that it multiplies for each column; 1 or 2.
     """
 
     shape: str
@@ -36,6 +37,7 @@ class Instruction:
     as_operand: str = "v"
     splits: int = 1
     by_matrix: bool = False
+    takes: int = 2
 
     @property
     def chunk(self) -> int:
@@ -45,12 +47,12 @@ class Instruction:
     @property
     def parts(self) -> int:
         """Registers that a lane has for each column of a unit."""
-        return 2 if self.by_matrix else self.chunk
+        return 2 if self.by_matrix else self.chunk * self.takes // 2
 
     @property
     def unit_terms(self) -> int:
         """Terms that are read from local memory together."""
-        return self.terms * self.parts // 2
+        return self.terms * self.parts // self.takes
 
 
 INSTRUCTIONS: dict[Precision, Instruction] = {
@@ -85,3 +87,12 @@ INSTRUCTIONS: dict[Precision, Instruction] = {
         result="d",
     ),
 }
+
+_DOUBLE_OF_4_TERMS = replace(
+    INSTRUCTIONS[Precision.DOUBLE], shape="m16n8k4.row.col.f64.f64.f64.f64", terms=4, takes=1
+)
+
+
+def instruction_of(precision: Precision, terms: int) -> Instruction:
+    """The instruction of so many terms, or where they are 0, the widest of a precision."""
+    return _DOUBLE_OF_4_TERMS if terms == 4 else INSTRUCTIONS[precision]

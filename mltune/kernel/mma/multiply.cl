@@ -1,5 +1,6 @@
 {# A turn of tiles: each is multiplied unit by unit, and a copy of a further one begins. #}
 {% set unit = "unit * LSU + slice" if p.local_split_u > 1 else "unit" %}
+{% set set = "[p]" if p.prefetch_local_read else "" %}
 #pragma unroll
             for (int step = 0; step < TURN * UNITS; ++step) {
 {% if p.prefetch_local_read %}
@@ -17,6 +18,16 @@
                 }
                 READ_A({{ "p ^ 1, " if p.prefetch_local_read }}{{ unit }});
                 READ_B({{ "p ^ 1, " if p.prefetch_local_read }}{{ unit }});
+{% if instruction.takes == 1 %}
+#pragma unroll
+                for (int y = 0; y < B_TILES; y += 2)
+#pragma unroll
+                    for (int x = 0; x < A_TILES; ++x)
+                        partial[y / 2][x] = multiply_add(partial[y / 2][x], part_b{{ set }}[y][0],
+                                                         part_b{{ set }}[y + 1][0],
+                                                         part_a{{ set }}[x][0]);
+            }
+{% else %}
                 /* Two parts at a time are what an instruction multiplies. */
 #pragma unroll
                 for (int pair = 0; pair < PARTS / 2; ++pair) {
@@ -57,4 +68,5 @@
                     }
                 }
             }
+{% endif %}
             done += TURN;

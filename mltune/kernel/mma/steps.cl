@@ -56,12 +56,15 @@
     } while (0)
 {% endfilter %}
 {% set sets = "[p]" if p.prefetch_local_read else "" %}
+{% if instruction.takes == 2 %}
 
+{% endif %}
 {% if instruction.splits > 1 %}
 /* Split two parts of each tile into a large and a small number. */
-{% else %}
+{% elif instruction.takes == 2 %}
 /* Take two parts of each tile. */
 {% endif %}
+{% if instruction.takes == 2 %}
 {% filter continued %}
 #define SPLIT_PAIR(x, TILES)
     _Pragma("unroll") for (int tile = 0; tile < TILES; ++tile)
@@ -75,3 +78,4 @@
 {% endif %}
         }
 {% endfilter %}
+{% endif %}

@@ -66,6 +66,21 @@ MMA = FamilyParameters(
             ),
         ),
         IntParam(
+            name="instruction_terms",
+            abbreviation="MIK",
+            meaning="terms of the sum that an instruction adds (the third of MatrixInstruction). "
+            "4: in double, half as many registers for what is read ahead",
+            values=(0, 4),
+            default=0,
+            default_means="16 in half, else 8",
+            limits=(
+                Limit("instruction_terms == 0 or stored_bytes == 8", "0 in {precision}"),
+                Limit(
+                    "instruction_terms == 0 or partial_sum_terms == 0", "0 with partial_sum_terms"
+                ),
+            ),
+        ),
+        IntParam(
             name="local_buffers",
             abbreviation="LB",
             meaning="tiles of each operand in local memory or on their way",

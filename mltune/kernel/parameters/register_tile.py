@@ -8,6 +8,7 @@ from mltune.kernel.parameters.family_parameters import FamilyParameters
 from mltune.kernel.parameters.param import EnumParam, IntParam, Limit
 from mltune.kernel.parameters.shared import (
     DEPTH_U,
+    GLOBAL_SPLIT_U,
     LOCAL_SPLIT_U,
     MAX_REGISTERS,
     MULTIPLY_ADD,
@@ -70,7 +71,13 @@ _TILE = (
         default="branch",
     ),
     MULTIPLY_ADD,
-    replace(VECTOR_ACCESS, applies_when="max(vector_width, vector_width_b, vector_width_u) > 1"),
+    replace(
+        VECTOR_ACCESS,
+        meaning=f"{VECTOR_ACCESS.meaning}. `either`: by `vload` where A or B lies so that "
+        "pointers cannot, in a loop of its own",
+        values=("cast", "vload", "either"),
+        applies_when="max(vector_width, vector_width_b, vector_width_u) > 1",
+    ),
     MAX_REGISTERS,
 )
 
@@ -102,10 +109,30 @@ SMALL = FamilyParameters(
         *_TILE,
         replace(
             LOCAL_SPLIT_U,
-            meaning="slices of work-items that share the terms of a sum, and add their partial "
-            "sums by halves",
+            meaning="slices of work-items that share the terms of a sum",
             values=tuple(2**power for power in range(11)),
             default=None,
+        ),
+        IntParam(
+            name="fan_in",
+            abbreviation="FI",
+            meaning="slices whose partial sums become one at a time: more take more local memory "
+            "and fewer barriers",
+            values=(2, 4, 8, 16, 32),
+            default=2,
+            applies_when="local_split_u > 2",
+        ),
+        replace(
+            GLOBAL_SPLIT_U[0],
+            meaning="work-groups that share a sum; the last of them to finish adds their partial "
+            "sums up, always in the same order",
+            tensile=None,
+            limits=(
+                Limit(
+                    "global_split_u == 1 or problems == 1",
+                    "1 where a work-group has several products",
+                ),
+            ),
         ),
         IntParam(
             name="problems",

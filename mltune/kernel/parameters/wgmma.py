@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mltune.kernel.parameters.family_parameters import FamilyParameters
-from mltune.kernel.parameters.param import EnumParam, IntParam, Limit, pair
+from mltune.kernel.parameters.param import EnumParam, IntParam, Limit, Tensile, pair
 from mltune.kernel.parameters.shared import (
     DEPTH_U,
     GLOBAL_SPLIT_U,
@@ -38,11 +38,15 @@ WGMMA = FamilyParameters(
             name="warp_group_tile_0",
             abbreviation="WPT",
             meaning="elements of C per warpgroup along d0, the instruction's columns",
-            values=(64, 96, 128, 192, 256),
+            values=tuple(range(64, 257, 16)),
             limits=(
                 Limit(
-                    "warp_group_tile_0 != 96 or stored_bytes == 4",
-                    "64, 128, 192 or 256 in {precision}",
+                    "stored_bytes == 2 or warp_group_tile_0 % 64 == 0 or warp_group_tile_0 == 96",
+                    "64, 96, 128 or 192 in {precision}",
+                ),
+                Limit(
+                    "stored_bytes == 4 or warp_group_tile_0 % 64 == 0 or warp_groups_0 == 1",
+                    "64, 128, 192 or 256 with several warpgroups along d0 in {precision}",
                 ),
                 Limit(
                     "warp_group_tile_0 != 256 or stored_bytes == 2",
@@ -103,7 +107,25 @@ WGMMA = FamilyParameters(
             limits=(Limit('split_into == "tf32" or stored_bytes == 4', "tf32 in {precision}"),),
         ),
         WORK_GROUP_MAPPING,
+        IntParam(
+            name="persistent_kernel",
+            abbreviation="PK",
+            meaning="in half only: work-groups for each compute unit; they take turns with the "
+            "tiles of C, and copy for the next one while they store. 0, or where several indices "
+            "are summed: each tile has a work-group",
+            lowest=0,
+            default=0,
+            limits=(Limit("persistent_kernel == 0 or stored_bytes == 2", "0 in {precision}"),),
+            tensile=Tensile("PersistentKernel"),
+        ),
         MAX_REGISTERS,
-        *GLOBAL_SPLIT_U,
+        replace(
+            GLOBAL_SPLIT_U[0],
+            limits=(
+                *GLOBAL_SPLIT_U[0].limits,
+                Limit("global_split_u == 1 or persistent_kernel == 0", "1 with persistent_kernel"),
+            ),
+        ),
+        *GLOBAL_SPLIT_U[1:],
     ),
 )

@@ -7,6 +7,7 @@ import math
 from mltune.kernel.direct.register_tile import Work, write
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.parameters.register_tile import SMALL
+from mltune.kernel.split_sum import SplitSum
 from mltune.problem import Contraction
 from mltune.space.config import Config
 
@@ -26,15 +27,24 @@ class SmallFamily:
         """Write the kernel of one config; see `KernelFamily.generate`."""
         settings = SMALL.read(config, contraction.precision)
         split, problems = settings.number("local_split_u"), settings.number("problems")
+        fan_in = settings.number("fan_in")
         plane = math.prod(settings.pair("work_group"))
         work = Work(
             definitions=(
                 ("LSU", split),
                 ("PROBLEMS", problems),
                 ("PLANE", plane),
+                ("FAN_IN", fan_in),
+                ("ONES_LEFT", max(split // fan_in, 1)),
             ),
             # In one dimension: devices allow few work-items along the third.
             work_group=(plane * split * problems, 1, 1),
             number="problem",
+            split=SplitSum(
+                settings.number("global_split_u"),
+                "multiple_single_kernel",
+                deals_steps=False,
+                deals_groups=False,
+            ),
         )
         return write(contraction.canonical(), settings, config, work)

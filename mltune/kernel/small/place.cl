@@ -9,5 +9,9 @@
     const uint in_group = item / PLANE;
 {% endif %}
     const size_t problem = get_group_id(2) * PROBLEMS + in_group;
-    const uint my_i = get_group_id(0) * MT0 + in_plane % WG0 * VW;
+{% if split.slices > 1 %}
+
+{% include "split_sum/group.cl" %}
+{% endif %}
+    const uint my_i = {{ split.in_grid[0] }} * MT0 + in_plane % WG0 * VW;
     const uint my_j = get_group_id(1) * MT1 + in_plane / WG0 * VWB;

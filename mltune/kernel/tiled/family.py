@@ -12,6 +12,7 @@ from mltune.kernel.limits import NO_LIMITS, exact_limits
 from mltune.kernel.name import kernel_name
 from mltune.kernel.parameters.tiled import TILED
 from mltune.kernel.rules import Settings
+from mltune.kernel.signature import Signature
 from mltune.kernel.split_sum import SplitSum, Sums
 from mltune.kernel.template import Section, kernel_source
 from mltune.kernel.tiled.along_sum import width_along
@@ -90,20 +91,12 @@ def _source(
 ) -> str:
     signature = transposed.signature
     stagger = Stagger.of(settings, signature)
-    operands = tuple(
-        Operand(x=x, settings=settings, arithmetic=arithmetic, signature=signature) for x in "ab"
-    )
-    for operand in operands:
-        operand.check()
+    operands = _operands(settings, arithmetic, signature)
     is_async = settings.word("global_to_local") == "async"
     width = part_width(0, settings, arithmetic)
     finish = Finish(signature.contraction, arithmetic, width)
     finish.check(split)
-    elements = math.prod(settings.pair("thread_tile"))
     has_slices = settings.number("local_split_u") > 1
-    sums = Sums(
-        "VECTOR", "TT1", "TT0 / VW", "(WG0 * WG1)", elements, "slice == 0" if has_slices else ""
-    )
     names = {
         "name": name,
         "p": dict(settings.values.items()),
@@ -131,7 +124,7 @@ def _source(
         "along": [operand for operand in operands if operand.is_along],
         "regions": EDGE_REGIONS[settings.word("edge_type")],
         "split": split,
-        "sums": sums,
+        "sums": _sums(settings, "slice == 0" if has_slices else ""),
         "stagger": stagger,
         "stride": split.stride,
         "walk": walk,
@@ -148,6 +141,23 @@ def _source(
         finish.section,
     )
     return kernel_source("tiled/kernel.cl", name, arithmetic.pragmas, sections, names)
+
+
+def _operands(
+    settings: Settings, arithmetic: Arithmetic, signature: Signature
+) -> tuple[Operand, ...]:
+    """A and B, whose settings go together."""
+    operands = tuple(
+        Operand(x=x, settings=settings, arithmetic=arithmetic, signature=signature) for x in "ab"
+    )
+    for operand in operands:
+        operand.check()
+    return operands
+
+
+def _sums(settings: Settings, condition: str) -> Sums:
+    elements = math.prod(settings.pair("thread_tile"))
+    return Sums("VECTOR", "TT1", "TT0 / VW", "(WG0 * WG1)", elements, condition)
 
 
 def _tile_section(settings: Settings, arithmetic: Arithmetic) -> Section:

@@ -7,6 +7,7 @@ pays where each is multiplied often. CLBlast's large kernels do so.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from mltune.errors import UnsupportedError
@@ -69,7 +70,7 @@ class TransposeFirst:
         arguments = self.signature.arguments
         for x in self.operands:
             for name in _LAYOUT:
-                arguments = arguments.replace(f" {name}_{x}", f" given_{name}_{x}")
+                arguments = re.sub(rf"\b{name}_{x}\b", f"given_{name}_{x}", arguments)
         scratch = ",\n        const __global STORED *restrict transposed"
         return arguments + (scratch if self.operands else "")
 

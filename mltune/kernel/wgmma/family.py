@@ -23,7 +23,7 @@ class WgmmaFamily:
     """Tensor cores of compute capability 9.0, for any contraction.
 
     Their kernels are built in two steps, as the driver's compiler does not know these; see
-    `mltune.kernel.held_back`.
+    `mltune.kernel.two_step_build`.
     """
 
     def __init__(self, instructions: Path | None = None) -> None:

@@ -26,7 +26,6 @@ _ROW = 64  # elements in the 128 bytes that a swizzled row has
 _BYTES = 2  # of an element
 _CHUNK = 8  # elements in the 16 bytes that are copied at once
 _VECTOR = 2  # neighbouring elements of C that a lane has
-_ROW_PAD = 8  # unused numbers after a row of sums in local memory, against bank conflicts
 
 
 def generate(contraction: Contraction, config: Config, instructions: Path | None) -> Kernel:
@@ -47,9 +46,11 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
     macro_tile = (groups[0] * tile[0], groups[1] * tile[1])
     threads = _LANES * groups[0] * groups[1]
     split = SplitSum.of(settings)
+    # The loop over other summations ends before the next macro tile is copied.
+    one_sum = len(contraction.summation_indices) == 1
+    groups_per_unit = settings.number("persistent_kernel") if one_sum else 0
     before, after = split.passes(name)
     operands = tuple(_operand(operand, settings) for operand in tile_operands(signature))
-    rows_in = "" if split.has_other_pass else _room_for_rows(settings)
     finish = Finish(contraction, arithmetic, _VECTOR)
     finish.check(split)
     names = {
@@ -58,9 +59,8 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         "threads": threads,
         "columns": tile[0],
         "bytes": _BYTES,
-        "by_rows": rows_in != "",
+        "by_rows": False,
         "shows_copies": True,
-        "rows_in": rows_in,
         "copies_pieces": True,
         "steps_addresses": False,
         "arithmetic": arithmetic,
@@ -73,7 +73,8 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         "sums": tile_sums(tile[0] * tile[1] // _LANES),
         "stride": split.stride,
         "writes_c": not split.has_other_pass,
-        "has_vectors_c": not split.has_other_pass and not rows_in,
+        "has_vectors_c": False,
+        "walks": groups_per_unit > 0,
     }
     sections = (
         Section("Numbers.", arithmetic.definitions("expr", _VECTOR)),
@@ -94,6 +95,7 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         work_group=(threads, 1, 1),
         macro_tile=macro_tile,
         split=split.slices,
+        groups_per_unit=groups_per_unit,
         before=before,
         after=after,
         scratch=split.scratch(arithmetic, macro_tile),
@@ -123,24 +125,11 @@ def _group_section(settings: Settings, arithmetic: Arithmetic) -> Section:
             ("SUMS", tile[0] // 2),
             ("BLOCKS", tile[1] // _ROWS),
             ("STEP", threads // (_ROW // _CHUNK)),
-            ("ROW_PITCH", tile[0] + _ROW_PAD),
             ("VW", _VECTOR),
             ("READ_C(p)", arithmetic.read(_VECTOR, "cast")),
             ("WRITE_C(v, p)", arithmetic.write(_VECTOR, "cast")),
         ),
     )
-
-
-def _room_for_rows(settings: Settings) -> str:
-    """Whose tiles have room for eight rows of sums of each warp: `a`'s, `b`'s, or no one's."""
-    groups, tile = settings.pair("warp_groups"), settings.pair("warp_group_tile")
-    warps = groups[0] * groups[1] * _LANES // 32
-    needed = warps * 8 * (tile[0] + _ROW_PAD) * 4
-    depth = settings.number("local_buffers") * settings.number("depth_u") * _BYTES
-    for operand, axis in (("a", 0), ("b", 1)):
-        if groups[axis] * tile[axis] * depth >= needed:
-            return operand
-    return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +147,8 @@ class _Operand:
         extent: elements along it, of the macro tile.
         rows: of a panel.
         all_rows: of all panels.
+        whole_panels: those whose rows are all used.
+        rest: chunks of a row that are used in a panel after them; 0 where there is none.
         step: rows that the work-group copies at once.
     """
 
@@ -168,6 +159,8 @@ class _Operand:
     extent: int
     rows: int
     all_rows: int
+    whole_panels: int
+    rest: int
     step: int
 
     @property
@@ -191,14 +184,17 @@ def _operand(tile: TileOperand, settings: Settings) -> _Operand:
     group = settings.number(f"warp_group_tile_{axis}")
     extent, depth = settings.number(f"warp_groups_{axis}") * group, settings.number("depth_u")
     threads = _LANES * settings.number("warp_groups_0") * settings.number("warp_groups_1")
+    along, across = (extent, depth) if tile.free_is_contiguous else (depth, extent)
     return _Operand(
         x=tile.x,
         i=tile.i,
         free_is_contiguous=tile.free_is_contiguous,
         group=group,
         extent=extent,
-        rows=depth if tile.free_is_contiguous else extent,
-        all_rows=extent * depth // _ROW,
+        rows=across,
+        all_rows=across * -(-along // _ROW),
+        whole_panels=along // _ROW,
+        rest=along % _ROW // _CHUNK,
         step=threads // (_ROW // _CHUNK),
     )
 
@@ -212,8 +208,9 @@ def _operand_section(operand: _Operand, settings: Settings) -> Section:
             (f"{X}_ROWS", operand.rows),
             (f"{X}_ALL_ROWS", operand.all_rows),
             (f"{X}_LOADS", -(-operand.all_rows // operand.step)),
-            (f"{X}_TILE", operand.extent * settings.number("depth_u")),
+            (f"{X}_TILE", operand.all_rows * _ROW),
             (f"{X}_PANEL", operand.rows * _ROW),
+            (f"{X}_WHOLE_PANELS", operand.whole_panels),
             (f"{X}_GROUP", operand.group),
             (f"{X}_TILES", operand.group // 8 if operand.x == "a" else operand.group // 32),
             (f"{X}_SHARE", 1),

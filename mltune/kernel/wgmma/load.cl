@@ -25,21 +25,29 @@
 #define {{ X }}_ROW(n) ((item / 8 + (n) * STEP) % {{ X }}_ROWS)
 {% endif %}
 
-/* Copy this work-item's share of a tile that lies inside of the matrix, at multiples of a chunk. */
+/* Copy this work-item's share of a tile whose rows begin at multiples of a chunk, and which lies
+   inside of the matrix; then of one that may not, with zeros for what lies outside. */
+{% for inside in ("16", "BYTES_INSIDE(" ~ X ~ "_ROW(n), " ~ X ~ "_IN_PANEL(n), " ~ ("terms_left, free_left" if o.free_is_contiguous else "free_left, terms_left") ~ ")") %}
 {% filter continued %}
-#define COPY_WHOLE_{{ X }}()
+#define COPY_{{ "WHOLE" if loop.first else "EDGE" }}_{{ X }}({{ "free_left, terms_left" if not loop.first }})
     _Pragma("unroll") for (uint n = 0; n < {{ X }}_LOADS; ++n)
-{% if o.is_partial %}
+{% if o.is_partial and o.rest %}
+        if (item / 8 + n * STEP < {{ X }}_ALL_ROWS &&
+            ({{ X }}_IN_PANEL(n) < {{ X }}_WHOLE_PANELS || item % 8 < {{ o.rest }}))
+{% elif o.is_partial %}
         if (item / 8 + n * STEP < {{ X }}_ALL_ROWS)
+{% elif o.rest %}
+        if ({{ X }}_IN_PANEL(n) < {{ X }}_WHOLE_PANELS || item % 8 < {{ o.rest }})
 {% endif %}
             copy_chunk(tile_{{ x }} + filling * {{ X }}_TILE + n * STEP * 64 +
                            {{ X }}_PLACE(item / 8, item % 8),
                        (const __global LOCAL *)next_{{ x }} + {{ X }}_IN_PANEL(n) * 64 +
                            item % 8 * CHUNK + {{ X }}_ROW(n) * ld_{{ x }},
-                       16)
+                       {{ inside }})
 {% endfilter %}
 
-/* The same for any tile, with zeros for what lies outside. */
+{% endfor %}
+/* The same for rows that begin anywhere. */
 static inline void copy_{{ x }}(__local LOCAL *tile, const __global LOCAL *{{ x }}, const ulong step_{{ x }},
                           const ulong ld_{{ x }}, const uint item, const uint free_left,
                           const uint terms_left, const uint piece)
@@ -53,9 +61,7 @@ static inline void copy_{{ x }}(__local LOCAL *tile, const __global LOCAL *{{ x 
         __local LOCAL *to = tile + {{ X }}_PLACE(n / 8, n % 8);
         /* Where nothing is inside, nothing is read. */
         const __global LOCAL *from = {{ x }} + along * step_{{ x }} + row * ld_{{ x }};
-        if (piece == CHUNK) {
-            copy_chunk(to, from, min(inside, (uint)CHUNK) * (uint)sizeof(LOCAL));
-        } else if (piece == 2) {
+        if (piece == 2) {
 #pragma unroll
             for (uint e = 0; e < CHUNK; e += 2)
                 copy_piece(to + e, from + e, 2, e < inside);

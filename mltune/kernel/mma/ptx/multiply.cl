@@ -1,3 +1,4 @@
+{% if instruction.takes == 2 %}
 /* Add 8 x 16 products: a lane has the sums of columns 2 t, 2 t + 1 in rows g and g + 8. */
 static inline SUM multiply_add(const SUM sum, const FRAGMENT b0, const FRAGMENT b1,
                                const FRAGMENT b2, const FRAGMENT b3, const FRAGMENT a0,
@@ -13,3 +14,17 @@ static inline SUM multiply_add(const SUM sum, const FRAGMENT b0, const FRAGMENT 
           "{{ instruction.result }}"(sum.s0), "{{ instruction.result }}"(sum.s1), "{{ instruction.result }}"(sum.s2), "{{ instruction.result }}"(sum.s3));
     return (SUM)(s0, s1, s2, s3);
 }
+{% else %}
+/* Add 8 x 16 products: a lane has the sums of columns 2 t, 2 t + 1 in rows g and g + 8. */
+static inline SUM multiply_add(const SUM sum, const FRAGMENT b0, const FRAGMENT b1,
+                               const FRAGMENT a0)
+{
+    TYPE s0, s1, s2, s3;
+    asm("mma.sync.aligned.{{ instruction.shape }} "{% raw %}
+        "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%7, %8, %9, %10};"
+{% endraw %}
+        : "=d"(s0), "=d"(s1), "=d"(s2), "=d"(s3)
+        : "d"(b0), "d"(b1), "d"(a0), "d"(sum.s0), "d"(sum.s1), "d"(sum.s2), "d"(sum.s3));
+    return (SUM)(s0, s1, s2, s3);
+}
+{% endif %}

@@ -1,5 +1,6 @@
-/* Where an operand begins in local memory, and how it goes on: rows of 128 bytes, 8 of them in 1024
-   bytes, their chunks in changed places (mode 1); `panel` bytes between neighbouring panels. */
+/* Where an operand begins in local memory, in chunks, and how it goes on: rows of 128 bytes, 8 of
+   them in 1024 bytes, their chunks in changed places (mode 1); `panel` bytes between neighbouring
+   panels. */
 static inline ulong descriptor(const __local LOCAL *first, const uint panel)
 {
     return ((uint)first & 0x3ffff) >> 4 | (ulong)(panel >> 4) << 16 | (ulong)(1024 >> 4) << 32
@@ -19,6 +20,6 @@ static inline ulong descriptor(const __local LOCAL *first, const uint panel)
 {% for n in range(0, sums, 4) %}
         "+f"((sum)[{{ n }}]), "+f"((sum)[{{ n + 1 }}]), "+f"((sum)[{{ n + 2 }}]), "+f"((sum)[{{ n + 3 }}]){{ "," if not loop.last }}
 {% endfor %}
-        : "l"(descriptor((tile_b) + (first_b), {{ "B_PANEL * 2" if b.free_is_contiguous else "16" }})),
-          "l"(descriptor((tile_a) + (first_a), {{ "A_PANEL * 2" if a.free_is_contiguous else "16" }})))
+        : "l"(descriptor(tile_b, {{ "B_PANEL * 2" if b.free_is_contiguous else "16" }}) + (first_b) / CHUNK),
+          "l"(descriptor(tile_a, {{ "A_PANEL * 2" if a.free_is_contiguous else "16" }}) + (first_a) / CHUNK))
 {% endfilter %}

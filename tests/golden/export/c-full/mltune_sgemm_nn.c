@@ -4,7 +4,7 @@
  * Kernels see C column by column.
  */
 
-#define _POSIX_C_SOURCE 200112L
+#define _POSIX_C_SOURCE 200809L
 
 #include "mltune_sgemm_nn.h"
 #include "mltune_sgemm_nn_kernels.h"
@@ -13,8 +13,14 @@
 
 #include <string.h>
 
-#include <pthread.h>
 #include <stdlib.h>
+
+#ifdef _WIN32
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#else
+#include <pthread.h>
+#endif
 
 /* A matrix is `count` runs of `length` contiguous elements, `ld` apart. */
 typedef struct matrix {
@@ -45,7 +51,15 @@ typedef struct scratch {
 } scratch;
 
 /* The mutex guards the lists, and the arguments of the kernels until they are enqueued. */
+#ifdef _WIN32
+static SRWLOCK mutex = SRWLOCK_INIT;
+#define LOCK() AcquireSRWLockExclusive(&mutex)
+#define UNLOCK() ReleaseSRWLockExclusive(&mutex)
+#else
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+#define LOCK() pthread_mutex_lock(&mutex)
+#define UNLOCK() pthread_mutex_unlock(&mutex)
+#endif
 static built *cache = NULL;
 static scratch *scratches = NULL;
 
@@ -118,7 +132,8 @@ static cl_int build(cl_context context, cl_device_id device, const mltune_sgemm_
 /* Whether trying again is in vain. */
 static int does_not_build(cl_int status)
 {
-    return status == CL_BUILD_PROGRAM_FAILURE || status == CL_INVALID_BINARY;
+    return status == CL_BUILD_PROGRAM_FAILURE || status == CL_INVALID_BINARY ||
+           status == CL_INVALID_BUILD_OPTIONS;
 }
 
 /* Find a kernel's passes for the queue's device, or build them. The mutex must be held. */
@@ -339,7 +354,7 @@ static cl_int launch(const mltune_sgemm_nn_kernel *written, cl_command_queue que
     cl_int status;
     int i;
 
-    pthread_mutex_lock(&mutex);
+    LOCK();
     status = kernels_for(queue, written, &kernels);
     if (status == CL_SUCCESS)
         status = compute_units(queue, &extents.units);
@@ -353,7 +368,7 @@ static cl_int launch(const mltune_sgemm_nn_kernel *written, cl_command_queue que
                                factor_bytes, memories);
     if (status == CL_SUCCESS)
         status = enqueue(queue, written, kernels, &computed, num_events, wait_list, event);
-    pthread_mutex_unlock(&mutex);
+    UNLOCK();
     return status;
 }
 
@@ -362,7 +377,7 @@ static void release(void)
 {
     int i;
 
-    pthread_mutex_lock(&mutex);
+    LOCK();
     while (cache != NULL) {
         built *const next = cache->next;
 
@@ -381,7 +396,7 @@ static void release(void)
         free(scratches);
         scratches = next;
     }
-    pthread_mutex_unlock(&mutex);
+    UNLOCK();
 }
 
 int mltune_sgemm_nn_with(

@@ -12,7 +12,6 @@
 
 #include "mltune.h"
 
-#include <complex.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -39,7 +38,11 @@ static double now_seconds(void)
 {
     struct timespec time;
 
+#ifdef _WIN32
+    timespec_get(&time, TIME_UTC);
+#else
     clock_gettime(CLOCK_MONOTONIC, &time);
+#endif
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
@@ -127,20 +130,29 @@ static size_t bytes_of(char precision)
     return precision == 'h' ? 2 : precision == 's' ? 4 : precision == 'z' ? 16 : 8;
 }
 
-static double complex element(char precision, const void *memory, int64_t place)
+/* An element of any precision. */
+typedef struct value {
+    double re, im;
+} value;
+
+static value element(char precision, const void *memory, int64_t place)
 {
-    switch (precision) {
-    case 'h':
-        return from_half(((const cl_half *)memory)[place]);
-    case 's':
-        return ((const float *)memory)[place];
-    case 'd':
-        return ((const double *)memory)[place];
-    case 'c':
-        return ((const float complex *)memory)[place];
-    default:
-        return ((const double complex *)memory)[place];
+    value found = {0, 0};
+
+    if (precision == 'h') {
+        found.re = from_half(((const cl_half *)memory)[place]);
+    } else if (precision == 's') {
+        found.re = ((const float *)memory)[place];
+    } else if (precision == 'd') {
+        found.re = ((const double *)memory)[place];
+    } else if (precision == 'c') {
+        found.re = ((const float *)memory)[2 * place];
+        found.im = ((const float *)memory)[2 * place + 1];
+    } else {
+        found.re = ((const double *)memory)[2 * place];
+        found.im = ((const double *)memory)[2 * place + 1];
     }
+    return found;
 }
 
 static double part(void)
@@ -150,22 +162,19 @@ static double part(void)
 
 static void *random_matrix(char precision, int64_t size)
 {
+    const int64_t parts = precision == 'c' || precision == 'z' ? 2 * size : size;
     void *const memory = calloc((size_t)size + 1, bytes_of(precision));
     int64_t i;
 
     if (memory == NULL)
         fail("out of memory", CL_OUT_OF_HOST_MEMORY);
-    for (i = 0; i < size; ++i) {
+    for (i = 0; i < parts; ++i) {
         if (precision == 'h')
             ((cl_half *)memory)[i] = to_half((float)part());
-        else if (precision == 's')
+        else if (precision == 's' || precision == 'c')
             ((float *)memory)[i] = (float)part();
-        else if (precision == 'd')
-            ((double *)memory)[i] = part();
-        else if (precision == 'c')
-            ((float complex *)memory)[i] = (float complex)(part() + part() * I);
         else
-            ((double complex *)memory)[i] = part() + part() * I;
+            ((double *)memory)[i] = part();
     }
     return memory;
 }
@@ -187,15 +196,17 @@ static int64_t place_of(int64_t row, int64_t column, int64_t rows, int64_t colum
     return row_major ? row * columns + column : row + column * rows;
 }
 
-static double complex operand(const job *of, char trans, const void *memory, int64_t row,
-                              int64_t column, int64_t rows, int64_t columns)
+static value operand(const job *of, char trans, const void *memory, int64_t row, int64_t column,
+                     int64_t rows, int64_t columns)
 {
     const int row_major = of->order == 'r';
     const int64_t place = trans == 'n' ? place_of(row, column, rows, columns, row_major)
                                        : place_of(column, row, columns, rows, row_major);
-    const double complex value = element(of->precision, memory, place);
+    value found = element(of->precision, memory, place);
 
-    return trans == 'c' ? conj(value) : value;
+    if (trans == 'c')
+        found.im = -found.im;
+    return found;
 }
 
 /* Compute the result on the device, and the seconds of the fastest of some calls. */
@@ -249,22 +260,24 @@ static int is_right(const job *of, double alpha, double beta)
         for (j = 0; j < n; ++j) {
             for (i = 0; i < m; ++i) {
                 const int64_t place = batch * m * n + place_of(i, j, m, n, of->order == 'r');
-                double complex sum = 0, expected;
+                const value old = element(of->precision, of->c, place);
+                const value found = element(of->precision, of->result, place);
+                value sum = {0, 0};
                 double magnitude = 0;
 
                 for (l = 0; l < k; ++l) {
-                    const double complex term = operand(of, of->trans_a, a, i, l, m, k) *
-                                                operand(of, of->trans_b, b, l, j, k, n);
+                    const value x = operand(of, of->trans_a, a, i, l, m, k);
+                    const value y = operand(of, of->trans_b, b, l, j, k, n);
 
-                    sum += term;
-                    magnitude += cabs(term);
+                    sum.re += x.re * y.re - x.im * y.im;
+                    sum.im += x.re * y.im + x.im * y.re;
+                    magnitude += hypot(x.re, x.im) * hypot(y.re, y.im);
                 }
-                expected = beta * element(of->precision, of->c, place);
-                magnitude = fabs(alpha) * magnitude + cabs(expected) + ldexp(1, -14);
-                expected += alpha * sum;
+                magnitude = fabs(alpha) * magnitude + fabs(beta) * hypot(old.re, old.im) +
+                            ldexp(1, -14);
                 /* Written so that a NaN is wrong. */
-                if (!(cabs(element(of->precision, of->result, place) - expected) <=
-                      magnitude * epsilon))
+                if (!(hypot(found.re - beta * old.re - alpha * sum.re,
+                            found.im - beta * old.im - alpha * sum.im) <= magnitude * epsilon))
                     return 0;
             }
         }

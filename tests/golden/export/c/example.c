@@ -40,7 +40,11 @@ static double now_seconds(void)
 {
     struct timespec time;
 
+#ifdef _WIN32
+    timespec_get(&time, TIME_UTC);
+#else
     clock_gettime(CLOCK_MONOTONIC, &time);
+#endif
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 

@@ -4,13 +4,26 @@
  * Kernels see C column by column.
  */
 
-#define _POSIX_C_SOURCE 200112L
+#define _POSIX_C_SOURCE 200809L
 
 #include "mltune_sgemm_nn.h"
 #include "mltune_sgemm_nn_kernels.h"
 
-#include <pthread.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <stdlib.h>
+
+#ifdef _WIN32
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#else
+#include <pthread.h>
+#endif
 
 /* A matrix is `count` runs of `length` contiguous elements, `ld` apart. */
 typedef struct matrix {
@@ -41,7 +54,15 @@ typedef struct scratch {
 } scratch;
 
 /* The mutex guards the lists, and the arguments of the kernels until they are enqueued. */
+#ifdef _WIN32
+static SRWLOCK mutex = SRWLOCK_INIT;
+#define LOCK() AcquireSRWLockExclusive(&mutex)
+#define UNLOCK() ReleaseSRWLockExclusive(&mutex)
+#else
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+#define LOCK() pthread_mutex_lock(&mutex)
+#define UNLOCK() pthread_mutex_unlock(&mutex)
+#endif
 static built *cache = NULL;
 static scratch *scratches = NULL;
 
@@ -60,18 +81,258 @@ static cl_int create_kernels(cl_program program, const mltune_sgemm_nn_kernel *w
     return status;
 }
 
+/* Built kernels are kept on disk, so that the next process compiles nothing: in MLTUNE_CACHE_DIR,
+   or in the user's cache; in none if that variable is set to nothing. A binary is machine code that
+   runs in this process. So it is read from a folder and a file that this user owns and nobody else
+   can write. A file is named after a hash of all that it holds for, appears whole or not at all,
+   and is not used if it is damaged. */
+
+enum { key_size = 33, head_size = 49, most_binary = 1 << 26 };
+
+typedef struct hash {
+    uint64_t a, b;
+} hash;
+
+static void mix(hash *of, const void *bytes, size_t size)
+{
+    const unsigned char *const given = bytes;
+    size_t i;
+
+    for (i = 0; i < size; ++i) {
+        of->a = (of->a ^ given[i]) * UINT64_C(0x100000001b3);
+        of->b = (of->b ^ given[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        of->b ^= of->b >> 29;
+    }
+}
+
+static void write_hash(const hash *of, char *text)
+{
+    snprintf(text, key_size, "%016llx%016llx", (unsigned long long)of->a,
+             (unsigned long long)of->b);
+}
+
+static void write_head(const char *key, const unsigned char *binary, size_t size, char *head)
+{
+    hash of = {UINT64_C(0xcbf29ce484222325), size};
+
+    mix(&of, key, key_size);
+    mix(&of, binary, size);
+    memcpy(head, "mltune binary 1\n", 17);
+    write_hash(&of, head + 16);
+}
+
+/* Name the file of a binary; 0 if the driver does not say for what it would hold. */
+static int write_key(cl_device_id device, const mltune_sgemm_nn_kernel *written, char *key)
+{
+    static const cl_device_info of_device[] = {CL_DEVICE_VENDOR, CL_DEVICE_NAME, CL_DEVICE_VERSION,
+                                               CL_DRIVER_VERSION};
+    static const cl_platform_info of_platform[] = {CL_PLATFORM_NAME, CL_PLATFORM_VERSION};
+    hash of = {UINT64_C(0xcbf29ce484222325), (uint64_t)written->two_steps};
+    cl_platform_id platform;
+    char text[1024];
+    size_t size, i;
+
+    if (clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) != CL_SUCCESS)
+        return 0;
+    for (i = 0; i < sizeof of_platform / sizeof of_platform[0]; ++i) {
+        if (clGetPlatformInfo(platform, of_platform[i], sizeof text, text, &size) != CL_SUCCESS)
+            return 0;
+        mix(&of, text, size);
+    }
+    for (i = 0; i < sizeof of_device / sizeof of_device[0]; ++i) {
+        if (clGetDeviceInfo(device, of_device[i], sizeof text, text, &size) != CL_SUCCESS)
+            return 0;
+        mix(&of, text, size);
+    }
+    mix(&of, written->build_options, strlen(written->build_options) + 1);
+    for (i = 0; i < written->num_literals; ++i)
+        mix(&of, written->source[i], strlen(written->source[i]));
+    write_hash(&of, key);
+    return 1;
+}
+
+/* Whether this user owns a file or folder, and nobody else can write to it. */
+static int is_own(int file, int folder)
+{
+    struct stat found;
+
+    return fstat(file, &found) == 0 && (folder ? S_ISDIR(found.st_mode) : S_ISREG(found.st_mode)) &&
+           found.st_uid == geteuid() && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/* Open the folder of the binaries, after making it if that is asked for; -1 without one. */
+static int open_folder(int make)
+{
+    const char *const named = getenv("MLTUNE_CACHE_DIR"), *const base = getenv("XDG_CACHE_HOME"),
+                      *const home = getenv("HOME");
+    char path[4096];
+    int length, folder;
+    char *end;
+
+    if (getuid() != geteuid() || getgid() != getegid()) /* the environment is somebody else's */
+        return -1;
+    if (named != NULL)
+        length = *named == '\0' ? -1 : snprintf(path, sizeof path, "%s/binaries", named);
+    else if (base != NULL && *base != '\0')
+        length = snprintf(path, sizeof path, "%s/mltune/binaries", base);
+    else
+        length = home == NULL ? -1 : snprintf(path, sizeof path, "%s/.cache/mltune/binaries", home);
+    if (length < 0 || (size_t)length >= sizeof path)
+        return -1;
+    for (end = path + 1; make && end <= path + length; ++end) {
+        if (*end != '/' && *end != '\0')
+            continue;
+        *end = '\0';
+        mkdir(path, 0700); /* most are there */
+        *end = end < path + length ? '/' : '\0';
+    }
+    folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder >= 0 && !is_own(folder, 1)) {
+        close(folder);
+        folder = -1;
+    }
+    return folder;
+}
+
+/* Read or write so many bytes; 0 if that fails. */
+static int transfer(int file, unsigned char *bytes, size_t size, int writes)
+{
+    while (size > 0) {
+        const ssize_t done = writes ? write(file, bytes, size) : read(file, bytes, size);
+
+        if (done <= 0 && !(done < 0 && errno == EINTR))
+            return 0;
+        if (done > 0) {
+            bytes += done;
+            size -= (size_t)done;
+        }
+    }
+    return 1;
+}
+
+/* Read what was kept, to be freed; NULL if there is none, or none to be trusted. */
+static unsigned char *read_binary(const char *key, size_t *size)
+{
+    const int folder = open_folder(0);
+    char found[head_size], expected[head_size];
+    unsigned char *binary = NULL;
+    struct stat about;
+    int file, is_whole = 0;
+
+    if (folder < 0)
+        return NULL;
+    file = openat(folder, key, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    close(folder);
+    if (file < 0)
+        return NULL;
+    if (is_own(file, 0) && fstat(file, &about) == 0 && about.st_size > head_size &&
+        about.st_size <= most_binary) {
+        *size = (size_t)about.st_size - head_size;
+        binary = malloc(*size);
+    }
+    if (binary != NULL && transfer(file, (unsigned char *)found, head_size, 0) &&
+        transfer(file, binary, *size, 0)) {
+        write_head(key, binary, *size, expected);
+        is_whole = memcmp(found, expected, head_size) == 0;
+    }
+    close(file);
+    if (!is_whole) {
+        free(binary);
+        binary = NULL;
+    }
+    return binary;
+}
+
+/* Keep a binary, if there is a folder for it. The mutex must be held. */
+static void write_binary(const char *key, unsigned char *binary, size_t size)
+{
+    static int tag;
+    const int folder = open_folder(1);
+    char temporary[100], head[head_size];
+    int file, is_whole = 0;
+
+    if (folder < 0)
+        return;
+    snprintf(temporary, sizeof temporary, ".%s.%lx.%lx", key, (unsigned long)getpid(),
+             (unsigned long)(uintptr_t)&tag);
+    file = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file >= 0) {
+        write_head(key, binary, size, head);
+        is_whole = transfer(file, (unsigned char *)head, head_size, 1) &&
+                   transfer(file, binary, size, 1);
+        is_whole = close(file) == 0 && is_whole;
+    }
+    if (!is_whole || renameat(folder, temporary, folder, key) != 0)
+        unlinkat(folder, temporary, 0);
+    close(folder);
+}
+
+/* Make a program of what an earlier process kept; NULL if there is nothing, or it is refused. */
+static cl_program kept_program(cl_context context, cl_device_id device, const char *options,
+                               const char *key)
+{
+    size_t size;
+    unsigned char *const binary = read_binary(key, &size);
+    const unsigned char *given = binary;
+    cl_program program;
+    cl_int status;
+
+    if (binary == NULL)
+        return NULL;
+    program = clCreateProgramWithBinary(context, 1, &device, &size, &given, NULL, &status);
+    free(binary);
+    if (status != CL_SUCCESS)
+        return NULL;
+    if (clBuildProgram(program, 1, &device, options, NULL, NULL) == CL_SUCCESS)
+        return program;
+    clReleaseProgram(program);
+    return NULL;
+}
+
+/* Keep a program's binary, for whichever device of its context it was built. */
+static void keep_program(cl_program program, const char *key)
+{
+    enum { most = 64 };
+    unsigned char *binaries[most] = {NULL};
+    size_t sizes[most] = {0};
+    int i = 0;
+
+    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof sizes, sizes, NULL) != CL_SUCCESS)
+        return;
+    while (i < most - 1 && sizes[i] == 0)
+        ++i;
+    if (sizes[i] == 0 || sizes[i] > most_binary - head_size)
+        return;
+    binaries[i] = malloc(sizes[i]);
+    if (binaries[i] != NULL && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binaries,
+                                                binaries, NULL) == CL_SUCCESS)
+        write_binary(key, binaries[i], sizes[i]);
+    free(binaries[i]);
+}
+
 static cl_int build(cl_context context, cl_device_id device, const mltune_sgemm_nn_kernel *written,
                     cl_kernel *kernels)
 {
+    char key[key_size];
+    const int named = write_key(device, written, key);
+    cl_program program = named ? kept_program(context, device, written->build_options, key) : NULL;
     cl_int status;
-    cl_program program = clCreateProgramWithSource(
-        context, written->num_literals, (const char **)written->source, NULL, &status);
 
+    if (program != NULL) {
+        status = create_kernels(program, written, kernels);
+        clReleaseProgram(program);
+        if (status == CL_SUCCESS)
+            return status;
+    }
+    program = clCreateProgramWithSource(context, written->num_literals,
+                                        (const char **)written->source, NULL, &status);
     if (status != CL_SUCCESS)
         return status;
     status = clBuildProgram(program, 1, &device, written->build_options, NULL, NULL);
     if (status == CL_SUCCESS)
         status = create_kernels(program, written, kernels);
+    if (status == CL_SUCCESS && named)
+        keep_program(program, key);
     clReleaseProgram(program); /* the kernels keep what they need */
     return status;
 }
@@ -79,7 +340,8 @@ static cl_int build(cl_context context, cl_device_id device, const mltune_sgemm_
 /* Whether trying again is in vain. */
 static int does_not_build(cl_int status)
 {
-    return status == CL_BUILD_PROGRAM_FAILURE || status == CL_INVALID_BINARY;
+    return status == CL_BUILD_PROGRAM_FAILURE || status == CL_INVALID_BINARY ||
+           status == CL_INVALID_BUILD_OPTIONS;
 }
 
 /* Find a kernel's passes for the queue's device, or build them. The mutex must be held. */
@@ -300,7 +562,7 @@ static cl_int launch(const mltune_sgemm_nn_kernel *written, cl_command_queue que
     cl_int status;
     int i;
 
-    pthread_mutex_lock(&mutex);
+    LOCK();
     status = kernels_for(queue, written, &kernels);
     if (status == CL_SUCCESS)
         status = compute_units(queue, &extents.units);
@@ -314,7 +576,7 @@ static cl_int launch(const mltune_sgemm_nn_kernel *written, cl_command_queue que
                                factor_bytes, memories);
     if (status == CL_SUCCESS)
         status = enqueue(queue, written, kernels, &computed, num_events, wait_list, event);
-    pthread_mutex_unlock(&mutex);
+    UNLOCK();
     return status;
 }
 
@@ -323,7 +585,7 @@ static void release(void)
 {
     int i;
 
-    pthread_mutex_lock(&mutex);
+    LOCK();
     while (cache != NULL) {
         built *const next = cache->next;
 
@@ -342,7 +604,7 @@ static void release(void)
         free(scratches);
         scratches = next;
     }
-    pthread_mutex_unlock(&mutex);
+    UNLOCK();
 }
 
 int mltune_sgemm_nn_with(

@@ -34,7 +34,7 @@ typedef struct mltune_sgemm_nn_kernel {
     int num_passes;
     int has_scratch;  /* whether work-groups hand numbers over in memory */
     int has_counters; /* whether work-groups count themselves, in memory full of zeros */
-    int two_steps;    /* whether it holds instructions back that a second build releases */
+    int two_steps;    /* whether it is built in two steps, see build_again */
     void (*compute)(const mltune_sgemm_nn_extents *of, mltune_sgemm_nn_launch *launch);
 } mltune_sgemm_nn_kernel;
 

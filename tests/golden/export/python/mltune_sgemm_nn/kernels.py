@@ -65,7 +65,7 @@ def _kernel(
     geometry: Geometry,
     memories: tuple[str, ...] = (),
     counts_units: bool = False,
-    held_back: bool = False,
+    two_steps: bool = False,
 ) -> GemmKernel:
     return GemmKernel(
         name=name,
@@ -76,7 +76,7 @@ def _kernel(
         integers=_integers,
         geometry=geometry,
         counts_units=counts_units,
-        held_back=held_back,
+        two_steps=two_steps,
     )
 
 

@@ -35,4 +35,9 @@ static inline SUM hand_products(__local FRAGMENT *handed, const SUM sum, const F
     return (SUM)(sums[0], sums[1], sums[2], sums[3]);
 }
 
+{% if instruction.takes == 2 %}
 #define multiply_add(...) hand_products(handed, __VA_ARGS__)
+{% else %}
+/* The other terms are zeros. */
+#define multiply_add(sum, b0, b1, a0) hand_products(handed, sum, b0, b1, 0, 0, a0, 0)
+{% endif %}

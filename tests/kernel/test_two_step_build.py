@@ -1,7 +1,7 @@
 import pytest
 
-from mltune.kernel.held_back import holds_back, released
-from tests.ptx_texts import BODY, HEAD, HELD_BACK, OTHERS
+from mltune.kernel.two_step_build import needs_two_steps, second_step_text
+from tests.ptx_texts import BODY, HEAD, OTHERS, TWO_STEPS
 
 
 @pytest.mark.parametrize(
@@ -16,16 +16,16 @@ from tests.ptx_texts import BODY, HEAD, HELD_BACK, OTHERS
         ('/* "//@ " */ int x;', False),
         ('asm volatile("bar.sync 0;"); //@ after a string', False),
         ('asm volatile("//@wgmma.fence.sync.aligned;");', False),
-        (HELD_BACK, True),
+        (TWO_STEPS, True),
         ("", False),
     ],
 )
 def test_only_the_mark_inside_of_a_string_counts(source: str, expected: bool) -> None:
-    assert holds_back(source) is expected
+    assert needs_two_steps(source) is expected
 
 
 def test_the_text_of_the_second_build_has_the_instructions_and_their_target() -> None:
-    text = released(HEAD + BODY + b"\0")
+    text = second_step_text(HEAD + BODY + b"\0")
 
     assert text is not None
     assert b"\n.target sm_90a, texmode_independent\n" in text
@@ -39,9 +39,9 @@ def test_the_text_of_the_second_build_has_the_instructions_and_their_target() ->
 def test_a_target_that_has_everything_stays() -> None:
     wanted = HEAD.replace(b"sm_90,", b"sm_90a,")
 
-    assert released(wanted + BODY) == released(HEAD + BODY)
+    assert second_step_text(wanted + BODY) == second_step_text(HEAD + BODY)
 
 
 @pytest.mark.parametrize("binary", OTHERS.values(), ids=OTHERS)
 def test_other_binaries_have_no_second_build(binary: bytes) -> None:
-    assert released(binary) is None
+    assert second_step_text(binary) is None

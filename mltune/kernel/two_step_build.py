@@ -13,20 +13,20 @@ from __future__ import annotations
 import re
 
 MARK = "//@ "
-"""Stands before an instruction that is held back, inside of an asm statement's string."""
+"""Stands before an instruction of the second step, inside of an asm statement's string."""
 
 # A string ends where a comment cannot begin, and the other way round: whichever comes first.
 _STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _TARGET = re.compile(rb"^(\.target sm_\d+)a?\b", re.MULTILINE)
 
 
-def holds_back(source: str) -> bool:
+def needs_two_steps(source: str) -> bool:
     """Whether a string of an OpenCL C source holds the mark; comments of C do not count."""
     found = _STRING_OR_COMMENT.findall(source) if MARK in source else []
     return any(text.startswith('"') and MARK in text for text in found)
 
 
-def released(binary: bytes) -> bytes | None:
+def second_step_text(binary: bytes) -> bytes | None:
     """Return the PTX text of the second build; None where the first one's is no marked PTX."""
     mark, text = MARK.encode(), binary.rstrip(b"\0")
     if mark not in text or b"\0" in text or _TARGET.search(text) is None:

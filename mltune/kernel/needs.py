@@ -1,0 +1,46 @@
+"""What a kernel needs of a device, as far as its source says: extensions, PTX, work-groups."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from mltune.device_info import DeviceInfo
+from mltune.kernel.kernel import Kernel
+from mltune.kernel.two_step_build import needs_two_steps
+
+_EXTENSION = re.compile(r"^#pragma OPENCL EXTENSION (\w+) : enable$", re.MULTILINE)
+_ASSEMBLY = re.compile(r"\basm\b")
+_FOR_NVIDIA = re.compile(
+    r"^#ifdef __NV_CL_C_VERSION\n.*?^#(?:else|endif)$", re.MULTILINE | re.DOTALL
+)
+_TWO_STEPS_CAPABILITY = 90  # `wgmma`, which only Hopper has
+_WORDS = {"cl_khr_fp64": "double precision", "cl_khr_fp16": "half precision"}
+
+
+def lacks(kernel: Kernel, device: DeviceInfo) -> str:
+    """Say in a few words what a device lacks that a kernel needs; empty if nothing is known.
+
+    How much local memory a kernel takes shows when it is built.
+    """
+    if _ASSEMBLY.search(_FOR_NVIDIA.sub("", kernel.source)) and not device.compute_capability:
+        return "PTX instructions of NVIDIA GPUs"
+    if needs_two_steps(kernel.source) and device.compute_capability != _TWO_STEPS_CAPABILITY:
+        return f"compute capability {_TWO_STEPS_CAPABILITY / 10}"
+    there = set(device.opencl.extensions if device.opencl else ())
+    there |= {name for name, has in _core(device).items() if has}
+    wanted: list[str] = _EXTENSION.findall(kernel.source)
+    for extension in wanted:
+        if extension not in there:
+            return _WORDS.get(extension, extension)
+    for each in kernel.passes:
+        items = math.prod(each.work_group)
+        sizes = zip(each.work_group, device.max_work_item_sizes, strict=True)
+        if items > device.max_work_group_size or any(size > most for size, most in sizes):
+            return f"work-groups of {'x'.join(map(str, each.work_group))} work-items"
+    return ""
+
+
+def _core(device: DeviceInfo) -> dict[str, bool]:
+    """What a driver may have without listing it."""
+    return {"cl_khr_fp64": device.fp64, "cl_khr_fp16": device.fp16}
