@@ -11,7 +11,7 @@ from mltune.errors import UnsupportedError
 from mltune.export import WRITERS
 from mltune.export.library import Library
 from mltune.space.expression import evaluate
-from tests.ptx_texts import HELD_BACK
+from tests.ptx_texts import TWO_STEPS
 
 Make = Callable[..., Library]
 
@@ -184,7 +184,7 @@ def test_kernel_texts_and_options_come_through(
 ) -> None:
     library = request.getfixturevalue(makes)("sgemm_nn")
     first, *others = library.kernels
-    kernels = [replace(first, source=first.source + HELD_BACK), *others]
+    kernels = [replace(first, source=first.source + TWO_STEPS), *others]
     WRITERS["python"].write(library.selector, kernels, tmp_path)
     spec = importlib.util.spec_from_file_location(
         library.name,
@@ -202,7 +202,7 @@ def test_kernel_texts_and_options_come_through(
         for name in [name for name in sys.modules if name.startswith(library.name)]:
             del sys.modules[name]
 
-    assert [found.held_back for found in written] == [True, False]
+    assert [found.two_steps for found in written] == [True, False]
     for kernel, found in zip(kernels, written, strict=True):
         for field in ("name", "source", "build_options"):
             assert getattr(found, field) == getattr(kernel, field)

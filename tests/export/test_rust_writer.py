@@ -15,7 +15,7 @@ from mltune.errors import UnsupportedError
 from mltune.export import WRITERS
 from mltune.export.library import Library
 from mltune.problem import Precision, gemm
-from tests.ptx_texts import HELD_BACK
+from tests.ptx_texts import TWO_STEPS
 
 Make = Callable[..., Library]
 Build = Callable[..., Path]
@@ -185,7 +185,7 @@ def test_a_kernel_that_does_not_build_is_opencl_s_error(
 def test_refuses_half_and_kernels_that_are_built_in_two_steps(tiled: Make, tmp_path: Path) -> None:
     library = tiled("sgemm_nn")
     first, *others = library.kernels
-    kernels = [replace(first, source=first.source + HELD_BACK), *others]
+    kernels = [replace(first, source=first.source + TWO_STEPS), *others]
     with pytest.raises(UnsupportedError, match=r"^export rust: kernel C.* in two steps"):
         WRITERS["rust"].write(library.selector, kernels, tmp_path)
 

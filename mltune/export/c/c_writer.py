@@ -18,7 +18,7 @@ from mltune.export.statement import statement
 from mltune.export.template import fill
 from mltune.kernel import Kernel
 from mltune.kernel.abi import Geometry, Kind, arguments
-from mltune.kernel.held_back import holds_back
+from mltune.kernel.two_step_build import needs_two_steps
 from mltune.selector import Selector
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -26,6 +26,13 @@ TEMPLATES = Path(__file__).parent / "templates"
 _EXTENTS = {"a": ("m", "k"), "b": ("k", "n"), "c": ("m", "n")}
 _INDICES = {"a": ("i", "l"), "b": ("l", "j"), "c": ("i", "j")}
 _CHECKED_SIZES = ((1, 1, 1), (7, 5, 3), (33, 100, 257), (64, 64, 64), (256, 192, 128))
+_BUILD_HEADERS = (
+    "".join(
+        f"\n#include <{name}.h>"
+        for name in ("errno", "fcntl", "stdio", "string", "sys/stat", "unistd")
+    )
+    + "\n"
+)
 
 
 class CWriter:
@@ -123,22 +130,23 @@ def launch_values(
     steps = two_steps(sources)
     prefix = types or library.name
     names = {"library": library.name, "types": prefix, "guard": prefix.upper()}
+    names["binaries"] = fill(TEMPLATES / "binaries.c.in", names)
     built = fill(build, names | steps).rstrip("\n")
     return {
         "launch": fill(
             TEMPLATES / "launch.c.in",
             names | {"build": built} | _arguments(library) | epilogue.launch_values(library),
         ),
-        "build_headers": "\n#include <string.h>\n" if steps["held_back"] else "",
+        "build_headers": _BUILD_HEADERS,
     }
 
 
 def two_steps(sources: Iterable[str]) -> dict[str, str]:
-    """What is written for kernels that hold instructions back, empty if none of them does."""
-    if not any(map(holds_back, sources)):
-        return {"held_back": "", "build_again": ""}
+    """What is written for kernels that are built in two steps, empty if none is."""
+    if not any(map(needs_two_steps, sources)):
+        return {"two_steps": "", "build_again": ""}
     return {
-        "held_back": fill(TEMPLATES / "held_back.c.in", {}) + "\n",
+        "two_steps": fill(TEMPLATES / "two_steps.c.in", {}) + "\n",
         "build_again": "    if (status == CL_SUCCESS && written->two_steps)\n"
         "        status = build_again(context, device, written->build_options, &program);\n",
     }
@@ -178,7 +186,7 @@ def geometry(
             f"    {{{source}, sizeof {source} / sizeof {source}[0],\n"
             f"     {literal(' '.join(kernel.build_options))},\n"
             f"     passes_{number}, {len(passes)}, {int(bool(kernel.scratch))}, "
-            f"{int(kernel.counters)}, {int(holds_back(sources[number]))}, compute_{number}}},"
+            f"{int(kernel.counters)}, {int(needs_two_steps(sources[number]))}, compute_{number}}},"
         )
     prefix = f"{types}_{library.problem_type}" if types else library.name
     array = f"const {name}_kernel {prefix}_kernels[] = {{"

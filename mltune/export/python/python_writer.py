@@ -15,14 +15,15 @@ from mltune.export.statement import statement
 from mltune.export.template import fill
 from mltune.kernel import Kernel, Pass
 from mltune.kernel.abi import Argument, Kind, arguments
-from mltune.kernel.held_back import holds_back
+from mltune.kernel.two_step_build import needs_two_steps
 from mltune.problem import bias_side
 from mltune.selector import Selector
 from mltune.space.expression import Node, names
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_LAUNCH = Path(__file__).parents[2] / "runtime" / "launch.py"
-"""Stands alone, and goes into every package as it is."""
+_RUNTIME = Path(__file__).parents[2] / "runtime"
+_LAUNCH = ("launch.py", "building.py")
+"""They stand alone, and go into every package."""
 
 _TURNED = ".transpose((0, 2, 1))"
 _PACKED = f"""
@@ -58,7 +59,9 @@ class PythonWriter:
         }
         values = _values(library)
         texts = {file: fill(_TEMPLATES / name, values) for file, name in templates.items()}
-        texts[f"{package}/launch.py"] = _LAUNCH.read_text(encoding="utf-8")
+        for name in _LAUNCH:
+            text = (_RUNTIME / name).read_text(encoding="utf-8")
+            texts[f"{package}/{name}"] = text.replace("mltune.runtime.", ".")
         texts[f"{package}/py.typed"] = ""
         for kernel in library.kernels:
             texts[f"{package}/opencl/{kernel.name}.cl"] = kernel.source
@@ -214,7 +217,7 @@ def _kernel(kernel: Kernel) -> str:
             "        ),",
             *_tuple("memories", memories),
             *["        counts_units=True,"] * geometry.counts_units,
-            *["        held_back=True,"] * holds_back(kernel.source),
+            *["        two_steps=True,"] * needs_two_steps(kernel.source),
             "    ),",
         )
     )

@@ -18,7 +18,7 @@ from mltune.export.statement import statement
 from mltune.export.template import render
 from mltune.kernel import Kernel
 from mltune.kernel.abi import arguments
-from mltune.kernel.held_back import holds_back
+from mltune.kernel.two_step_build import needs_two_steps
 from mltune.problem import Precision
 from mltune.selector import MOST_EXTENT, Selector, padding, work_limit
 from mltune.selector.tiling import CAP, CAPPED
@@ -57,7 +57,7 @@ def _check(library: Library) -> None:
             "(c, python: every precision)"
         )
     for kernel in library.kernels:
-        if holds_back(kernel.source):
+        if needs_two_steps(kernel.source):
             raise UnsupportedError(
                 f"export rust: kernel {kernel.name} is built in two steps (c, python: can)"
             )

@@ -1,4 +1,4 @@
-"""Exported kernels that hold PTX instructions back from the compiler: both layouts of C."""
+"""Exported kernels that are built in two steps: both layouts of C."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import pytest
 from mltune.compat.autogemm import FullCWriter
 from mltune.export import WRITERS
 from mltune.export.library import Library
-from mltune.kernel.held_back import released
+from mltune.kernel.two_step_build import second_step_text
 from tests.export.conftest import COMPILERS, STRICT
 from tests.export.test_autogemm import spoil_sources
-from tests.ptx_texts import BODY, HEAD, HELD_BACK, OTHERS
+from tests.ptx_texts import BODY, HEAD, OTHERS, TWO_STEPS
 
 Make = Callable[..., Library]
 Build = Callable[..., Path]
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
     rewind(file);
     text = malloc((size_t)size + 2);
     size = (long)fread(text, 1, (size_t)size, file);
-    fwrite(text, 1, release_instructions(text, (size_t)size), stdout);
+    fwrite(text, 1, second_step_text(text, (size_t)size), stdout);
     free(text);
     return fclose(file);
 }
@@ -47,9 +47,9 @@ int main(int argc, char **argv)
 
 
 def write(library: Library, layout: str, folder: Path) -> list[Path]:
-    """Export a library whose first kernel alone holds instructions back, and give its sources."""
+    """Export a library whose first kernel alone is built in two steps, and give its sources."""
     first, *others = library.kernels
-    kernels = [replace(first, source=first.source + HELD_BACK), *others]
+    kernels = [replace(first, source=first.source + TWO_STEPS), *others]
     files = LAYOUTS[layout].write(library.selector, kernels, folder)
     apart = ("example.c", "precompile.c")
     return [file for file in files if file.parent == folder and file.suffix == ".c"
@@ -59,9 +59,9 @@ def write(library: Library, layout: str, folder: Path) -> list[Path]:
 def take_any_binary(file: Path) -> None:
     """Let the second build be of PoCL's binary, which is no PTX but can be built again, too."""
     code = file.read_text()
-    call = "        sizes[i] = release_instructions((char *)texts[i], sizes[i]);\n"
+    call = "        sizes[i] = second_step_text((char *)texts[i], sizes[i]);\n"
     assert call in code
-    file.write_text(code.replace(call, "        (void)release_instructions;\n"))
+    file.write_text(code.replace(call, "        (void)second_step_text;\n"))
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_instructions_are_released_as_where_they_were_measured(
         done = subprocess.run([program, tmp_path / "binary"], capture_output=True, check=False)
 
         assert (done.returncode, done.stderr) == (0, b"")
-        assert done.stdout == (released(binary) or b"")
+        assert done.stdout == (second_step_text(binary) or b"")
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -129,7 +129,7 @@ def test_a_users_kernel_is_looked_at_in_place_of_the_generated_one(
 ) -> None:
     library = tiled("sgemm_nn")
     _, last = library.kernels
-    writer = FullCWriter(user_kernels=((last.name, last.source + HELD_BACK),))
+    writer = FullCWriter(user_kernels=((last.name, last.source + TWO_STEPS),))
 
     writer.write(library.selector, library.kernels, tmp_path)
 

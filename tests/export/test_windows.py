@@ -1,0 +1,31 @@
+"""Exported C for Windows: by its compilers' rules, with nothing but what its C library has."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+EXPORTS = Path(__file__).parent.parent / "golden/export"
+HEADERS = Path(__file__).parent / "windows"
+OPENCL = Path("/usr/include/CL")
+RULES = (
+    "--target=x86_64-pc-windows-msvc", "-fms-extensions", "-fms-compatibility",
+    "-fms-compatibility-version=19.38", "-ffreestanding", "-nostdlibinc", "-std=c11", "-Wall",
+    "-Wextra", "-Werror", "-fsyntax-only", "-DCL_TARGET_OPENCL_VERSION=120",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("export", ["c", "c-full", "c-set"])
+def test_exported_c_goes_by_the_rules_of_windows_compilers(export: str, tmp_path: Path) -> None:
+    clang = shutil.which("clang")
+    if clang is None or not OPENCL.exists():
+        pytest.skip("there is no clang, or no header of OpenCL")
+    shutil.copytree(OPENCL, tmp_path / "CL")  # alone: what else lies there is not for Windows
+    for file in sorted((EXPORTS / export).glob("*.c")):
+        folders = ("-isystem", str(HEADERS), "-isystem", str(tmp_path))
+        command = [clang, *RULES, *folders, str(file)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, ""), file.name
