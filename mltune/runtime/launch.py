@@ -1,7 +1,7 @@
 """Launches GEMM kernels on pyopencl arrays: checks, memory orders, a cache of built kernels.
 
-This file needs numpy and pyopencl only and stands alone: `mltune export --lang python` puts a
-copy of it into every package that it writes.
+This file needs numpy, pyopencl and `building` only: `mltune export --lang python` puts a copy of
+both into every package that it writes.
 """
 
 from __future__ import annotations
@@ -9,9 +9,7 @@ from __future__ import annotations
 import itertools
 import numbers
 import operator
-import re
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -21,10 +19,9 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 
-_KEPT_PLANS = 4096
+from mltune.runtime.building import BuildError, build
 
-_HELD_BACK = b"//@ "  # before instructions that the compiler of OpenCL C must not see
-_TARGET = re.compile(rb"^(\.target sm_\d+)a?\b", re.MULTILINE)
+_KEPT_PLANS = 4096
 
 _PLAIN_NUMBERS = (float, int)
 _WHOLE = cl.mem_info.ASSOCIATED_MEMOBJECT
@@ -36,6 +33,18 @@ SIZE_LIMIT = 2**31
 
 class GemmError(ValueError):
     """The arguments of a call do not fit together, or not what the kernels can do."""
+
+
+class KernelError(GemmError):
+    """A kernel does not build for a device, or takes more of it than there is.
+
+    Attributes:
+        number: the kernel's.
+    """
+
+    def __init__(self, message: str, number: int) -> None:
+        super().__init__(message)
+        self.number = number
 
 
 Geometry = Callable[[int, int, int, int, int], tuple[tuple[tuple[int, int, int], ...], int, int]]
@@ -63,7 +72,7 @@ class GemmKernel:
             `offset_bias` where there is a bias.
         geometry: computes the rest of a launch.
         counts_units: whether the geometry asks for the device's compute units.
-        held_back: whether PTX instructions stand in comments that begin with `//@ `, so that
+        two_steps: whether PTX instructions stand in comments that begin with `//@ `, so that
             what the first build gives must be built again without these marks.
     """
 
@@ -75,7 +84,7 @@ class GemmKernel:
     integers: Callable[..., tuple[int, ...]]
     geometry: Geometry
     counts_units: bool = False
-    held_back: bool = False
+    two_steps: bool = False
 
     @property
     def has_scratch(self) -> bool:
@@ -254,6 +263,7 @@ class Launcher:
         Raises:
             GemmError: when types, shapes or memory orders do not fit, an array ends beyond its
                 buffer, or c shares memory with a, b or the bias.
+            KernelError: when the kernel does not build for the device.
         """
         c, events = self.enqueue(
             queue,
@@ -326,11 +336,32 @@ class Launcher:
         c.add_event(launched[-1])
         return c, launched
 
+    def asks(
+        self, a: cl_array.Array, b: cl_array.Array, c: cl_array.Array | None = None
+    ) -> tuple[int, int, int, int]:
+        """The m, n, k and batch that `select` is asked about for some arrays.
+
+        Raises:
+            GemmError: as `gemm`.
+        """
+        given = {"a": a, "b": b} | ({} if c is None else {"c": c})
+        arrays = [
+            _Array(*_described(each, self._memory(name, each))) for name, each in given.items()
+        ]
+        sizes, layout = self._sizes(*arrays), self._layout(*arrays)
+        if layout == self._type:
+            return sizes.m, sizes.n, sizes.k, sizes.batch
+        return sizes.n, sizes.m, sizes.k, sizes.batch  # the kernel computes the transpose
+
     def release(self) -> None:
         """Forget the built kernels and scratch memory, and with them their contexts."""
         with self._lock:
             self._built.clear()
             self._scratch.clear()
+
+    def forget_plans(self) -> None:
+        """Let the next call of any size choose a kernel anew."""
+        self._planned.cache_clear()
 
     def _memory(self, name: str, array: cl_array.Array) -> _Memory:
         """Find where an array's data lies: in a buffer, or in shared virtual memory."""
@@ -585,50 +616,28 @@ class Launcher:
         key = (queue.context.int_ptr, queue.device.int_ptr, number)
         if key not in self._built:
             kernel = self._kernels[number]
-            program = self._program(queue, kernel)
-            self._built[key] = tuple(cl.Kernel(program, entry) for entry, _ in kernel.passes)
+            try:
+                functions = build(
+                    queue,
+                    kernel.name,
+                    kernel.source,
+                    kernel.build_options,
+                    [entry for entry, _ in kernel.passes],
+                    two_steps=kernel.two_steps,
+                )
+            except BuildError as error:
+                raise KernelError(f"{self._type.name}: {error}", number) from error
             factor = self._type.dtype
             types: dict[str, Any] = dict.fromkeys(("alpha", "beta", "low", "high"), factor)
             types |= {"uint": np.uint32, "ulong": np.uint64}
-            for function in self._built[key]:
+            for function in functions:
                 # Numbers of known types are passed in a tenth of the time.
                 function.set_scalar_arg_dtypes([types.get(name) for name in kernel.arguments])
+            self._built[key] = functions
         return self._built[key]
-
-    def _program(self, queue: cl.CommandQueue, kernel: GemmKernel) -> Any:
-        """Build a kernel's source, in two steps where it holds instructions back."""
-        program = _built(queue, kernel, cl.Program(queue.context, kernel.source))
-        if not kernel.held_back:
-            return program
-        # Of the devices of the context, it was built for one; a driver may have no binary at all.
-        text = released(next(filter(None, program.get_info(cl.program_info.BINARIES)), b""))
-        if text is None:
-            raise self._error(
-                f"kernel {kernel.name} needs a driver that gives binaries as PTX text with its "
-                f"comments; {queue.device.platform.name} does not"
-            )
-        return _built(queue, kernel, cl.Program(queue.context, [queue.device], [text]))
 
     def _error(self, message: str) -> GemmError:
         return GemmError(f"{self._type.name}: {message}")
-
-
-def _built(queue: cl.CommandQueue, kernel: GemmKernel, program: cl.Program) -> Any:
-    with warnings.catch_warnings():
-        # Some drivers write a note for every build that succeeds.
-        warnings.simplefilter("ignore", cl.CompilerWarning)
-        return program.build(options=list(kernel.build_options), devices=[queue.device])
-
-
-def released(binary: bytes) -> bytes | None:
-    """Return PTX text with the instructions that it holds back; None if it is none that does.
-
-    They are those of its very architecture, such as sm_90a, which the text then is for.
-    """
-    text = binary.rstrip(b"\0")
-    if _HELD_BACK not in text or b"\0" in text or _TARGET.search(text) is None:
-        return None
-    return _TARGET.sub(rb"\1a", text).replace(_HELD_BACK, b" " * len(_HELD_BACK))
 
 
 def _is_numeric(value: object) -> bool:

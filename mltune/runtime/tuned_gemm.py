@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from functools import cache, lru_cache
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,28 +14,31 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 
-from mltune.device import choose
+from mltune.device import choose, list_devices
+from mltune.device.opencl.describe import describe
 from mltune.device.opencl.listing import driver_device
+from mltune.device_info import DeviceInfo
 from mltune.errors import MltuneError, NoDeviceError, UsageError
 from mltune.kernel import abi
 from mltune.kernel.families import FAMILIES
-from mltune.kernel.held_back import holds_back
 from mltune.kernel.kernel import Kernel
+from mltune.kernel.two_step_build import needs_two_steps
 from mltune.problem import Contraction, bias_side, problem_type_name
 from mltune.problem.layout import memory_orders
-from mltune.runtime.launch import (
-    GemmError,
-    GemmKernel,
-    GemmType,
-    Launcher,
-)
+from mltune.runtime.arrays import to_device, to_host
+from mltune.runtime.here import Here, refuse_elsewhere
+from mltune.runtime.launch import GemmError, GemmKernel, GemmType, KernelError
+from mltune.runtime.learning import Learner
 from mltune.selector import Choice, Selector
 from mltune.selector.json import read_selector
-from mltune.selector.pack import find_selector
+from mltune.selector.pack import SELECTOR_NAME, find_selector
+from mltune.selector.speeds import SPEEDS_NAME, Speed, read_speeds
 from mltune.space.expression import evaluate
 
 Operand = Any
 """A numpy or a pyopencl array."""
+
+_Done = tuple[cl_array.Array, tuple[cl.Event, ...]]
 
 _log = logging.getLogger(__name__)
 
@@ -44,25 +49,59 @@ class TunedGemm:
     It may be shared by any number of threads.
     """
 
-    def __init__(self, selector: Selector, kernels: Sequence[Kernel]) -> None:
+    def __init__(
+        self,
+        selector: Selector,
+        kernels: Sequence[Kernel],
+        learn: Path | None = None,
+        *,
+        name: str = "",
+        speeds: Sequence[Speed] = (),
+    ) -> None:
         """Bind a selector to its kernels, given in the portfolio's order.
 
+        Args:
+            selector: what chooses.
+            kernels: of its portfolio.
+            learn: the file for what calls teach; None to learn nothing.
+            name: of the pack, for messages; the problem type's if left out.
+            speeds: what a pack states; with them it is checked when a device first uses it.
+
         Raises:
-            UsageError: when they do not belong together, or the problem type is no GEMM.
+            UsageError: when they do not belong together, the problem type is no GEMM, or the file
+                holds something else.
         """
         names = [kernel.name for kernel in selector.portfolio]
         if [kernel.name for kernel in kernels] != names:
             raise UsageError(f"tuned GEMM: expected the kernels {names}")
         self._selector = selector
-        self._launcher = Launcher(
-            _gemm_type(selector.contraction),
-            [_gemm_kernel(kernel) for kernel in kernels],
-            lru_cache(maxsize=65536)(lambda *size: selector.choose(*size).index),
-        )
+        self._learner = None if learn is None else Learner(selector, learn)
+        self._kernels = tuple(kernels)
+        self._name = name or problem_type_name(selector.contraction)
+        self._speeds = tuple(speeds)
+        self._type = _gemm_type(selector.contraction)
+        self._launched = tuple(map(_gemm_kernel, kernels))
+        self._lock = threading.Lock()
+        self._here: dict[int, Here] = {}
 
     def __repr__(self) -> str:
         name = problem_type_name(self._selector.contraction)
         return f"<TunedGemm {name}, {len(self._selector.portfolio)} kernels>"
+
+    @property
+    def name(self) -> str:
+        """A pack's name, else the problem type's."""
+        return self._name
+
+    @property
+    def speeds(self) -> tuple[Speed, ...]:
+        """What a pack states; nothing if it is none."""
+        return self._speeds
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The portfolio's kernels."""
+        return self._kernels
 
     @property
     def selector(self) -> Selector:
@@ -113,12 +152,12 @@ class TunedGemm:
         queue = _host_queue()
         orders = memory_orders(self._selector.contraction)
         there = [
-            _to_device(queue, each, order) for each, order in zip((a, b), orders, strict=False)
+            to_device(queue, each, order) for each, order in zip((a, b), orders, strict=False)
         ]
-        bias_there = None if bias is None else _to_device(queue, bias, "C")
+        bias_there = None if bias is None else to_device(queue, bias, "C")
         c, event = self.gemm(queue, *there, bias=bias_there, low=low, high=high)
         event.wait()
-        return _to_host(c, orders[2])
+        return to_host(c, orders[2])
 
     def gemm(
         self,
@@ -197,43 +236,110 @@ class TunedGemm:
         wait_for: Sequence[cl.Event] | None = None,
     ) -> tuple[cl_array.Array, tuple[cl.Event, ...]]:
         """Do what `gemm` does, and return c with the events of all the kernel's passes."""
-        try:
-            return self._launcher.enqueue(
-                queue,
-                a,
-                b,
-                c,
-                alpha=alpha,
-                beta=beta,
-                bias=bias,
-                low=low,
-                high=high,
-                kernel=kernel,
-                wait_for=wait_for,
-            )
-        except GemmError as error:
-            raise UsageError(str(error)) from error
-        except cl.Error as error:
-            device = queue.device
-            if self._selector.contraction.precision.is_double and not device.double_fp_config:
-                raise NoDeviceError(f"{self!r}: {device.name} has no double precision") from error
-            reason = str(error).strip().partition("\n")[0]
-            raise MltuneError(
-                f"{self!r} failed on {device.name}: {reason}{self._origin(device.name)}"
-            ) from error
+        here = self._on(queue)
+        enqueue = partial(
+            here.launcher.enqueue,
+            queue,
+            a,
+            b,
+            c,
+            alpha=alpha,
+            beta=beta,
+            bias=bias,
+            low=low,
+            high=high,
+            wait_for=wait_for,
+        )
+        learner = self._learner
+        while True:
+            try:
+                if learner is None or kernel is not None or alpha == 0 or not _has_times(queue):
+                    return enqueue(kernel=kernel)
+                size = here.launcher.asks(a, b, c)
+                return _learning(learner, here, queue.device.name, size, enqueue)
+            except KernelError as error:
+                reason = str(error.__cause__ or error)
+                if kernel is not None or not here.drop(error.number, reason):
+                    raise MltuneError(self._failure(queue.device, reason)) from error
+            except GemmError as error:
+                raise UsageError(str(error)) from error
+            except cl.Error as error:
+                reason = str(error).strip().partition("\n")[0]
+                raise MltuneError(self._failure(queue.device, reason)) from error
 
-    def _origin(self, device: str) -> str:
-        """What to do where the kernels were tuned for another device."""
-        origin = dict(self._selector.conditions).get("device", device)
-        if origin == device:
-            return ""
-        problem = problem_type_name(self._selector.contraction)
-        tune = f"mltune tune --problems {problem} -o tuned"
-        return f" (its kernels were tuned for {origin}; tune yours: {tune})"
+    def _failure(self, device: cl.Device, reason: str) -> str:
+        """One line for a device that refuses, and what to do where kernels are another one's."""
+        origin = dict(self._selector.conditions).get("device", device.name)
+        advice = ""
+        if origin != device.name:
+            problem = problem_type_name(self._selector.contraction)
+            tune = f"mltune tune --problems {problem} -o tuned"
+            advice = f" (its kernels were tuned for {origin}; tune yours: {tune})"
+        return f"{self!r} failed on {device.name}: {reason}{advice}"
+
+    def _on(self, queue: cl.CommandQueue) -> Here:
+        """What is used on the queue's device; the first time, a pack is checked there."""
+        if not isinstance(queue, cl.CommandQueue):
+            raise UsageError(
+                f"{self!r}: queue must be a pyopencl command queue, got {type(queue).__name__}"
+            )
+        device = queue.device
+        here = self._here.get(device.int_ptr)
+        if here is None:
+            with self._lock:
+                here = self._here.get(device.int_ptr)
+                if here is None:
+                    here = self._here[device.int_ptr] = self.settle(queue)
+        return here
+
+    def settle(self, queue: cl.CommandQueue, *, anew: bool = False) -> Here:
+        """Find out what runs on the queue's device; check a pack if that was not done there.
+
+        Args:
+            queue: of the device.
+            anew: whether to check it whatever was found before.
+
+        Raises:
+            NoDeviceError: when no kernel runs there.
+        """
+        here = Here(self._name, self._selector, self._type, self._launched)
+        here.settle(self._kernels, describe(queue.device), self._speeds, queue, anew=anew)
+        return here
 
     def release(self) -> None:
         """Forget the built kernels and scratch memory, and with them their contexts."""
-        self._launcher.release()
+        for here in list(self._here.values()):
+            here.launcher.release()
+
+
+def _has_times(queue: Any) -> bool:
+    """Whether a queue's events will tell when they began and ended."""
+    profiling = cl.command_queue_properties.PROFILING_ENABLE
+    return isinstance(queue, cl.CommandQueue) and bool(queue.properties & profiling)
+
+
+def _learning(
+    learner: Learner,
+    here: Here,
+    device: str,
+    size: tuple[int, int, int, int],
+    enqueue: Callable[..., _Done],
+) -> _Done:
+    """Enqueue the kernel that is to be tried, or else the one that was learned."""
+    if 0 in size:
+        return enqueue()
+    number = learner.number(device, size)
+    if number in here.lacking:
+        learner.fails(device, size, number)
+        return enqueue()
+    try:
+        done = enqueue(kernel=number)
+    except (cl.Error, KernelError):
+        if not learner.fails(device, size, number):
+            raise
+        return enqueue()
+    learner.watch(device, size, number, done[1])
+    return done
 
 
 @cache
@@ -242,40 +348,42 @@ def _host_queue() -> cl.CommandQueue:
     return cl.CommandQueue(cl.Context([driver_device(choose("opencl:auto"))]))
 
 
-def _to_device(queue: cl.CommandQueue, array: Operand, order: str) -> Operand:
-    """Copy matrices to the device, with neighbours in memory as numpy's letter says."""
-    if order == "C":
-        return cl_array.to_device(queue, np.ascontiguousarray(array))
-    return _swapped(cl_array.to_device(queue, np.ascontiguousarray(_swapped(array))))
-
-
-def _to_host(array: cl_array.Array, order: str) -> Operand:
-    """Copy matrices back; pyopencl reads those that are contiguous row by row."""
-    return array.get() if order == "C" else _swapped(_swapped(array).get())
-
-
-def _swapped(array: Operand) -> Operand:
-    """The same matrices, each transposed, without a copy; what is no matrix `gemm` refuses."""
-    if array.ndim < 2:
-        return array
-    return array.transpose((*range(array.ndim - 2), array.ndim - 1, array.ndim - 2))
-
-
-def load(selector: Path | Selector) -> TunedGemm:
+def load(selector: Path | Selector, learn: Path | None = None, *, check: bool = True) -> TunedGemm:
     """Load a selector: one in memory, its JSON file, the folder that holds it, or a pack's name.
 
+    Args:
+        selector: which.
+        learn: the file for what calls teach; None to learn nothing.
+        check: whether to look if a pack runs on any device that is there.
+
     Raises:
-        UsageError: when there is no readable selector, or its kernels cannot be written again.
+        UsageError: when there is no readable selector, its kernels cannot be written again, or
+            the file holds something else.
+        NoDeviceError: when no kernel of a pack runs on any device that is there.
     """
     if isinstance(selector, Selector):
-        return _bound(selector, "selector")
+        return _bound(selector, "selector", learn)
     file = find_selector(selector)
-    return _bound(read_selector(file), str(file))
+    if not (file.parent / SPEEDS_NAME).exists() or file.name != SELECTOR_NAME:
+        return _bound(read_selector(file), str(file), learn)
+    name = "/".join(file.absolute().parts[-3:-1])
+    tuned = _bound(read_selector(file), str(file), learn, name, read_speeds(file.parent))
+    devices: list[DeviceInfo] = []
+    with suppress(NoDeviceError):  # without a device, it can choose all the same
+        devices = [entry.info for entry in list_devices() if check]
+    refuse_elsewhere(name, tuned.selector, tuned.kernels, devices)
+    return tuned
 
 
-def _bound(selector: Selector, where: str) -> TunedGemm:
+def _bound(
+    selector: Selector,
+    where: str,
+    learn: Path | None,
+    name: str = "",
+    speeds: Sequence[Speed] = (),
+) -> TunedGemm:
     """Write a selector's kernels again, and bind them to it."""
-    kernels = []
+    kernels, changed = [], []
     for entry in selector.portfolio:
         if entry.family not in FAMILIES:
             known = ", ".join(FAMILIES)
@@ -284,13 +392,16 @@ def _bound(selector: Selector, where: str) -> TunedGemm:
         if kernel.name != entry.name:
             raise UsageError(f"{where}: config of {entry.name} gives kernel {kernel.name}")
         if kernel.source_hash != entry.source_hash:
-            _log.warning(
-                "%s: this version of mltune writes %s differently from the one that measured it",
-                where,
-                entry.name,
-            )
+            changed.append(entry.name)
         kernels.append(kernel)
-    return TunedGemm(selector, kernels)
+    if changed:
+        names = changed[0] if len(changed) == 1 else f"{len(changed)} kernels"
+        _log.warning(
+            "%s: this version of mltune writes %s differently from the one that measured it",
+            where,
+            names,
+        )
+    return TunedGemm(selector, kernels, learn, name=name, speeds=speeds)
 
 
 def _gemm_kernel(kernel: Kernel) -> GemmKernel:
@@ -318,7 +429,7 @@ def _gemm_kernel(kernel: Kernel) -> GemmKernel:
         ),
         geometry=compute,
         counts_units=geometry.counts_units,
-        held_back=holds_back(kernel.source),
+        two_steps=needs_two_steps(kernel.source),
     )
 
 

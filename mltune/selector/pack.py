@@ -28,7 +28,7 @@ def find_selector(given: Path) -> Path:
     """
     if given.suffix == ".json":
         return given
-    if not given.exists() and len(given.parts) == 2:
+    if not given.exists() and len(given.parts) == 2 and not given.is_absolute():
         return find_pack(*given.parts, packs()) / SELECTOR_NAME
     if given.is_dir() and not (given / SELECTOR_NAME).exists():
         raise UsageError(f"{given}: holds no {SELECTOR_NAME}, which `mltune distil` writes")

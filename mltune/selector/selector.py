@@ -31,7 +31,7 @@ FEATURES: tuple[str, ...] = (
 """The integer features that a tree may ask for, beside those of `rest` and `tiling`; the exporters
 compute the same ones."""
 
-OTHER_FEATURES = "rest_MxNxK, tiles_MxN, waves_MxN_S, idle_MxN_S"
+OTHER_FEATURES = "rest_MxNxK, tiles_MxN, waves_MxN_S, idle_MxN_S, used_MxN_S"
 """How the names of the others are made."""
 
 

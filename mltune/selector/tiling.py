@@ -2,7 +2,8 @@
 
 `tiles_128x64` is ceil(m / 128) * ceil(n / 64) * batch; `waves_128x64_132` is a 132nd of that,
 rounded up: how often 132 tiles at once have to start; `idle_128x64_132` is how many tiles more
-would fit into the last wave. The times of a GPU go up in stairs, and these features are straight
+would fit into the last wave; `used_128x64_132` is the part of all elements in all places of these
+waves that C has, in 1,024ths. The times of a GPU go up in stairs, and these features are straight
 along them. m, n and batch above `CAP` count as `CAP` here, so that nothing overflows 63 bits.
 """
 
@@ -13,14 +14,19 @@ from dataclasses import dataclass
 
 from mltune.space.expression import Name, Node, Number, Operation, product
 
-CAP = 2**20
-"""Far more tiles than any device has places for."""
+CAP = 2**17
+"""Thousands of tiles a side: more than any device has places for."""
+
+MOST_USED = 2**14
+"""Rows and columns of a tile of which a part can be used: no product is above 2^62."""
+
+_PARTS = 1024
 
 CAPPED = {f"capped_{size}": size for size in ("m", "n", "batch")}
 """The sizes that stand in `expression`, each the size that it is the capped one of."""
 
 _EXTENT = "([1-9][0-9]{0,8})"
-_NAME = re.compile(rf"(tiles|waves|idle)_{_EXTENT}x{_EXTENT}(?:_{_EXTENT})?")
+_NAME = re.compile(rf"(tiles|waves|idle|used)_{_EXTENT}x{_EXTENT}(?:_{_EXTENT})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +34,7 @@ class Tiling:
     """A feature that counts tiles.
 
     Attributes:
-        kind: `tiles`, `waves` or `idle`.
+        kind: `tiles`, `waves`, `idle` or `used`.
         rows: of C in a tile.
         columns: of C in a tile.
         slots: tiles of a wave; 1 for `tiles`.
@@ -56,6 +62,11 @@ class Tiling:
             return tiles
         if self.kind == "waves":
             return Operation("ceil_div", (tiles, slots))
+        if self.kind == "used":
+            waves = Operation("ceil_div", (tiles, slots)) if self.slots > 1 else tiles
+            places = product(waves, Number(self.slots * self.rows * self.columns))
+            wanted = product(*map(Name, CAPPED), Number(_PARTS))
+            return Operation("//", (wanted, Operation("+", (places, Number(1)))))
         missing = Operation("-", (slots, Operation("%", (tiles, slots))))
         return Operation("%", (missing, slots))
 
@@ -65,7 +76,11 @@ class Tiling:
         tiles = -(-m // self.rows) * -(-n // self.columns) * batch
         if self.kind == "tiles":
             return tiles
-        return -(-tiles // self.slots) if self.kind == "waves" else -tiles % self.slots
+        waves = -(-tiles // self.slots)
+        if self.kind == "used":
+            places = waves * self.slots * self.rows * self.columns
+            return _PARTS * m * n * batch // (places + 1)
+        return waves if self.kind == "waves" else -tiles % self.slots
 
 
 def tiling(feature: str) -> Tiling | None:
@@ -73,4 +88,6 @@ def tiling(feature: str) -> Tiling | None:
     match = _NAME.fullmatch(feature)
     if match is None or (match[4] is None) != (match[1] == "tiles"):
         return None
-    return Tiling(match[1], int(match[2]), int(match[3]), int(match[4] or 1))
+    found = Tiling(match[1], int(match[2]), int(match[3]), int(match[4] or 1))
+    is_large = max(found.rows, found.columns) > MOST_USED
+    return None if found.kind == "used" and is_large else found

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mltune.cost_model import BoostedModel
     from mltune.selector import Selector
     from mltune.workflow.search import SearchResult
+    from mltune.workflow.tune_result import TuneResult
 
 RunLike = Run | str | Path
 """A run: an open one, or its folder."""
@@ -60,6 +61,51 @@ def search(
     with ExitStack() as stack:
         show = stack.enter_context(Bar()) if show_progress_bar else ignore_progress
         return search_with(asked, show, ignore_note)
+
+
+def tune(
+    problems: str | None = None,
+    *,
+    calls: str | Path | None = None,
+    folder: str | Path = "tuned",
+    seconds: float | None = None,
+    show_progress_bar: bool = False,
+    **options: Any,
+) -> TuneResult:
+    """Tune as `mltune tune` does: search, distil, compare, and write one library and a report.
+
+    Args:
+        problems: problem types between commas; `sgemm` alone means all its transposes.
+        calls: a file of a program's calls, as `mltune trace` writes it; or `problems`.
+        folder: where everything is kept.
+        seconds: of the whole; 600 unless given.
+        show_progress_bar: whether to show one, in a notebook or a terminal.
+        options: further ones, by the names of `TuneOptions`: `sizes`, `device`, `seed`, `resume`,
+            `space`, `against` and `languages`.
+
+    Raises:
+        UsageError: when an option or a file is wrong, or nothing is left to tune.
+        NoDeviceError: when there is no such device.
+        NoCorrectConfigError: when no kernel was right.
+    """
+    from mltune.workflow.objective import ignore_note
+    from mltune.workflow.tune import TuneOptions
+    from mltune.workflow.tune import tune as tune_with
+    from mltune.workflow.tuned_study import Bar
+
+    try:
+        asked = TuneOptions(
+            problems=problems,
+            calls=None if calls is None else Path(calls),
+            folder=Path(folder),
+            seconds=seconds,
+            **options,
+        )
+    except TypeError as error:
+        raise UsageError(f"tune: {error}") from None
+    with ExitStack() as stack:
+        show = stack.enter_context(Bar()) if show_progress_bar else ignore_progress
+        return tune_with(asked, show, ignore_note)
 
 
 def train(*runs: RunLike, seed: int = 0) -> BoostedModel:

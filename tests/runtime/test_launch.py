@@ -11,11 +11,12 @@ import pyopencl.array as cl_array
 import pytest
 from pyopencl.tools import SVMAllocator
 
-from mltune.kernel import held_back
+from mltune.kernel import two_step_build
 from mltune.problem import Contraction, Precision, gemm, problem_type_name
 from mltune.problem.layout import memory_orders
-from mltune.runtime.launch import GemmError, GemmKernel, GemmType, Launcher, released
-from tests.ptx_texts import BODY, HEAD, HELD_BACK, OTHERS
+from mltune.runtime.building import second_step_text
+from mltune.runtime.launch import GemmError, GemmKernel, GemmType, Launcher
+from tests.ptx_texts import BODY, HEAD, OTHERS, TWO_STEPS
 
 Write = Callable[[Contraction], GemmKernel]
 REAL = [
@@ -197,16 +198,16 @@ def test_offsets_are_kept(queue: cl.CommandQueue, naive_kernel: Write) -> None:
 def test_instructions_are_released_as_where_they_were_measured() -> None:
     texts = [HEAD + BODY, HEAD.replace(b"sm_90,", b"sm_90a,") + BODY + b"\0"]
     for binary in [*texts, *OTHERS.values()]:
-        assert released(binary) == held_back.released(binary)
+        assert second_step_text(binary) == two_step_build.second_step_text(binary)
 
 
 @pytest.mark.parametrize("devices", [1, 2])
-def test_what_holds_instructions_back_is_built_twice(
+def test_what_has_marked_instructions_is_built_twice(
     devices: int, queue: cl.CommandQueue, naive_kernel: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     contraction = gemm(Precision.SINGLE)
     plain = naive_kernel(contraction)
-    kernel = replace(plain, source=plain.source + HELD_BACK, held_back=True)
+    kernel = replace(plain, source=plain.source + TWO_STEPS, two_steps=True)
     tuned = Launcher(type_of(contraction), [kernel], lambda m, n, k, batch: 0)
     if devices == 2:
         if queue.device.max_compute_units < 2:
@@ -221,7 +222,7 @@ def test_what_holds_instructions_back_is_built_twice(
         tuned.gemm(queue, *arrays)
 
     # PoCL's binaries are no PTX, but can be built again, too.
-    monkeypatch.setattr("mltune.runtime.launch.released", lambda binary: binary)
+    monkeypatch.setattr("mltune.runtime.building.second_step_text", lambda binary: binary)
     c, _ = tuned.gemm(queue, *arrays)
     assert get(c).tolist() == (a @ b).tolist()
 

@@ -1,0 +1,204 @@
+"""The check of a pack at its first use on a device: are its kernels right, and as fast as said?
+
+What was found is kept for each device and driver version, so that it is done once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from mltune.device_info import DeviceInfo
+from mltune.errors import MltuneError
+from mltune.files import make_folder, write_atomically
+from mltune.problem.layout import memory_orders
+from mltune.runtime.arrays import to_device, to_host
+from mltune.runtime.building import VARIABLE
+from mltune.runtime.launch import KernelError, Launcher
+from mltune.selector import Selector
+from mltune.selector.json import selector_data
+from mltune.selector.speeds import Speed
+
+VERSION = 1
+"""Of what is checked; what an earlier version found is not used."""
+
+_PROBE = (131, 67, 97)  # no multiples of any tile; all kernels have edges and remainders there
+_PROBE_BATCH = 2
+_FACTORS = (1.5, -0.5)
+_RUNS = 7
+_ROUNDING = 8  # times k times the precision's step
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What the check of a pack found on a device.
+
+    Attributes:
+        wrong: numbers of kernels that cannot be used, each with the reason.
+        seconds: that the chosen kernel took for each of the pack's sizes, the best of some runs;
+            0 where that could not be measured.
+    """
+
+    wrong: tuple[tuple[int, str], ...]
+    seconds: tuple[float, ...]
+
+
+def check(
+    launcher: Launcher,
+    selector: Selector,
+    speeds: Sequence[Speed],
+    queue: cl.CommandQueue,
+    numbers: Sequence[int],
+) -> Finding:
+    """Compute a product with each kernel, and time the sizes whose times are stated.
+
+    Args:
+        launcher: of all kernels of the selector.
+        selector: of a problem type without an epilogue.
+        speeds: what the pack states.
+        queue: the device, in whose context this is done.
+        numbers: of the kernels that are checked.
+    """
+    own = cl.CommandQueue(
+        queue.context, queue.device, cl.command_queue_properties.PROFILING_ENABLE
+    )
+    product = _Product(selector, own)
+    faults = ((number, product.fault(launcher, number)) for number in numbers)
+    wrong = tuple((number, fault) for number, fault in faults if fault)
+    taken = tuple(_seconds(launcher, selector, each, own) for each in speeds)
+    return Finding(wrong, taken)
+
+
+class _Product:
+    """One small product with its right result."""
+
+    def __init__(self, selector: Selector, queue: cl.CommandQueue) -> None:
+        contraction = selector.contraction
+        self._queue, self._orders = queue, memory_orders(contraction)
+        m, n, k = _PROBE
+        lead = (_PROBE_BATCH,) if contraction.batch_indices else ()
+        dtype = np.dtype(contraction.precision.dtype)
+        rng = np.random.default_rng(0)
+        a, b, c = (_random(rng, (*lead, *shape), dtype) for shape in ((m, k), (k, n), (m, n)))
+        self._given = a, b, c
+        wide = np.result_type(dtype, np.float64)
+        x, y, z = (each.astype(wide) for each in self._given)
+        x = x.conj() if contraction.conjugate_a else x
+        y = y.conj() if contraction.conjugate_b else y
+        alpha, beta = _FACTORS
+        self._right = alpha * (x @ y) + beta * z
+        reach = abs(alpha) * (abs(x) @ abs(y)) + abs(beta * z)
+        self._bound = reach * float(np.finfo(dtype).eps) * (k + _ROUNDING)
+
+    def fault(self, launcher: Launcher, number: int) -> str:
+        """What is wrong with a kernel here; empty if nothing is."""
+        a, b, c = (
+            to_device(self._queue, each, order)
+            for each, order in zip(self._given, self._orders, strict=True)
+        )
+        alpha, beta = _FACTORS
+        try:
+            result, event = launcher.gemm(
+                self._queue, a, b, c, alpha=alpha, beta=beta, kernel=number
+            )
+            event.wait()
+            computed = to_host(result, self._orders[2])
+        except KernelError as error:
+            return str(error.__cause__ or error)
+        except cl.Error as error:
+            return f"fails ({str(error).strip().partition(chr(10))[0]})"
+        off = np.abs(computed.astype(self._right.dtype) - self._right)
+        bad = ~(off <= self._bound)
+        return f"computes {int(bad.sum())} of {bad.size} elements wrong" if bad.any() else ""
+
+
+def _random(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    values = rng.standard_normal(shape)
+    if dtype.kind == "c":
+        return (values + 1j * rng.standard_normal(shape)).astype(dtype)
+    return values.astype(dtype)
+
+
+def _seconds(
+    launcher: Launcher, selector: Selector, speed: Speed, queue: cl.CommandQueue
+) -> float:
+    """The shortest kernel time of a size by device events; 0 if it cannot be measured."""
+    orders = memory_orders(selector.contraction)
+    m, n, k, batch = speed.size
+    lead = (batch,) if selector.contraction.batch_indices else ()
+    dtype = np.dtype(selector.contraction.precision.dtype)
+    rng = np.random.default_rng(1)
+    times = []
+    try:
+        a, b = (
+            to_device(queue, _random(rng, (*lead, *shape), dtype), order)
+            for shape, order in zip(((m, k), (k, n)), orders, strict=False)
+        )
+        c, _ = launcher.gemm(queue, a, b)  # builds, and warms up
+        for _ in range(_RUNS):
+            _, events = launcher.enqueue(queue, a, b, c)
+            events[-1].wait()
+            times.append((events[-1].profile.end - events[0].profile.start) * 1e-9)
+    except (cl.Error, KernelError):
+        return 0.0
+    return max(min(times), 0.0)
+
+
+def kept_finding(
+    selector: Selector, speeds: Sequence[Speed], hashes: Sequence[str], device: DeviceInfo
+) -> Finding | None:
+    """What an earlier check found; None if there was none."""
+    file = _file(selector, speeds, hashes, device)
+    try:
+        data = json.loads(file.read_text(encoding="utf-8")) if file else {}
+        wrong = tuple((int(number), str(reason)) for number, reason in data["wrong"])
+        seconds = tuple(map(float, data["seconds"]))
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    is_whole = len(seconds) == len(speeds) and all(
+        0 <= number < len(selector.portfolio) for number, _ in wrong
+    )
+    return Finding(wrong, seconds) if is_whole else None
+
+
+def keep_finding(
+    finding: Finding,
+    selector: Selector,
+    speeds: Sequence[Speed],
+    hashes: Sequence[str],
+    device: DeviceInfo,
+) -> None:
+    """Keep what a check found, if there is a folder to keep it in."""
+    file = _file(selector, speeds, hashes, device)
+    if file is None:
+        return
+    data = {"device": device.model, "wrong": finding.wrong, "seconds": finding.seconds}
+    with contextlib.suppress(MltuneError):
+        make_folder(file.parent)
+        write_atomically(file, json.dumps(data).encode())
+
+
+def _file(
+    selector: Selector, speeds: Sequence[Speed], hashes: Sequence[str], device: DeviceInfo
+) -> Path | None:
+    """Where a finding is kept, by all that it follows from; `MLTUNE_CACHE_DIR=` keeps nothing."""
+    named = os.environ.get(VARIABLE)
+    if named == "":
+        return None
+    try:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mltune"
+    except RuntimeError:  # no home
+        return None
+    stated = [(each.size, each.seconds) for each in speeds]
+    parts = [VERSION, selector_data(selector), stated, list(hashes), device.model]
+    key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+    return (Path(named) if named else base) / "packs" / f"{key}.json"

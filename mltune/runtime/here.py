@@ -1,0 +1,192 @@
+"""The kernels of a selector on one device: which run there, and which answers for a size."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+import pyopencl as cl
+
+from mltune.device_info import DeviceInfo
+from mltune.errors import NoDeviceError
+from mltune.kernel.families import FAMILIES
+from mltune.kernel.kernel import Kernel
+from mltune.kernel.needs import lacks
+from mltune.problem import problem_type_name
+from mltune.runtime.first_use import Finding, check, keep_finding, kept_finding
+from mltune.runtime.launch import GemmKernel, GemmType, Launcher
+from mltune.selector import Selector
+from mltune.selector.json import read_selector
+from mltune.selector.pack import SELECTOR_NAME, packs
+from mltune.selector.restricted import without
+from mltune.selector.speeds import Speed
+
+SLOW_FACTOR = 2.0
+"""A size that takes so many times as long as its pack states is reported."""
+
+_CHOICES = 65536
+_log = logging.getLogger(__name__)
+
+
+class Here:
+    """What answers on one device; it may be shared by any number of threads."""
+
+    def __init__(
+        self, name: str, selector: Selector, gemm_type: GemmType, kernels: Sequence[GemmKernel]
+    ) -> None:
+        self._name, self._selector = name, selector
+        self._lock = threading.Lock()
+        self._device = ""
+        self.lacking: dict[int, str] = {}
+        """The numbers of kernels that are not used here, each with the reason."""
+        self.finding: Finding | None = None
+        self._restrict()
+        self.launcher = Launcher(gemm_type, kernels, lambda *size: self._choose(*size))
+
+    def settle(
+        self,
+        kernels: Sequence[Kernel],
+        device: DeviceInfo,
+        speeds: Sequence[Speed],
+        queue: cl.CommandQueue,
+        *,
+        anew: bool = False,
+    ) -> None:
+        """Find out which kernels run on a device; check a pack, unless that was done before.
+
+        Args:
+            kernels: of the selector.
+            device: the queue's.
+            speeds: what a pack states; none for a selector that is no pack.
+            queue: to check with.
+            anew: whether to check it whatever was found before.
+
+        Raises:
+            NoDeviceError: when no kernel runs there.
+        """
+        self._device = device.name
+        self.lacking = lacking(kernels, device)
+        _refuse_if_none_is_left(self._name, self._selector, self.lacking, device)
+        if speeds and not self._selector.contraction.epilogue:
+            hashes = [kernel.source_hash for kernel in kernels]
+            kept = None if anew else kept_finding(self._selector, speeds, hashes, device)
+            numbers = [i for i in range(len(kernels)) if i not in self.lacking]
+            found = kept or check(self.launcher, self._selector, speeds, queue, numbers)
+            if kept is None:
+                keep_finding(found, self._selector, speeds, hashes, device)
+            self.lacking |= found.wrong
+            self.finding = found
+            _refuse_if_none_is_left(self._name, self._selector, self.lacking, device)
+        self._restrict()
+        if line := self._line(device, speeds):
+            _log.warning("%s", line)
+
+    def drop(self, number: int, reason: str) -> bool:
+        """Do without a kernel that turned out not to build; False if it is the last one."""
+        with self._lock:
+            if number not in self.lacking:
+                if len(self.lacking) + 1 == len(self._selector.portfolio):
+                    return False
+                self.lacking[number] = reason
+                self._restrict()
+                _log.warning(
+                    "%s on %s: %s; another kernel takes its place",
+                    self._name,
+                    self._device,
+                    reason,
+                )
+            self.launcher.forget_plans()
+        return True
+
+    def _restrict(self) -> None:
+        """Let the kernels that run answer for every size."""
+        selector, numbers = without(self._selector, self.lacking)
+
+        def choose(m: int, n: int, k: int, batch: int) -> int:
+            return numbers[selector.choose(m, n, k, batch).index]
+
+        self._choose = lru_cache(maxsize=_CHOICES)(choose)
+
+    def _line(self, device: DeviceInfo, speeds: Sequence[Speed]) -> str:
+        """What a user should know, in one line; empty if all is as the pack states."""
+        home = dict(self._selector.conditions).get("device", device.name)
+        said = []
+        if self.lacking:
+            count = f"{len(self.lacking)} of {len(self._selector.portfolio)} kernels"
+            said.append(f"{count} are not used there: {_words(self.lacking.values())}")
+        is_home = device.name.startswith(home)
+        if self.finding is not None:
+            pairs = zip(speeds, self.finding.seconds, strict=True)
+            there = "as it states" if is_home else f"as on {home}"
+            said += [
+                f"{each.label} takes {_time(taken)}, not {_time(each.seconds)} {there}"
+                for each, taken in pairs
+                if taken and (not is_home or taken > SLOW_FACTOR * each.seconds)
+            ]
+        if not said:
+            return ""
+        origin = "" if is_home else f", tuned for {home}"
+        tune = f"tune yours: mltune tune --problems {_problem(self._selector)} -o tuned"
+        return f"{self._name}{origin}, on {device.name}: {'; '.join(said)} ({tune})"
+
+
+def lacking(kernels: Sequence[Kernel], device: DeviceInfo) -> dict[int, str]:
+    """The numbers of the kernels that cannot run on a device, each with what it lacks."""
+    found = {number: lacks(kernel, device) for number, kernel in enumerate(kernels)}
+    return {number: words for number, words in found.items() if words}
+
+
+def refuse_elsewhere(
+    name: str, selector: Selector, kernels: Sequence[Kernel], devices: Sequence[DeviceInfo]
+) -> None:
+    """Refuse a pack of which no kernel runs on any device that is there.
+
+    Raises:
+        NoDeviceError: with what to do.
+    """
+    found = [(lacking(kernels, device), device) for device in devices]
+    if found and all(len(each) == len(kernels) for each, _ in found):
+        _refuse_if_none_is_left(name, selector, *found[0])
+
+
+def _refuse_if_none_is_left(
+    name: str, selector: Selector, lacks_here: Mapping[int, str], device: DeviceInfo
+) -> None:
+    if len(lacks_here) < len(selector.portfolio):
+        return
+    problem = _problem(selector)
+    home = dict(selector.conditions).get("device", "")
+    tuned = f", tuned for {home}," if home and not device.name.startswith(home) else ""
+    fitting = [
+        f"{pack.parent.name}/{problem}"
+        for pack in packs()
+        if pack.name == problem and _runs(read_selector(pack / SELECTOR_NAME), device)
+    ]
+    use = f"use {fitting[0]}, or " if fitting else ""
+    raise NoDeviceError(
+        f"{name}{tuned} cannot be used on {device.name}: none of its {len(lacks_here)} kernels "
+        f"runs there (they need {_words(lacks_here.values())}); "
+        f"{use}tune yours: mltune tune --problems {problem} -o tuned"
+    )
+
+
+def _runs(selector: Selector, device: DeviceInfo) -> bool:
+    """Whether all kernels of a pack that ships run on a device."""
+    entries = ((FAMILIES[each.family], each.config) for each in selector.portfolio)
+    kernels = [family.generate(selector.contraction, config) for family, config in entries]
+    return not lacking(kernels, device)
+
+
+def _words(reasons: Iterable[str]) -> str:
+    """Each reason once."""
+    return ", ".join(dict.fromkeys(reasons))
+
+
+def _problem(selector: Selector) -> str:
+    return problem_type_name(selector.contraction)
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"

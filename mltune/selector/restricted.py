@@ -1,0 +1,43 @@
+"""A selector that does without some kernels, such as those that a device cannot run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from mltune.selector.selector import Leaf, Selector, Split, Tree
+
+
+def without(selector: Selector, numbers: Collection[int]) -> tuple[Selector, tuple[int, ...]]:
+    """Let the other kernels answer for what some kernels answered.
+
+    Exact sizes of a kernel that goes are left to the rule; in a tree the first kernel that stays
+    takes its leaves.
+
+    Args:
+        selector: that chooses among all.
+        numbers: of the kernels that go; at least one stays.
+
+    Returns:
+        The selector, and for each of its kernels the number that it had before.
+    """
+    kept = tuple(i for i in range(len(selector.portfolio)) if i not in numbers)
+    new = {old: number for number, old in enumerate(kept)}
+    return (
+        replace(
+            selector,
+            portfolio=tuple(selector.portfolio[i] for i in kept),
+            tree=_renumbered(selector.tree, new),
+            formulas=tuple(formula for i, formula in enumerate(selector.formulas) if i in new),
+            exact=tuple((size, new[i]) for size, i in selector.exact if i in new),
+        ),
+        kept,
+    )
+
+
+def _renumbered(tree: Tree, new: dict[int, int]) -> Tree:
+    if isinstance(tree, Leaf):
+        return Leaf(new[tree.kernel], tree.loss) if tree.kernel in new else Leaf(0)
+    return Split(
+        tree.feature, tree.threshold, _renumbered(tree.low, new), _renumbered(tree.high, new)
+    )

@@ -1,0 +1,188 @@
+"""Packs: checked when a device first uses them, and what does not run there is not used."""
+
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cl_array
+import pytest
+
+import mltune
+from mltune.errors import MltuneError, NoDeviceError
+from mltune.kernel.families import FAMILIES
+from mltune.problem import Precision, gemm
+from mltune.runtime import TunedGemm, first_use
+from mltune.selector import Selector
+from mltune.selector.json import write_selector
+from mltune.selector.speeds import Speed, write_speeds
+from tests.runtime.test_tuned_gemm import CONFIGS, selector_for
+
+Spoil = Callable[..., TunedGemm]
+SIZE = (70, 60, 50, 1)
+
+
+@pytest.fixture
+def selector(queue: cl.CommandQueue) -> Selector:
+    here = (("device", queue.device.name),)
+    return replace(selector_for(gemm(Precision.SINGLE)), conditions=here)
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MLTUNE_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "packs"
+
+
+@pytest.fixture
+def spoilt(selector: Selector) -> Spoil:
+    """A pack one of whose kernels has another source."""
+
+    def make(number: int, old: str, new: str, seconds: float = 1.0) -> TunedGemm:
+        kernels = [FAMILIES["tiled"].generate(selector.contraction, each) for each in CONFIGS]
+        source = kernels[number].source
+        assert not old or old in source
+        changed = source.replace(old, new) if old else new
+        kernels[number] = replace(kernels[number], source=changed)
+        speeds = [Speed(SIZE, seconds)]
+        return TunedGemm(selector, kernels, name="here/sgemm_nn", speeds=speeds)
+
+    return make
+
+
+def product(tuned: TunedGemm, queue: cl.CommandQueue, size: int = 8) -> None:
+    rng = np.random.default_rng(3)
+    a = rng.standard_normal((size, size)).astype("float32")
+    c, _ = tuned.gemm(queue, *(cl_array.to_device(queue, a) for _ in range(2)))
+    np.testing.assert_allclose(c.get(), a @ a, rtol=1e-4, atol=1e-4)
+
+
+def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
+    found = [record.getMessage() for record in caplog.records]
+    caplog.clear()
+    return found
+
+
+def test_a_pack_that_is_as_it_states_says_nothing_and_is_checked_once(
+    selector: Selector, queue: cl.CommandQueue, kept: Path, tmp_path: Path,
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    write_selector(selector, tmp_path / "selector.json")
+    write_speeds([Speed(SIZE, 1.0)], tmp_path)
+    with caplog.at_level(logging.WARNING):
+        product(mltune.load(tmp_path), queue)
+    assert lines(caplog) == []
+    (file,) = kept.iterdir()
+    assert json.loads(file.read_text())["wrong"] == []
+
+    def never(*_: object) -> None:
+        pytest.fail("it was checked before")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("mltune.runtime.here.check", never)
+        product(mltune.load(tmp_path), queue)
+    file.write_text("{")
+    product(mltune.load(tmp_path), queue)
+    assert json.loads(file.read_text())["wrong"] == []
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_wrong_kernel_is_not_used_and_named(
+    spoilt: Spoil, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(2):  # the second time it is known
+        tuned = spoilt(1, "(alpha_argument)", "(2 * alpha_argument)")  # answers for 8 x 8 x 8
+        with caplog.at_level(logging.WARNING):
+            product(tuned, queue)
+            product(tuned, queue, 40)
+        (line,) = lines(caplog)
+        assert line.startswith(f"here/sgemm_nn, on {queue.device.name}: 1 of 5 kernels are not us")
+        assert "elements wrong" in line
+        assert line.endswith("(tune yours: mltune tune --problems sgemm_nn -o tuned)")
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_slow_pack_says_so(
+    spoilt: Spoil, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        product(spoilt(0, "", "not OpenCL", 1e-9), queue)
+
+    (line,) = lines(caplog)
+    assert "1 of 5 kernels are not used there: kernel Cij" in line
+    assert "does not build" in line
+    assert "70x60x50 takes " in line
+    assert "not 1e-06 ms as it states" in line
+
+
+def test_without_a_check_a_kernel_that_does_not_build_is_replaced(
+    spoilt: Spoil, queue: cl.CommandQueue, selector: Selector, caplog: pytest.LogCaptureFixture
+) -> None:
+    tuned = TunedGemm(selector, spoilt(1, "", "not OpenCL").kernels)
+    with caplog.at_level(logging.WARNING):
+        product(tuned, queue)
+        product(tuned, queue)
+
+    (line,) = lines(caplog)
+    assert line.startswith(f"sgemm_nn on {queue.device.name}: kernel Cij")
+    assert line.endswith("another kernel takes its place")
+    a = cl_array.zeros(queue, (8, 8), "float32")
+    with pytest.raises(MltuneError, match="does not build"):  # it was asked for
+        tuned.gemm(queue, a, a, kernel=1)
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_pack_of_another_device_says_what_to_expect(
+    spoilt: Spoil, queue: cl.CommandQueue, selector: Selector, caplog: pytest.LogCaptureFixture
+) -> None:
+    foreign = replace(selector, conditions=(("device", "Sonic 3000"),))
+    tuned = TunedGemm(
+        foreign, spoilt(0, "", "not OpenCL").kernels, name="x/y", speeds=[Speed(SIZE, 0.5)]
+    )
+    with caplog.at_level(logging.WARNING):
+        product(tuned, queue)
+
+    (line,) = lines(caplog)
+    assert line.startswith(f"x/y, tuned for Sonic 3000, on {queue.device.name}: 1 of 5 kernels")
+    assert "not 500 ms as on Sonic 3000" in line
+
+
+def test_a_pack_of_which_nothing_runs_is_refused_in_one_line(
+    queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mltune.runtime.tuned_gemm.list_devices", lambda: [Entry(queue)])
+    name = queue.device.name
+    with pytest.raises(NoDeviceError) as refused:
+        mltune.load("nvidia-h200/sgemm")
+
+    assert str(refused.value) == (
+        f"nvidia-h200/sgemm_nn, tuned for NVIDIA H200, cannot be used on {name}: none of its 16 "
+        "kernels runs there (they need PTX instructions of NVIDIA GPUs); "
+        "use pthread-amd-epyc/sgemm_nn, or tune yours: mltune tune --problems sgemm_nn -o tuned"
+    )
+
+
+class Entry:
+    def __init__(self, queue: cl.CommandQueue) -> None:
+        from mltune.device.opencl.describe import describe
+
+        self.info = describe(queue.device)
+
+
+@pytest.mark.parametrize("problem", ["dgemm_tn_batched", "cgemm_nc_row", "zgemm_ct", "hgemm_nt"])
+def test_every_problem_type_can_be_checked(problem: str, queue: cl.CommandQueue) -> None:
+    from mltune.problem import parse_problem_type
+
+    contraction = parse_problem_type(problem)
+    kernels = [FAMILIES["tiled"].generate(contraction, each) for each in CONFIGS]
+    tuned = TunedGemm(selector_for(contraction), kernels, speeds=[Speed((9, 8, 7, 1), 1.0)])
+
+    here = tuned.settle(queue)
+
+    assert here.lacking == {}
+    assert here.finding is not None
+    assert here.finding.seconds[0] > 0
+    assert first_use.VERSION == 1
