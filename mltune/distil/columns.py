@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mltune.selector import TimeFormula
 from mltune.selector.rest import rest_name
-from mltune.selector.tiling import CAP, Tiling
+from mltune.selector.tiling import CAP, MOST_USED, Tiling
 
 _ALIGNMENTS = (2, 4, 8)
 _PRODUCTS = {"m": (0,), "n": (1,), "k": (2,), "mn": (0, 1), "mk": (0, 2), "nk": (1, 2)}
@@ -20,7 +20,9 @@ Columns = dict[str, NDArray[np.int64]]
 def columns(formulas: Sequence[TimeFormula], sizes: NDArray[np.float64]) -> Columns:
     """The features in which the times of these formulas are stairs, by name.
 
-    A question for waves is one for tiles, so only tiles are asked for.
+    A question for waves is one for tiles, so only tiles are asked for, and how much of the places
+    of all waves is used. Trees of the latter lose a quarter less than trees that ask for idle
+    places (0.24 and 0.32 % of four runs of an H200).
 
     Args:
         formulas: of the kernels.
@@ -35,15 +37,17 @@ def columns(formulas: Sequence[TimeFormula], sizes: NDArray[np.float64]) -> Colu
         for alignment in _ALIGNMENTS:
             tile = (*(alignment if at == axis else 1 for at in range(3)),)
             found[rest_name((tile[0], tile[1], tile[2]))] = extents[:, axis] % alignment
-    capped = np.minimum(extents, CAP)
+    m, n, batch = np.minimum(extents[:, [0, 1, 3]], CAP).T
     for formula in formulas:
         multiples = np.array(formula.multiples)
         found[rest_name(formula.multiples)] = (extents[:, :3] % multiples).sum(axis=1)
         rows, wide = formula.rows, formula.columns
-        tiles = -(-capped[:, 0] // rows) * -(-capped[:, 1] // wide) * capped[:, 3]
+        tiles = -(-m // rows) * -(-n // wide) * batch
         found[Tiling("tiles", rows, wide).name] = tiles
+        if max(rows, wide) > MOST_USED:
+            continue
         waves = (*formula.waves, *formula.odd_waves)
-        for slots in {formula.units, *(each.slots for each in waves)}:
-            if slots > 1:
-                found[Tiling("idle", rows, wide, slots).name] = -tiles % slots
+        for slots in {1, formula.units, *(each.slots for each in waves)}:
+            places = -(-tiles // slots) * (slots * rows * wide)
+            found[Tiling("used", rows, wide, slots).name] = 1024 * m * n * batch // (places + 1)
     return found

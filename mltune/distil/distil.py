@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mltune.distil.best import MOST_LOST, best_rule
@@ -74,17 +74,7 @@ def distil(
     Raises:
         UsageError: when a setting is out of range.
     """
-    for name, value, low, high in (
-        ("tolerance", tolerance, 0.0, 10.0),
-        ("max_kernels", max_kernels, 1, 10_000),
-        ("max_depth", max_depth, 0, MAX_DEPTH),
-        ("held_out", held_out, 0.01, 0.5),
-    ):
-        if not low <= value <= high:
-            raise UsageError(f"distil: {name} must be from {low} to {high}, got {value}")
-    if method not in (AUTO, *METHODS):
-        known = ", ".join((AUTO, *METHODS))
-        raise UsageError(f"distil: unknown method '{method}' (known: {known})")
+    _check(method, tolerance, max_kernels, max_depth, held_out)
     every = table if every is None else every
     settings = Settings(
         tolerance=tolerance,
@@ -98,18 +88,14 @@ def distil(
     for_rule = replace(settings, max_kernels=max_kernels - reserved(every, table, settings))
     rows = regret_table(table, held_out=held_out, settings=for_rule, on_step=on_step)
     by_rule = {row.rule: row for row in rows}
-    best = best_rule(by_rule)
-    student: Taught | None = None
-    if TAUGHT in (method, best):
-        student = taught(table, for_rule)
-        if method != TAUGHT and student.loss > MOST_LOST:
-            best, student = best_rule(by_rule, {TAUGHT}), None
+    best, student = _best(by_rule, method, table, for_rule)
     rule = best if method == AUTO else method
     regret = by_rule[rule].regret if rows else None
-    fitted = student.fitted if student and rule == TAUGHT else fit_rule(rule, table, for_rule)
+    student = student if rule == TAUGHT else None
+    fitted = student.fitted if student else fit_rule(rule, table, for_rule)
     tree = fitted.tree
     if rows and not fitted.formulas and isinstance(tree, Split):
-        check = student.check if student and rule == TAUGHT else None
+        check = student.check if student else None
         tree = with_losses(tree, table.sizes, by_rule[rule].losses, check)
     exact = exact_map(
         every,
@@ -129,6 +115,37 @@ def distil(
         conditions=(*conditions, *((("method", method),) if method != AUTO else ())),
     )
     return Distilled(selector, rule, tuple(_with_auto(rows, best)), exact.left_out)
+
+
+def _check(
+    method: str, tolerance: float, max_kernels: int, max_depth: int, held_out: float
+) -> None:
+    for name, value, low, high in (
+        ("tolerance", tolerance, 0.0, 10.0),
+        ("max_kernels", max_kernels, 1, 10_000),
+        ("max_depth", max_depth, 0, MAX_DEPTH),
+        ("held_out", held_out, 0.01, 0.5),
+    ):
+        if not low <= value <= high:
+            raise UsageError(f"distil: {name} must be from {low} to {high}, got {value}")
+    if method not in (AUTO, *METHODS):
+        known = ", ".join((AUTO, *METHODS))
+        raise UsageError(f"distil: unknown method '{method}' (known: {known})")
+
+
+def _best(
+    by_rule: Mapping[str, RegretRow], method: str, table: TimeTable, settings: Settings
+) -> tuple[str, Taught | None]:
+    """The best rule, and the taught tree where it is that one or was asked for."""
+    best = best_rule(by_rule)
+    if TAUGHT not in (method, best):
+        return best, None
+    student = taught(table, settings)
+    if method != TAUGHT and student.loss > MOST_LOST:
+        other = best_rule(by_rule, {TAUGHT})
+        if by_rule[other].regret.geomean >= by_rule[TAUGHT].regret.geomean:
+            return other, None
+    return best, student
 
 
 def _with_auto(rows: Sequence[RegretRow], best: str) -> Iterator[RegretRow]:

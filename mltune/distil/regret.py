@@ -81,18 +81,20 @@ def regret_table(
             losses[rule][test_rows] = loss
         done += len(test_rows)
         on_step(done, count)
-    rows = []
-    for rule, loss in losses.items():
-        efficiency = np.exp(-loss)
-        worst = int(np.argmin(efficiency))
-        regret = Regret(
-            sizes=count,
-            geomean=float(np.exp(-np.average(loss, weights=table.size_weights))),
-            p10=float(np.quantile(efficiency, 0.1)),
-            worst=float(efficiency[worst]),
-            worst_size=table.sizes[worst].label,
-        )
-        within = float(np.mean(efficiency >= 1 / 1.05))
-        known = tuple(loss.tolist())
-        rows.append(RegretRow(rule=rule, regret=regret, within_5_percent=within, losses=known))
-    return tuple(rows)
+    return tuple(_row(rule, loss, table) for rule, loss in losses.items())
+
+
+def _row(rule: str, loss: NDArray[np.float64], table: TimeTable) -> RegretRow:
+    """Sum up a rule's losses, as log ratios, on the sizes of a table."""
+    efficiency = np.exp(-loss)
+    worst = int(np.argmin(efficiency))
+    regret = Regret(
+        sizes=len(loss),
+        geomean=float(np.exp(-np.average(loss, weights=table.size_weights))),
+        p10=float(np.quantile(efficiency, 0.1)),
+        worst=float(efficiency[worst]),
+        worst_size=table.sizes[worst].label,
+    )
+    within = float(np.mean(efficiency >= 1 / 1.05))
+    known = tuple(loss.tolist())
+    return RegretRow(rule=rule, regret=regret, within_5_percent=within, losses=known)

@@ -194,13 +194,7 @@ class TimeTable:
             NoCorrectConfigError: when no kernel is left.
         """
         rows = list(rows)
-        for what, values in (
-            ("problem types", {problem_type_name(row.problem.contraction) for row in rows}),
-            ("devices", {row.device for row in rows}),
-            ("measuring protocols", {str(row.protocol) for row in rows}),
-        ):
-            if len(values) > 1:
-                raise UsageError(f"time table: rows of {len(values)} {what}: {sorted(values)}")
+        _refuse_mixed(rows)
         # A name with two sources comes from two versions of mltune; only the newer can be written.
         newest = {row.kernel: row.source_hash for row in rows}
         rows = [row for row in rows if row.source_hash == newest[row.kernel]]
@@ -230,15 +224,32 @@ class TimeTable:
             }
         if sparse or chosen:
             return _tabulated(times, cells)
-        timed = {name for _, name in times}
-        met = Counter(size for size, name in cells if name in timed)
-        most = max(met.values())
-        times = {cell: times[cell] for cell in times if met[cell[0]] >= most * LEAST_MET}
-        kept = {size for size, _ in times}
-        reach = Counter(name for size, name in cells if name in timed and size in kept)
-        widest = max(reach.values())
-        times = {cell: times[cell] for cell in times if reach[cell[1]] >= widest * LEAST_MET}
-        return _tabulated(times, cells)
+        return _tabulated(_widely_met(times, cells), cells)
+
+
+def _refuse_mixed(rows: Sequence[Measurement]) -> None:
+    for what, values in (
+        ("problem types", {problem_type_name(row.problem.contraction) for row in rows}),
+        ("devices", {row.device for row in rows}),
+        ("measuring protocols", {str(row.protocol) for row in rows}),
+    ):
+        if len(values) > 1:
+            raise UsageError(f"time table: rows of {len(values)} {what}: {sorted(values)}")
+
+
+def _widely_met(
+    times: Mapping[tuple[Size, str], float], met_at_all: Iterable[tuple[Size, str]]
+) -> dict[tuple[Size, str], float]:
+    """Leave out sizes that fewer kernels met than most, then kernels that met fewer sizes."""
+    timed = {name for _, name in times}
+    cells = [cell for cell in met_at_all if cell[1] in timed]
+    met = Counter(size for size, _ in cells)
+    most = max(met.values())
+    times = {cell: times[cell] for cell in times if met[cell[0]] >= most * LEAST_MET}
+    kept = {size for size, _ in times}
+    reach = Counter(name for size, name in cells if size in kept)
+    widest = max(reach.values())
+    return {cell: times[cell] for cell in times if reach[cell[1]] >= widest * LEAST_MET}
 
 
 def _tabulated(

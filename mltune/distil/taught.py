@@ -24,24 +24,33 @@ from mltune.selector import MAX_DEPTH, Leaf, Split, Tree
 
 Array = NDArray[np.float64]
 
-SIZES_EACH = 1000
+SIZES_EACH = 4000
 """Drawn for each measured size: what few sizes taught needs few to be learned."""
 
-LEAST_SIZES, MOST_SIZES = 4_000, 250_000
+LEAST_SIZES, MOST_SIZES = 16_000, 500_000
 JUDGED_PART = 4
 """Trees that are only judged learn from so much less, which flatters no tree that ships."""
 
-MOST_LEAVES = 1024
-"""Before some are taken back: about 30 KB of code for x86-64. Twice as many lost 0.1 % less, and
-took twice as long to look up.
+KEPT_PART = 4
+"""The tree sees one drawn size in so many: rather those where a wrong answer costs much, which
+count the less for it. On splits 100 and 101 80,000 of 250,000 taught as much as 180,000 at random.
 """
+
+LEAST_CHANCE = 0.05
+"""Of a size to be kept, however little it costs there to be wrong."""
+
+MOST_LEAVES = 2048
+"""Before some are taken back: less than 64 KB of code for x86-64."""
 
 LEAST_IN_LEAF = 3
 CHECKED = 5
 """One size in so many is kept apart, and tells which questions to take back."""
 
-MOST_COST = 1.0
-"""A loss of more than this (as a log ratio) weighs no more: it is wrong enough."""
+MOST_COST, MOST_MEAN = 1.0, 0.1
+"""A loss of more than this (as a log ratio) weighs no more: the second best kernel's, or any
+kernel's in the mean of all. With 1.0 for both trees of two runs lost as much to their teachers in
+the mean, and half a percent more at the 1st percentile.
+"""
 
 LOSS_SIZES = 20_000
 """Drawn anew to measure what a tree loses to its teacher."""
@@ -83,8 +92,10 @@ def taught(table: TimeTable, settings: Settings, part: int = 1) -> Taught:
     if len(teacher.portfolio) == 1:
         return Taught(Fitted(teacher.portfolio, Leaf(0)), teacher, 0.0, 1.0)
     count = min(max(SIZES_EACH * len(table.sizes), LEAST_SIZES), MOST_SIZES) // part
-    lesson = Lesson.of(teacher, drawn_sizes(count, table, settings.seed))
-    tree = _grow(lesson, settings.seed)
+    drawn = drawn_sizes(count, table, settings.seed)
+    apart = np.arange(count) % CHECKED == 0
+    lesson = Lesson.of(teacher, drawn[~apart], count // KEPT_PART, settings.seed)
+    tree = _grow(lesson, Lesson.of(teacher, drawn[apart]), settings.seed)
     asked = Lesson.of(teacher, drawn_sizes(LOSS_SIZES, table, settings.seed + 1, near=0.0))
     losses = asked.losses(tree)
     low = float(np.exp(-np.quantile(losses, 0.99)))
@@ -93,17 +104,37 @@ def taught(table: TimeTable, settings: Settings, part: int = 1) -> Taught:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lesson:
-    """Sizes with their features, and what each kernel costs there: log of time / least time."""
+    """What each kernel costs on many sizes.
+
+    Attributes:
+        asked: the features of the sizes.
+        costs: log of time / least time, a row for each size and a column for each kernel.
+        counts: for how many drawn sizes each of them stands.
+    """
 
     asked: Columns
     costs: Array
+    counts: Array
 
     @classmethod
-    def of(cls, teacher: Teacher, sizes: Array) -> Lesson:
-        """Ask the teacher about sizes: m, n, k and batch, a row each."""
+    def of(cls, teacher: Teacher, sizes: Array, most: int | None = None, seed: int = 0) -> Lesson:
+        """Ask the teacher about sizes.
+
+        Args:
+            teacher: knows all times.
+            sizes: m, n, k and batch, a row each.
+            most: about so many are kept; None for all. Rather those where it costs much to be
+                wrong are kept, and count the less for it.
+            seed: of the choice.
+        """
         logs = teacher.log_seconds(sizes)
         costs = logs - logs.min(axis=1, keepdims=True)
-        return cls(columns(teacher.formulas, sizes), costs)
+        kept, counts = np.arange(len(costs)), np.ones(len(costs))
+        if most is not None and most < len(costs):
+            chances = _chances(_weights(costs), most)
+            kept = np.flatnonzero(np.random.default_rng(seed).random(len(costs)) < chances)
+            counts = 1 / chances[kept]
+        return cls(columns(teacher.formulas, sizes[kept]), costs[kept], counts)
 
     def losses(self, tree: Tree) -> Array:
         """What the kernels cost that a tree chooses."""
@@ -119,37 +150,42 @@ class Lesson:
         return found
 
 
-def _grow(lesson: Lesson, seed: int) -> Tree:
-    """Fit the classifier, and take back every question that is worth nothing on other sizes.
+def _weights(costs: Array) -> Array:
+    """What it costs to be wrong: nothing at a near tie, nor where all kernels are alike."""
+    second = np.minimum(np.partition(costs, 1, axis=1)[:, 1], MOST_COST)
+    return np.asarray(np.sqrt(second * np.minimum(costs, MOST_MEAN).mean(axis=1)) + 1e-9)
+
+
+def _chances(weights: Array, count: int) -> Array:
+    """By weight, from `LEAST_CHANCE` to 1, so that about so many sizes are kept."""
+    low, high = 1e-12, float(weights.sum())
+    for _ in range(60):
+        scale = math.sqrt(low * high)
+        is_too_many = np.clip(weights / scale, LEAST_CHANCE, 1.0).sum() > count
+        low, high = (scale, high) if is_too_many else (low, scale)
+    return np.clip(weights / high, LEAST_CHANCE, 1.0)
+
+
+def _grow(lesson: Lesson, apart: Lesson, seed: int) -> Tree:
+    """Fit the classifier, and take back every question that is worth nothing on sizes kept apart.
 
     As in `fit.grow_all` the classifier sees ranks, which its float32 holds exactly.
     """
     from sklearn.tree import DecisionTreeClassifier  # a second to load
 
     asked = {name: each for name, each in lesson.asked.items() if each.min() < each.max()}
-    names = list(asked)
     values, ranks = _ranked(asked)
-    costs = np.minimum(lesson.costs, MOST_COST)
-    # A near tie is nothing to learn; nor is a size where all kernels are alike.
-    weights = np.sqrt(np.partition(costs, 1, axis=1)[:, 1] * costs.mean(axis=1)) + 1e-9
-    checked = np.arange(len(costs)) % CHECKED == 0
     model = DecisionTreeClassifier(
         max_leaf_nodes=MOST_LEAVES,
         max_depth=MAX_DEPTH - 1,
         min_samples_leaf=LEAST_IN_LEAF,
         random_state=seed,
     )
-    learned = ~checked
-    model.fit(
-        ranks[learned],
-        costs[learned].argmin(axis=1),
-        sample_weight=weights[learned],
-        check_input=False,
-    )
-    fitted = model.tree_
-    sums = _sums(fitted, model.apply(ranks), lesson.costs)
-    other = _sums(fitted, model.apply(ranks[checked]), lesson.costs[checked])
-    return _pruned(fitted, sums, other, names, values)
+    weights = _weights(lesson.costs) * lesson.counts
+    model.fit(ranks, lesson.costs.argmin(axis=1), sample_weight=weights, check_input=False)
+    grown = _Grown.of(model.tree_, list(asked), values)
+    other = grown.sums(apart)
+    return grown.pruned(grown.sums(lesson) + other, other)
 
 
 def _ranked(asked: Columns) -> tuple[list[NDArray[np.int64]], NDArray[np.float32]]:
@@ -159,33 +195,62 @@ def _ranked(asked: Columns) -> tuple[list[NDArray[np.int64]], NDArray[np.float32
     return [values for values, _ in pairs], ranks
 
 
-def _sums(fitted: Any, reached: NDArray[np.intp], costs: Array) -> Array:
-    """What each kernel costs on the sizes of each node, summed up."""
-    sums = np.zeros((fitted.node_count, costs.shape[1]))
-    np.add.at(sums, reached, costs)
-    for node in range(fitted.node_count - 1, -1, -1):  # children come after their parents
-        if fitted.children_left[node] >= 0:
-            sums[node] = sums[fitted.children_left[node]] + sums[fitted.children_right[node]]
-    return sums
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A question, and the numbers of the nodes that it leads to; no question at a leaf."""
+
+    feature: str = ""
+    threshold: int = 0
+    low: int = -1
+    high: int = -1
 
 
-def _pruned(
-    fitted: Any, sums: Array, other: Array, names: list[str], values: list[NDArray[np.int64]]
-) -> Tree:
-    """The tree from its leaves up; a question stays that saves time on sizes kept apart."""
-    built: dict[int, tuple[Tree, float]] = {}
-    for node in range(fitted.node_count - 1, -1, -1):
-        best = int(sums[node].argmin())
-        leaf, cost = Leaf(best), float(other[node, best])
-        left, right = int(fitted.children_left[node]), int(fitted.children_right[node])
-        if left >= 0:
-            (low, low_cost), (high, high_cost) = built.pop(left), built.pop(right)
-            if low_cost + high_cost < cost and low != high:
-                feature = int(fitted.feature[node])
-                rank = math.floor(fitted.threshold[node])
-                below, above = values[feature][rank : rank + 2].tolist()
-                split = Split(names[feature], math.isqrt(below * above), low, high)
-                built[node] = (split, low_cost + high_cost)
+@dataclass(frozen=True, slots=True)
+class _Grown:
+    """What the classifier asks, in whole numbers; children come after their parents."""
+
+    nodes: tuple[_Node, ...]
+
+    @classmethod
+    def of(cls, fitted: Any, names: list[str], values: list[NDArray[np.int64]]) -> _Grown:
+        """Read a fitted tree over the ranks of values."""
+        nodes: list[_Node] = []
+        for number in range(fitted.node_count):
+            low, high = int(fitted.children_left[number]), int(fitted.children_right[number])
+            if low < 0:
+                nodes.append(_Node())
                 continue
-        built[node] = (leaf, cost)
-    return built[0][0]
+            feature, rank = int(fitted.feature[number]), math.floor(fitted.threshold[number])
+            below, above = values[feature][rank : rank + 2].tolist()
+            nodes.append(_Node(names[feature], math.isqrt(below * above), low, high))
+        return cls(tuple(nodes))
+
+    def sums(self, lesson: Lesson) -> Array:
+        """What each kernel costs on the sizes of each node, summed up."""
+        sums = np.zeros((len(self.nodes), lesson.costs.shape[1]))
+        inside = {0: np.arange(len(lesson.costs))}
+        for number, node in enumerate(self.nodes):
+            rows = inside.pop(number)
+            if not node.feature:
+                sums[number] = lesson.counts[rows] @ lesson.costs[rows]
+                continue
+            is_low = lesson.asked[node.feature][rows] <= node.threshold
+            inside[node.low], inside[node.high] = rows[is_low], rows[~is_low]
+        for number in range(len(self.nodes) - 1, -1, -1):
+            node = self.nodes[number]
+            if node.feature:
+                sums[number] = sums[node.low] + sums[node.high]
+        return sums
+
+    def pruned(self, sums: Array, other: Array) -> Tree:
+        """The tree from its leaves up; a question stays that saves time on sizes kept apart."""
+        built: dict[int, tuple[Tree, float]] = {}
+        for number in range(len(self.nodes) - 1, -1, -1):
+            node, best = self.nodes[number], int(sums[number].argmin())
+            built[number] = Leaf(best), float(other[number, best])
+            if node.feature:
+                (low, low_cost), (high, high_cost) = built.pop(node.low), built.pop(node.high)
+                if low_cost + high_cost < built[number][1] and low != high:
+                    split = Split(node.feature, node.threshold, low, high)
+                    built[number] = split, low_cost + high_cost
+        return built[0][0]

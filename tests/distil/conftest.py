@@ -3,7 +3,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from mltune.distil import Size, TimeTable
+from mltune.distil import Size, TimeTable, taught
 from mltune.selector import PortfolioKernel
 from mltune.space.config import Config
 
@@ -16,6 +16,13 @@ def seconds(size: Size, tile: int, compute_units: int = 64) -> float:
     groups = -(-m // tile) * -(-n // tile) * batch
     waves = -(-groups // compute_units)
     return 3e-6 + waves * k * tile * tile / (1e9 * tile / (tile + 24)) / 8
+
+
+@pytest.fixture
+def short_lessons(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a taught tree learn from fewer sizes, for tests of what does not depend on it."""
+    for name, count in (("SIZES_EACH", 100), ("LEAST_SIZES", 1_000), ("LOSS_SIZES", 2_000)):
+        monkeypatch.setattr(taught, name, count)
 
 
 @pytest.fixture

@@ -70,6 +70,7 @@ def test_a_size_without_a_time_decides_nothing() -> None:
     assert beats_single(only, "tree")
 
 
+@pytest.mark.usefixtures("short_lessons")
 def test_where_times_are_noise_a_single_kernel_ships_and_states_its_own_loss(
     make_table: MakeTable,
 ) -> None:

@@ -18,6 +18,7 @@ from mltune.selector.json import read_selector, write_selector
 
 MakeTable = Callable[..., TimeTable]
 SGEMM = gemm(Precision.SINGLE)
+pytestmark = pytest.mark.usefixtures("short_lessons")
 
 
 def by_rule(rows: tuple[RegretRow, ...]) -> dict[str, RegretRow]:

@@ -13,6 +13,7 @@ from tests.distil.conftest import kernel
 
 MakeTable = Callable[..., TimeTable]
 SGEMM = gemm(Precision.SINGLE)
+pytestmark = pytest.mark.usefixtures("short_lessons")
 OTHERS = tuple(Size(128, 8, 1000 + number, 1) for number in range(5))
 
 

@@ -74,6 +74,7 @@ def test_rates_that_made_the_times_are_found_again(make_table: MakeTable, gaps: 
     assert np.abs(again / truth - 1).mean() < 0.01
 
 
+@pytest.mark.usefixtures("short_lessons")
 def test_formulas_lose_less_than_a_tree_where_waves_matter(make_table: MakeTable) -> None:
     train, test = named(make_table(60)), named(make_table(60, seed=1))
 
@@ -86,6 +87,7 @@ def test_formulas_lose_less_than_a_tree_where_waves_matter(make_table: MakeTable
     assert fitted.losses(test).mean() < 0.03
 
 
+@pytest.mark.usefixtures("short_lessons")
 def test_without_tiles_in_the_names_there_is_a_tree(make_table: MakeTable) -> None:
     table = make_table(40)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from mltune.distil.formula_times import log_seconds
 from mltune.distil.methods import METHODS, TAUGHT
 from mltune.distil.residuals import Residuals
 from mltune.distil.suggest import APART, suggested
-from mltune.distil.taught import LOSS_SIZES, taught
+from mltune.distil.taught import LOSS_SIZES, Lesson, taught
 from mltune.distil.teacher import teach
 from mltune.problem import Precision, gemm
 from mltune.selector import Leaf, TimeFormula, Waves, feature_value, features, nodes
@@ -71,7 +72,7 @@ def test_columns_are_the_features_that_a_tree_asks_for(make_table: MakeTable) ->
 
     found = columns([FORMULA], as_rows(table))
 
-    assert {"m", "mnk", "rest_4x1x4", "tiles_64x32", "idle_64x32_128"} <= found.keys()
+    assert {"m", "mnk", "rest_4x1x4", "tiles_64x32", "used_64x32_128"} <= found.keys()
     for row, size in enumerate(table.sizes):
         values = features(*size)
         assert {name: int(column[row]) for name, column in found.items()} == {
@@ -126,6 +127,29 @@ def test_a_teacher_knows_times_of_sizes_that_it_never_saw(make_table: MakeTable)
     assert np.exp(-losses.mean()) > 0.97
 
 
+def test_formulas_that_are_wrong_count_less_than_their_mean(make_table: MakeTable) -> None:
+    table = named(make_table(100))
+    speeds = np.linspace(1.0, 2.0, len(table.kernels))
+    noise = np.random.default_rng(0).normal(0, 0.3, (100, 1))
+    told = replace(table, seconds=table.seconds[:, :1] * np.exp(noise) * speeds)
+
+    assert teach(table, SETTINGS).share == 1.0
+    assert teach(told, replace(SETTINGS, tolerance=0.0)).choose(told).tolist() == [0] * 100
+
+
+def test_sizes_that_cost_much_are_kept_and_stand_for_all(make_table: MakeTable) -> None:
+    table = named(make_table(60))
+    teacher, sizes = teach(table, SETTINGS), drawn_sizes(20_000, table, 0)
+
+    every, some = Lesson.of(teacher, sizes), Lesson.of(teacher, sizes, 5_000)
+
+    assert len(some.costs) == pytest.approx(5_000, rel=0.1)
+    assert some.counts.sum() == pytest.approx(20_000, rel=0.1)
+    mean = every.costs.mean(axis=0)
+    found = (some.costs * some.counts[:, None]).sum(axis=0) / some.counts.sum()
+    np.testing.assert_allclose(found, mean, rtol=0.1)
+
+
 def test_a_tree_is_nearly_as_good_as_its_teacher(make_table: MakeTable) -> None:
     table = named(make_table(60))
 
@@ -134,7 +158,7 @@ def test_a_tree_is_nearly_as_good_as_its_teacher(make_table: MakeTable) -> None:
     assert student.loss < 0.003
     assert student.low > 0.9
     asked = {node.feature for node, _ in nodes(student.fitted.tree) if isinstance(node, Split)}
-    assert any(name.startswith(("tiles_", "idle_")) for name in asked)
+    assert any(name.startswith(("tiles_", "used_")) for name in asked)
     # What it says of its loss is what walking it says, on sizes it never saw.
     drawn = drawn_sizes(500, table, SETTINGS.seed + 1, near=0.0)
     assert len(drawn) < LOSS_SIZES
@@ -155,16 +179,31 @@ def test_a_single_kernel_needs_no_question(make_table: MakeTable) -> None:
     assert (student.loss, len(list(nodes(student.fitted.tree)))) == (0.0, 1)
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_it_ships_where_a_method_is_not_asked_for(make_table: MakeTable, missing: float) -> None:
-    table = named(make_table(60, missing=missing))
+def test_it_ships_where_a_method_is_not_asked_for(make_table: MakeTable) -> None:
+    distilled = distil(named(make_table(60)), gemm(Precision.SINGLE), compute_units=64)
 
-    distilled = distil(table, gemm(Precision.SINGLE), compute_units=64)
+    assert distilled.rule == TAUGHT
+    assert distilled.selector.formulas == ()
 
-    assert distilled.rule in METHODS
-    if not missing:
-        assert distilled.rule == TAUGHT
-        assert distilled.selector.formulas == ()
+
+@pytest.mark.usefixtures("short_lessons")
+def test_some_method_ships_where_times_are_missing(make_table: MakeTable) -> None:
+    table = named(make_table(60, missing=0.3))
+
+    assert distil(table, gemm(Precision.SINGLE), compute_units=64).rule in METHODS
+
+
+@pytest.mark.usefixtures("short_lessons")
+def test_a_tree_far_from_its_teacher_ships_only_where_it_is_ahead(
+    make_table: MakeTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("mltune.distil.distil"), "MOST_LOST", -1.0)
+
+    for seed in (0, 1):
+        found = distil(named(make_table(60)), gemm(Precision.SINGLE), compute_units=64, seed=seed)
+        speeds = {row.rule: row.regret.geomean for row in found.rows}
+        is_ahead = speeds[TAUGHT] > max(speeds["formulas"], speeds["tree"])
+        assert (found.rule == TAUGHT) == is_ahead
 
 
 def test_leaves_state_what_they_lose(make_table: MakeTable) -> None:
