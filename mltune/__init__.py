@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mltune.workflow.python import report as report
     from mltune.workflow.python import search as search
     from mltune.workflow.python import train as train
+    from mltune.workflow.python import tune as tune
     from mltune.workflow.tuned_study import create_study as create_study
 
 __version__ = "0.1.0"
@@ -36,24 +37,30 @@ _PLACES = {
     "Objective": "mltune.workflow.objective",
     "create_study": "mltune.workflow.tuned_study",
     "train": "mltune.workflow.python",
+    "tune": "mltune.workflow.python",
 }
 _PACKAGES = ("distil", "export", "report", "search")  # these can be called
 
 
-def load(selector: str | Path | Selector) -> TunedGemm:
+def load(selector: str | Path | Selector, *, learn: str | Path | None = None) -> TunedGemm:
     """Load a selector, ready to choose and to launch kernels.
 
     Args:
         selector: what `mltune.distil` returned, the JSON file that `mltune distil` wrote, the
             folder that holds one as `selector.json`, or the name of a pack that ships with
             mltune, such as `nvidia-h200/sgemm`.
+        learn: a file for what calls teach, made where there is none. The first calls of a size on
+            a queue with profiling try up to three kernels, three times each; by the times of
+            events the fastest is kept. None, the default, learns nothing.
 
     Raises:
-        mltune.errors.UsageError: when there is no readable selector.
+        mltune.errors.UsageError: when there is no readable selector, or `learn` names a file that
+            holds something else.
     """
     from mltune.runtime import load as load_runtime
 
-    return load_runtime(Path(selector) if isinstance(selector, str) else selector)
+    chosen = Path(selector) if isinstance(selector, str) else selector
+    return load_runtime(chosen, None if learn is None else Path(learn))
 
 
 def __getattr__(name: str) -> Any:

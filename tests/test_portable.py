@@ -21,13 +21,13 @@ for name in ("fcntl", "resource", "grp", "pwd", "termios", "psutil"):
     sys.modules[name] = None
 def lacks_proc(event, arguments):
     if event == "open" and isinstance(arguments[0], str) and arguments[0].startswith("/proc"):
-        if "mltune" in sys._getframe(1).f_code.co_filename or "pathlib" in (
-            sys._getframe(1).f_code.co_filename
-        ):
+        file = sys._getframe(1).f_code.co_filename
+        if "pathlib" in file or ("mltune" in file and "site-packages" not in file):
             raise FileNotFoundError(arguments[0])
 sys.addaudithook(lacks_proc)
 import subprocess, tempfile  # they keep what they need
-for name in ("sched_getaffinity", "killpg", "geteuid", "sysconf", "pread", "pwrite"):
+for name in ("sched_getaffinity", "killpg", "geteuid", "sysconf", "pread", "pwrite",
+             "set_blocking"):
     delattr(os, name)
 """
 

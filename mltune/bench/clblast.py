@@ -9,6 +9,7 @@ import numpy as np
 import pyopencl as cl
 
 from mltune.bench.contestant import CannotComputeError
+from mltune.bench.opencl_finish import OpenCLFinish
 from mltune.bench.opencl_queues import Queues
 from mltune.bench.shared_library import load_library
 from mltune.bench.task import Array, Task
@@ -92,6 +93,7 @@ class CLBlastProduct:
         self._function = getattr(library, routine)
         self._function.restype = ctypes.c_int
         self._arguments = self._blas_arguments(task, batched)
+        self._finish = OpenCLFinish(context, task, self._c) if task.has_epilogue else None
         try:
             self._call(queues.calls)  # compiles
             queues.calls.finish()
@@ -127,6 +129,8 @@ class CLBlastProduct:
         """Free the device's memory."""
         for buffer in (self._a, self._b, self._c):
             buffer.release()
+        if self._finish is not None:
+            self._finish.release()
 
     def _blas_arguments(self, task: Task, batched: bool) -> list[Any]:
         kind, one, zero = _SCALARS[task.dtype.name]
@@ -156,4 +160,5 @@ class CLBlastProduct:
         status = self._function(*self._arguments, ctypes.byref(handle), ctypes.byref(event))
         if status != 0:
             raise CannotComputeError(f"CLBlast: {_REFUSALS.get(status, f'status {status}')}")
-        return cl.Event.from_int_ptr(event.value, retain=False)
+        product = cl.Event.from_int_ptr(event.value, retain=False)
+        return product if self._finish is None else self._finish.enqueue(queue)

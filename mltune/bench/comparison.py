@@ -20,6 +20,8 @@ _SAMPLE_SECONDS = 0.002  # of work in one sample, so that the host's clock resol
 _MOST_CALLS = 50
 _WARM_SECONDS = 0.05
 _LEAST_ROUNDS = 3
+_NAP_SECONDS = 0.01  # a system counts the time of a thread that goes on each 4 to 10 ms
+_MOST_NAPS = 10
 _BUSY = 0.25  # of the processor, taken by other programs
 _SLACK = 1.1  # kernel and call times are sampled one after the other
 
@@ -258,11 +260,14 @@ def compare(
         end = time.monotonic() + most_seconds
         names = list(products)
         others = OtherWork()
+        has_host = not all(product.has_kernel_time for product in products.values())
         for turn in range(rounds):
             if turn >= _LEAST_ROUNDS and time.monotonic() > end:
                 break
             first = turn % max(len(names), 1)
             for name in names[first:] + names[:first]:
+                if has_host:
+                    let_threads_sleep()
                 seconds = products[name].kernel_seconds(counts[name])
                 if seconds is not None:
                     kernel[name].append(seconds)
@@ -284,6 +289,18 @@ def compare(
         for product in products.values():
             product.close()
     return SizeResult(problem, timings, refusals, share)
+
+
+def let_threads_sleep() -> None:
+    """Wait until no thread of this process works: OpenBLAS's go on for 25 ms after a call.
+
+    They would take a core from the next library, if that computes on the same processor.
+    """
+    for _ in range(_MOST_NAPS):
+        begin = time.process_time()
+        time.sleep(_NAP_SECONDS)
+        if time.process_time() - begin < _NAP_SECONDS / 10:
+            return
 
 
 def _warm_up(product: Product) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 
 from mltune.bench.contestant import CannotComputeError, NotPresentError
 from mltune.bench.cuda import HINT, Cuda
+from mltune.bench.cuda_finish import CudaFinish
 from mltune.bench.shared_library import load_library
 from mltune.bench.task import Array, Task
 from mltune.device_info import DeviceInfo
@@ -131,6 +132,7 @@ class CuBLASProduct:
             integer(compute),
             integer(_DEFAULT_ALGORITHM),
         ]
+        self._finish = CudaFinish(cuda, task, self._c) if task.has_epilogue else None
         self._graphs: dict[int, ctypes.c_void_p] = {}
         self._call()  # makes cuBLAS load its kernel, which it cannot do during a capture
         cuda.wait()
@@ -162,6 +164,8 @@ class CuBLASProduct:
             self._cuda.drop_graph(graph)
         for pointer in (self._a, self._b, self._c):
             self._cuda.free(pointer)
+        if self._finish is not None:
+            self._finish.release()
 
     def _calls(self, count: int) -> None:
         for _ in range(count):
@@ -171,3 +175,5 @@ class CuBLASProduct:
         status = self._function(*self._arguments)
         if status != 0:
             raise CannotComputeError(f"cuBLAS refused with status {status}")
+        if self._finish is not None:
+            self._finish.enqueue()

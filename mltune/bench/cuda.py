@@ -16,6 +16,7 @@ HINT = "it comes with the CUDA toolkit, or with pip: nvidia-cuda-runtime, nvidia
 
 _TO_DEVICE, _TO_HOST = 1, 2
 _CAPTURE_RELAXED = 2
+_MAJOR, _MINOR = 75, 76  # attributes of a device: its compute capability
 
 
 class Cuda:
@@ -33,6 +34,8 @@ class Cuda:
         try:
             self._do("cudaDeviceGetByPCIBusId", ctypes.byref(device), pci_address.encode())
             self._do("cudaSetDevice", device)
+            major, minor = (self._attribute(device, number) for number in (_MAJOR, _MINOR))
+            self.architecture = f"sm_{major}{minor}"
             self.stream = ctypes.c_void_p()
             self._do("cudaStreamCreate", ctypes.byref(self.stream))
             self._start, self._end = ctypes.c_void_p(), ctypes.c_void_p()
@@ -95,6 +98,11 @@ class Cuda:
     def drop_graph(self, executable: ctypes.c_void_p) -> None:
         """Forget a graph."""
         self._do("cudaGraphExecDestroy", executable)
+
+    def _attribute(self, device: ctypes.c_int, number: int) -> int:
+        value = ctypes.c_int()
+        self._do("cudaDeviceGetAttribute", ctypes.byref(value), ctypes.c_int(number), device)
+        return value.value
 
     def _copy(self, to: Any, source: Any, nbytes: int, kind: int) -> None:
         self._do("cudaMemcpy", to, source, ctypes.c_size_t(nbytes), ctypes.c_int(kind))

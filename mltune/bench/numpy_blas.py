@@ -37,7 +37,8 @@ class NumpyBlas:
             raise CannotComputeError("numpy has no BLAS for half precision")
         a, b = task.operands()
         # The transposed product, whose result is row-major: what BLAS writes without a copy.
-        return NumpyProduct(b.swapaxes(1, 2), a.swapaxes(1, 2), np.empty(task.c_shape, task.dtype))
+        out = np.empty(task.c_shape, task.dtype)
+        return NumpyProduct(task, b.swapaxes(1, 2), a.swapaxes(1, 2), out)
 
     def close(self) -> None:
         """Nothing is held."""
@@ -47,6 +48,7 @@ class NumpyBlas:
 class NumpyProduct:
     """One product of numpy arrays."""
 
+    task: Task
     left: Array
     right: Array
     out: Array
@@ -75,3 +77,5 @@ class NumpyProduct:
     def _multiply(self) -> None:
         for left, right, out in zip(self.left, self.right, self.out, strict=True):
             np.matmul(left, right, out=out)
+        if self.task.has_epilogue:
+            self.task.finish(self.out)

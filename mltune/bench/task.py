@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mltune.problem import Problem
+from mltune.runner.epilogue import activated
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -18,17 +19,21 @@ _CHECKED_ROWS = 64
 class Task:
     """A packed GEMM problem with alpha = 1 and beta = 0, and fresh numbers for it.
 
+    Where the problem has an epilogue it is done, too.
+
     A, B and C are those of the canonical problem, whose C is column-major: a row-major problem
     is the transposed one with A and B exchanged, as BLAS libraries have it, too.
 
     Attributes:
         problem: as the user named it.
         a: (batch, columns, rows) as they lie in memory; likewise b.
+        bias: of the epilogue: a number for each row or column of C; None without one.
     """
 
     problem: Problem
     a: Array
     b: Array
+    bias: Array | None = None
 
     @classmethod
     def draw(cls, problem: Problem, seed: int) -> Task:
@@ -36,8 +41,7 @@ class Task:
         rng = np.random.default_rng([seed, *problem.sizes])
         canonical = problem.canonical()
 
-        def numbers(extents: tuple[int, ...]) -> Array:
-            shape = (problem.batch, *extents[1::-1])
+        def numbers(shape: tuple[int, ...]) -> Array:
             dtype = np.dtype(problem.contraction.precision.dtype)
             wide = np.float64 if dtype in (np.float64, np.complex128) else np.float32
             drawn: Array = rng.standard_normal(shape, wide)
@@ -45,7 +49,11 @@ class Task:
                 drawn = drawn + 1j * rng.standard_normal(shape, wide)
             return drawn.astype(dtype)
 
-        return cls(problem, numbers(canonical.extents("a")), numbers(canonical.extents("b")))
+        a, b = (
+            numbers((problem.batch, *canonical.extents(tensor)[1::-1])) for tensor in ("a", "b")
+        )
+        bias = canonical.extents("bias") if "bias" in canonical.tensors else ()
+        return cls(problem, a, b, numbers(bias) if bias else None)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -106,6 +114,31 @@ class Task:
         """(batch, columns, rows), as C lies in memory."""
         return (self.batch, self.n, self.m)
 
+    @property
+    def has_epilogue(self) -> bool:
+        """Whether something becomes of the product before it is done."""
+        return bool(self.problem.contraction.epilogue)
+
+    @property
+    def bias_along_rows(self) -> bool | None:
+        """Whether the bias has a number for each row of the column-major C; None without one."""
+        if self.bias is None:
+            return None
+        contraction = self.problem.contraction.canonical()
+        return contraction.epilogue.bias == contraction.d0
+
+    def finish(self, c: Array, rows: slice | Array = slice(None)) -> None:
+        """Do the epilogue in place.
+
+        Args:
+            c: of `c_shape`, or some rows of it, in any precision.
+            rows: which ones.
+        """
+        if self.bias is not None:
+            bias = self.bias.astype(c.dtype, copy=False)
+            c += bias[rows] if self.bias_along_rows else bias[:, np.newaxis]
+        c[...] = activated(self.problem, c)
+
     def operands(self) -> tuple[Array, Array]:
         """Return views of op(A), (batch, m, k), and op(B), (batch, k, n)."""
         a = self.a.swapaxes(1, 2) if self.trans_a == "N" else self.a
@@ -125,5 +158,7 @@ class Task:
         wide = np.complex128 if self.dtype.kind == "c" else np.float64
         a, b = self.operands()
         right = a[:, rows, :].astype(wide) @ b.astype(wide)
+        if self.has_epilogue:
+            self.finish(right.swapaxes(1, 2), rows)
         computed = c[:, :, rows].swapaxes(1, 2).astype(wide)
         return float(np.linalg.norm(computed - right) / np.linalg.norm(right))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
@@ -65,6 +67,11 @@ class TunedProduct:
         ]
         self._stored_c = stored[2]
         self._a, self._b, self._c = map(self._matrix, stored, memory_orders(contraction))
+        self._epilogue: dict[str, Any] = {}
+        if task.bias is not None:
+            self._epilogue["bias"] = cl_array.to_device(queues.calls, task.bias)
+        if contraction.epilogue.clamps:
+            self._epilogue |= {"low": task.problem.low, "high": task.problem.high}
 
     @property
     def kernel(self) -> str:
@@ -108,5 +115,5 @@ class TunedProduct:
 
     def _call(self, queue: cl.CommandQueue) -> tuple[cl.Event, ...]:
         self._c.events.clear()  # the queue is in order: nothing must be waited for
-        _, events = self._gemm.enqueue(queue, self._a, self._b, self._c)
+        _, events = self._gemm.enqueue(queue, self._a, self._b, self._c, **self._epilogue)
         return events

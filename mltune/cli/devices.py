@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from mltune.device.doctor import Finding
 
 EXAMPLE = "mltune devices --json"
+_SEARCH = "mltune search --budget 60 --device auto"
+_DOCTOR = "install another driver; mltune devices --doctor names the command"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +75,8 @@ def run(args: argparse.Namespace) -> int:
             print(f"device {entry.number} cannot be used: {entry.problem}")
         for note in entry.notes:
             print(note)
-    print("\nnext: mltune search --budget 60 --device auto")
+    usable = any(not entry.problem for entry in found)
+    print(f"\nnext: {_SEARCH if usable else _DOCTOR}")
     return 0
 
 

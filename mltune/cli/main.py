@@ -17,8 +17,9 @@ from typing import NoReturn
 
 from mltune import __version__
 from mltune.cli.parser import Parser
-from mltune.cli.streams import plain_output
-from mltune.cli.terminal import say
+from mltune.cli.streams import break_lines, plain_output
+from mltune.cli.terminal import columns, say
+from mltune.cli.wrapping import wrapped
 from mltune.errors import MltuneError, NoCorrectConfigError, NoDeviceError, UsageError
 
 VERBS: dict[str, str] = {
@@ -29,7 +30,9 @@ VERBS: dict[str, str] = {
     "report": "write a run as one HTML file with pictures and tables",
     "distil": "choose the few kernels worth shipping, and a rule that picks one by size",
     "export": "write what distil chose as a library in C, Python or Rust",
+    "source": "print the OpenCL source of a kernel",
     "bench": "compare the tuned kernels with other libraries",
+    "pack": "build what ships for a device, check it there, list what there is",
     "train": "learn from runs to predict the time of any kernel on any size",
     "predict": "list the kernels that should be fastest for a size, and measure them",
     "compare": "put the kernels that several runs share side by side",
@@ -62,6 +65,10 @@ _EXIT_CODES: tuple[tuple[type[MltuneError], int], ...] = (
 )
 
 
+_VERBATIM = {"completion", "source"}
+"""Verbs that print what a program reads."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit code.
 
@@ -78,6 +85,8 @@ def _run(arguments: list[str]) -> int:
             _check_text(word)
         args = _parse(arguments)
         _set_logging(args.verbose - args.quiet)
+        if not args.json and args.verb not in _VERBATIM:
+            break_lines()
         signal.signal(signal.SIGTERM, _interrupt)
         code = _module(args.verb).run(args)
         sys.stdout.flush()  # here, where its failure can still be told
@@ -163,7 +172,11 @@ def _set_logging(verbosity: int) -> None:
 
 
 def _complain(line: str) -> None:
-    say(("mltune: ", "bad"), (" ".join(line.split("\n")), ""), stream=sys.stderr)
+    head = "mltune: "
+    first, *others = wrapped(head + " ".join(line.split("\n")), columns(sys.stderr))
+    say((head, "bad"), (first.removeprefix(head), ""), stream=sys.stderr)
+    for each in others:
+        print(each, file=sys.stderr)
 
 
 def _os_error_line(error: OSError) -> str:

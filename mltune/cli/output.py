@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from mltune.cli.streams import printable
 from mltune.cli.table import GAP, Column, table_blocks
 from mltune.cli.terminal import columns, say
+from mltune.cli.wrapping import wrapped
 
 if TYPE_CHECKING:
     from mltune.tuning.progress import Progress
@@ -178,7 +179,8 @@ class ProgressBar:
         if self._quiet:
             return
         if self._bar is not None:
-            self._bar.console.print(printable(line), highlight=False, markup=False, soft_wrap=True)
+            for part in wrapped(printable(line), self._bar.console.width):
+                self._bar.console.print(part, highlight=False, markup=False, soft_wrap=True)
         else:
             print(line, file=sys.stderr, flush=True)
 

@@ -29,6 +29,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "(default: auto)",
     )
     add(
+        "-o",
         "--run",
         type=Path,
         metavar="DIR",

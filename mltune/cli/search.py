@@ -107,6 +107,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "--time-limit as many as it allows)",
     )
     add(
+        "-o",
         "--run",
         type=Path,
         metavar="DIR",
@@ -224,6 +225,10 @@ def run(args: argparse.Namespace) -> int:
     import_from_here(args.sampler)
     if args.replay is not None:
         return _run_replay(args)
+    if args.problem is not None and not args.resume:
+        from mltune.workflow.early_refusal import refuse_early
+
+        refuse_early(args.problem, args.device or "auto")
     from mltune.tuning.search_options import SearchOptions
     from mltune.workflow.search import search
 

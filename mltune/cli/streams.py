@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import io
+import shutil
 import sys
 from collections.abc import Iterator
 from typing import TextIO
+
+from mltune.cli.wrapping import wrapped
 
 
 class PlainStream(io.TextIOBase):
@@ -18,11 +21,19 @@ class PlainStream(io.TextIOBase):
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
+        self.breaks_lines = False
 
     def write(self, text: str) -> int:
-        """Write a text; only its line ends and tabs are obeyed."""
+        """Write a text; only its line ends and tabs are obeyed.
+
+        On a terminal whole lines are broken between words, if `breaks_lines` is set.
+        """
         encoding = self.stream.encoding or "utf-8"
-        self.stream.write(printable(text).encode(encoding, "backslashreplace").decode(encoding))
+        shown = printable(text)
+        if self.breaks_lines and self.isatty():
+            room = shutil.get_terminal_size().columns
+            shown = "\n".join("\n".join(wrapped(line, room)) for line in shown.split("\n"))
+        self.stream.write(shown.encode(encoding, "backslashreplace").decode(encoding))
         return len(text)
 
     def flush(self) -> None:
@@ -52,6 +63,13 @@ def printable(text: str) -> str:
         else letter.encode("unicode_escape").decode()
         for letter in text
     )
+
+
+def break_lines() -> None:
+    """From now on break lines for people that are longer than the terminal is wide."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, PlainStream):
+            stream.breaks_lines = True
 
 
 @contextlib.contextmanager

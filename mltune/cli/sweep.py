@@ -49,7 +49,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("--cache", metavar="STATE", help="warm or cold (default: warm)")
     add("--observe", metavar="NAMES", help="nvml and/or rapl: energy, clocks (default: none)")
     add("--seed", type=whole, default=0, metavar="N", help="of the data (default: 0)")
-    add("--run", type=Path, metavar="DIR", help="the run's folder (default: as of search)")
+    add("-o", "--run", type=Path, metavar="DIR", help="the run's folder (default: as of search)")
     add("--resume", action="store_true", help="go on with a sweep that was cut off")
     add("--figure", type=Path, metavar="FILE", help="an .svg file of bars (default: none)")
 
@@ -99,6 +99,7 @@ def _local_sizes(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def _print(result: SweepResult) -> None:
+    from mltune.measurement import Status
     from mltune.runner.observe import ENERGY
 
     for name, words in result.conditions:
@@ -106,11 +107,15 @@ def _print(result: SweepResult) -> None:
     most = max((len(one.repetitions) for one in result.experiments), default=0)
     shown = most if most <= _MOST_COLUMNS else 0
     with_energy = any(one.observed(ENERGY) is not None for one in result.experiments)
+    listed = [one for one in result.experiments if one.status is not Status.INVALID]
     header = ("id", "kernel", "local", "size", *map(str, range(shown)), "mean", "std")
     print_table(
         (*header, *(["mJ"] if with_energy else []), "max error", "bound", "verdict"),
-        [_row(one, shown, [ENERGY] if with_energy else []) for one in result.experiments],
+        [_row(one, shown, [ENERGY] if with_energy else []) for one in listed],
     )
+    if invalid := [one for one in result.experiments if one not in listed]:
+        why = f"{invalid[0].label} {invalid[0].problem.label}: {invalid[0].first.message}"
+        print(f"{len(invalid)} more are invalid, as {why} (--json has all)")
     print("GFLOP/s of each repetition, their mean, and the standard deviation of a sample")
     print(f"id: mltune replay {result.run} ID; pictures: mltune report {result.run}")
     if result.figure:

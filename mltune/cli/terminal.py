@@ -14,9 +14,9 @@ STYLES = {"bold": "1", "good": "32", "bad": "31", "warning": "33", "heading": "1
 _LEAST_COLUMNS = 40
 
 
-def columns() -> int | None:
-    """How many columns standard output has; None where it is no terminal."""
-    if not _is_terminal(sys.stdout):
+def columns(stream: TextIO | None = None) -> int | None:
+    """How many columns a stream (standard output, if none) has; None where it is no terminal."""
+    if not _is_terminal(sys.stdout if stream is None else stream):
         return None
     return max(shutil.get_terminal_size().columns, _LEAST_COLUMNS)
 

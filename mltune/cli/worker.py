@@ -39,6 +39,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "is not run (default: the study's)",
     )
     add(
+        "-o",
         "--run",
         type=Path,
         metavar="DIR",

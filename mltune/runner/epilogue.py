@@ -39,10 +39,10 @@ def finished(problem: Problem, values: Array, bias: Array) -> Array:
 
 
 def activated(problem: Problem, values: Array) -> Array:
-    """Return the activation of numbers in double precision."""
+    """Return the activation of numbers in double precision; they may be used up."""
     match problem.contraction.epilogue.activation:
         case Activation.RELU:
-            values = np.maximum(values, 0)
+            np.maximum(values, 0, out=values)
         case Activation.GELU:
             from scipy.special import erfc
 
@@ -50,7 +50,7 @@ def activated(problem: Problem, values: Array) -> Array:
         case Activation.SILU:
             values = values / (1 + np.exp(-values))
         case Activation.CLAMP:
-            values = np.clip(values, *limits(problem))
+            np.clip(values, *limits(problem), out=values)
     return values
 
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import json
 import os
-import selectors
+import queue
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Sequence
-from typing import Any
+from typing import IO, Any
 
 from mltune.runner.work_limit import WallLimit, WorkLimit
 
-_TAIL_BYTES = 16384
-_CHUNK = 65536
+_LONGEST_WORDS = 16384
+_END_SECONDS = 5.0  # for what a process that has ended wrote to be read
 _KILLED = -9  # by SIGKILL, which not every system knows by name
 
 
@@ -56,13 +57,15 @@ class WorkerProcess:
         assert self._process.stdout
         assert self._process.stderr
         self._input = self._process.stdin
-        os.set_blocking(self._process.stderr.fileno(), False)
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(self._process.stdout, selectors.EVENT_READ, "answers")
-        self._selector.register(self._process.stderr, selectors.EVENT_READ, "words")
-        self._partial = b""
-        self._lines: collections.deque[bytes] = collections.deque()
-        self._words = b""
+        self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._last_words = b""
+        # Threads, because there are systems that cannot wait for one of several pipes.
+        self._readers = (
+            threading.Thread(target=self._hear, args=(self._process.stdout,), daemon=True),
+            threading.Thread(target=self._overhear, args=(self._process.stderr,), daemon=True),
+        )
+        for reader in self._readers:
+            reader.start()
 
     @property
     def pid(self) -> int:
@@ -75,12 +78,11 @@ class WorkerProcess:
         Raises:
             WorkerDiedError: when nobody reads any more.
         """
-        self._drain()
-        self._words = b""  # what an earlier request printed is not about this one
+        self._last_words = b""  # what an earlier request printed is not about this one
         try:
             self._input.write(json.dumps(message).encode() + b"\n")
             self._input.flush()
-        except BrokenPipeError as error:
+        except OSError as error:
             raise self._death() from error
 
     def receive(self, seconds: float, *, is_work: bool = False) -> dict[str, Any]:
@@ -97,22 +99,13 @@ class WorkerProcess:
             WorkerDiedError: when the process ended first.
         """
         limit = WorkLimit(self.pid, seconds) if is_work else WallLimit(seconds)
-        while not self._lines:
-            left = limit.left()
-            for key, _ in self._selector.select(left):
-                chunk = os.read(key.fd, _CHUNK)
-                if key.data == "words":
-                    self._words = (self._words + chunk)[-_TAIL_BYTES:]
-                    if not chunk:
-                        self._selector.unregister(key.fileobj)
-                elif chunk:
-                    *lines, self._partial = (self._partial + chunk).split(b"\n")
-                    self._lines.extend(lines)
-                else:
-                    raise self._death()
+        line = None
+        while line is None:
+            with contextlib.suppress(queue.Empty):
+                line = self._lines.get(timeout=limit.left())
         try:
-            message = json.loads(self._lines.popleft())
-        except ValueError as error:  # a kernel scribbled over the worker's memory
+            message = json.loads(line)
+        except ValueError as error:  # its end, or a kernel scribbled over the worker's memory
             raise self._death() from error
         if not isinstance(message, dict):
             raise self._death()
@@ -132,11 +125,11 @@ class WorkerProcess:
         if self._process.returncode is None:
             self.signal()
             self._process.wait()
-        self._selector.close()
-        for stream in (self._input, self._process.stdout, self._process.stderr):
-            with contextlib.suppress(BrokenPipeError):
-                if stream:
-                    stream.close()
+        until = time.monotonic() + _END_SECONDS
+        for reader in self._readers:  # what the process started may hold its pipes, but not long
+            reader.join(max(until - time.monotonic(), 0))
+        with contextlib.suppress(OSError):
+            self._input.close()
 
     def _death(self) -> WorkerDiedError:
         """Collect how it ended, making sure that it did."""
@@ -149,16 +142,20 @@ class WorkerProcess:
             ending = f"was killed by {signal.Signals(-code).name}"
         else:
             ending = f"ended with exit status {code}"
-        self._drain()
         self.kill()
-        last = [line for line in self._words.decode(errors="replace").splitlines() if line.strip()]
-        return WorkerDiedError(
-            f"{ending}: {last[-1].strip()}" if last else ending, outsider=code == _KILLED
-        )
+        words = self._last_words.decode(errors="replace").strip()
+        return WorkerDiedError(f"{ending}: {words}" if words else ending, outsider=code == _KILLED)
 
-    def _drain(self) -> None:
-        """Read the words that are there, without waiting for more."""
-        assert self._process.stderr
-        with contextlib.suppress(BlockingIOError):
-            while chunk := os.read(self._process.stderr.fileno(), _CHUNK):
-                self._words = (self._words + chunk)[-_TAIL_BYTES:]
+    def _hear(self, stream: IO[bytes]) -> None:
+        """Pass whole lines on, and an empty one at the end."""
+        with stream:
+            for line in stream:
+                self._lines.put(line)
+        self._lines.put(b"")
+
+    def _overhear(self, stream: IO[bytes]) -> None:
+        """Keep the last line that says something."""
+        with stream:
+            while line := stream.readline(_LONGEST_WORDS):
+                if line.strip():
+                    self._last_words = line

@@ -34,7 +34,7 @@ _MOST_STARTS = 6
 """As many where too few of them have worked."""
 _KNOWN = 2
 """So many have to work."""
-_FAR_BEHIND = math.log(4)
+_FAR_BEHIND = math.log(1.5)
 """A space whose default is that much slower, on every size, than what is known of others begins
 later: with a second and a third trial after so many of all spaces for each."""
 _PATIENCE = 30

@@ -89,7 +89,10 @@ class LocalWorkers:
         """Interrupt those that still work, and wait until they have given back what they hold."""
         for process in self._processes:
             if process.poll() is None:
-                process.send_signal(signal.SIGINT)
+                if os.name == "nt":  # no process can interrupt another one there
+                    process.terminate()
+                else:
+                    process.send_signal(signal.SIGINT)
         for process in self._processes:
             process.communicate()
 

@@ -106,13 +106,7 @@ def bench(options: BenchOptions, show: Show) -> BenchResult:
         UsageError: when an option is wrong, or nobody is left to be compared.
         NoDeviceError: when there is no such device.
     """
-    for name in options.against:
-        if name not in PEERS:
-            raise UsageError(f"against: unknown '{name}' (known: {', '.join(PEERS)})")
-    if options.figure is not None and options.figure.suffix != ".svg":
-        raise UsageError(f"figure: must be an .svg file, got '{options.figure}'")
-    if options.figure is not None and not options.figure.parent.is_dir():
-        raise UsageError(f"figure: {options.figure}: there is no folder {options.figure.parent}")
+    _check(options)
     gemm = load(options.selector) if options.selector else None
     contraction = _contraction(options, gemm)
     entry = choose(options.device or "auto")
@@ -147,20 +141,34 @@ def bench(options: BenchOptions, show: Show) -> BenchResult:
             device=queues.device,
             date=datetime.now(UTC).strftime("%Y-%m-%d"),
             rounds=options.rounds,
-            contestants=tuple(
-                (one.name, one.describe(contraction.precision)) for one in contestants
-            ),
+            contestants=tuple((one.name, _describe(one, contraction)) for one in contestants),
             absent=tuple(absent),
             comparison=Comparison(tuple(results)),
             figure=options.figure,
         )
     if options.figure:
-        names = [name for name, _ in result.contestants]
-        title = f"{result.problem_type} on {result.device}, {result.date}"
-        if disturbed := len(result.comparison.disturbed):
-            title += f" ({disturbed} of {len(results)} sizes disturbed)"
-        write_atomically(options.figure, draw(result.comparison, names, title).encode())
+        write_atomically(options.figure, _figure(result).encode())
     return result
+
+
+def _check(options: BenchOptions) -> None:
+    for name in options.against:
+        if name not in PEERS:
+            raise UsageError(f"against: unknown '{name}' (known: {', '.join(PEERS)})")
+    if options.figure is not None and options.figure.suffix != ".svg":
+        raise UsageError(f"figure: must be an .svg file, got '{options.figure}'")
+    if options.figure is not None and not options.figure.parent.is_dir():
+        raise UsageError(f"figure: {options.figure}: there is no folder {options.figure.parent}")
+
+
+def _figure(result: BenchResult) -> str:
+    """Draw the comparison, as SVG."""
+    names = [name for name, _ in result.contestants]
+    title = f"{result.problem_type} on {result.device}, {result.date}"
+    if disturbed := len(result.comparison.disturbed):
+        sizes = len(result.comparison.results)
+        title += f" ({disturbed} of {sizes} sizes disturbed)"
+    return draw(result.comparison, names, title)
 
 
 def _contraction(options: BenchOptions, gemm: TunedGemm | None) -> Contraction:
@@ -176,10 +184,14 @@ def _contraction(options: BenchOptions, gemm: TunedGemm | None) -> Contraction:
             )
     if not contraction.is_gemm:
         raise UsageError(f"problem: bench compares GEMMs, got {problem_type_name(contraction)}")
-    if contraction.epilogue:
-        name = problem_type_name(contraction)
-        raise UsageError(f"problem: bench compares GEMMs without an epilogue, got {name}")
     return contraction
+
+
+def _describe(contestant: Contestant, contraction: Contraction) -> str:
+    after = contraction.epilogue and contestant.name != Tuned.name
+    return contestant.describe(contraction.precision) + (
+        ", then bias and activation apart" if after else ""
+    )
 
 
 def _sizes(

@@ -9,6 +9,7 @@ from mltune.distil import RegretRow
 from mltune.export.plain import plain
 from mltune.problem import problem_type_name
 from mltune.selector import Selector, depth
+from mltune.selector.speeds import Speed
 from mltune.shell import shell_path
 from mltune.workflow.export import next_command
 
@@ -30,6 +31,7 @@ Speed of the chosen kernel / best known, on {sizes} sizes, each judged by a fit 
 {rules}
 
 - `selector.json` chooses: {chooses}.
+- `speeds.json` states what the check at its first use on a device expects: {speeds}.
 - `model.json`, `forest.npz` and `candidates.json`, where they are, are the cost model, which
   predicts the time of any kernel.
 
@@ -41,7 +43,13 @@ Made by `mltune distil {runs}`. Licence: that of mltune, Apache-2.0.
 """
 
 
-def card(selector: Selector, rows: Sequence[RegretRow], folder: Path, runs: Sequence[Path]) -> str:
+def card(
+    selector: Selector,
+    rows: Sequence[RegretRow],
+    folder: Path,
+    runs: Sequence[Path],
+    speeds: Sequence[Speed],
+) -> str:
     """Write the card of a selector in a folder."""
     conditions = dict(selector.conditions)
     problem = problem_type_name(selector.contraction)
@@ -57,6 +65,7 @@ def card(selector: Selector, rows: Sequence[RegretRow], folder: Path, runs: Sequ
         chooses="a map of the measured sizes, then " + _rule_of(selector),
         command=next_command(selector, folder),
         runs=" ".join(map(shell_path, runs)),
+        speeds=", ".join(f"{each.label} in {each.seconds * 1e3:.3g} ms" for each in speeds),
     )
 
 

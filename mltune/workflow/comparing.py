@@ -62,8 +62,6 @@ def compare_with_installed(
     """
     if not info.contraction.is_gemm or (info.alpha, info.beta) != (1.0, 0.0):
         return Comparing(reason="bench compares GEMMs with alpha 1 and beta 0")
-    if info.contraction.epilogue:
-        return Comparing(reason="bench compares GEMMs without an epilogue")
     best = [row for row in best if row.family != HANDWRITTEN]
     if not best:
         return Comparing(reason="bench takes generated kernels only")

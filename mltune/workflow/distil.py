@@ -25,6 +25,7 @@ from mltune.problem import Contraction
 from mltune.selector import Selector, depth, leaves
 from mltune.selector.json import write_selector
 from mltune.selector.pack import SELECTOR_NAME
+from mltune.selector.speeds import write_speeds
 from mltune.space import Config
 from mltune.tuning.progress import Show, Steps
 from mltune.workflow.advice import advice
@@ -32,6 +33,7 @@ from mltune.workflow.card import CARD_NAME, card
 from mltune.workflow.expected_times import rule_table
 from mltune.workflow.export import next_command
 from mltune.workflow.memory import remembered
+from mltune.workflow.pack_speeds import stated_speeds
 from mltune.workflow.recorded import Recorded, calls, read_runs
 from mltune.workflow.untimed import untimed
 
@@ -185,7 +187,9 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
     )
     write_selector(distilled.selector, path)
     if path != output:
-        text = card(distilled.selector, distilled.rows, output, options.runs)
+        speeds = stated_speeds(distilled.selector, every)
+        write_speeds(speeds, path.parent)
+        text = card(distilled.selector, distilled.rows, output, options.runs, speeds)
         write_atomically(output / CARD_NAME, text.encode())
     asked = [problem for info in recorded.infos for problem in info.cross_problems]
     without_time = untimed(asked, recorded.measurements, limited, set(every.sizes))

@@ -19,8 +19,9 @@ from mltune.tuning.leader_model import LeaderModel
 def rule_table(rows: Sequence[Measurement], infos: Sequence[RunInfo]) -> TimeTable:
     """Return the times that a rule is fitted to.
 
-    Where several runs belong together, kernels of one lack times on sizes of another. They count
-    as a model expects them, and its doubt: not as ten times slower, which nobody measured.
+    Where several runs belong together, kernels of one lack times on sizes of another; a run that
+    was cut short lacks some of its last leaders. They count as a model expects them, and its
+    doubt: not as ten times slower, which nobody measured.
 
     Args:
         rows: measurements of some runs, of one problem type on one device.
@@ -31,8 +32,7 @@ def rule_table(rows: Sequence[Measurement], infos: Sequence[RunInfo]) -> TimeTab
         NoCorrectConfigError: when no kernel is left.
     """
     if not any(info.leaders_chosen for info in infos):
-        table = TimeTable.from_measurements(rows)
-        return table if len(infos) == 1 else with_expected(table, rows, infos[0].device, 1.0)
+        return with_expected(TimeTable.from_measurements(rows), rows, infos[0].device, 1.0)
     return with_expected(TimeTable.from_measurements(rows, chosen=True), rows, infos[0].device)
 
 

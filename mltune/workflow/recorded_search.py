@@ -138,18 +138,13 @@ def search_recorded(
     known = [_read(prior, note) for prior in priors]
     made = make_sampler(name, space, seed or 0, priors=known, arguments=given)
     families = [member.family for member in members_of(space)]
-    study = TuningStudy(
-        optuna.create_study(sampler=made),
-        1,
-        families,
-        lambda config: str(config.get(FAMILY, families[0])),
-    )
+    created = optuna.create_study(sampler=made)
+    study = TuningStudy(created, 1, families, lambda c: str(c.get(FAMILY, families[0])))
     runner = RecordingRunner(recording)
     problems = (runner.problem,)
     evaluated: list[Config] = []
-    queue = ProposalQueue(
-        study, runner, problems, DEFAULT_BUDGET if budget is None else budget, patience=patience
-    )
+    most = DEFAULT_BUDGET if budget is None else budget
+    queue = ProposalQueue(study, runner, problems, most, patience=patience)
     session = MeasurementSession(runner, TIME, races=False, retries=0)
     tuner = Tuner(queue, study, session, AtOnce(lambda row: row), problems)
     reason = tuner.run(after_trial=lambda job, trial: evaluated.append(trial.config))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -176,21 +176,9 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
             stack.enter_context(workers)
         objective = stack.enter_context(Objective.of(options, note))
         run, info = objective.run, objective.info
-        note(
-            f"run {run.folder}: {problem_type_name(info.contraction)} on "
-            f"{info.device.name}, {objective.space.size:,} configs, {len(info.sizes)} sizes"
-        )
-        if info.spaces:
-            names = ", ".join(each.name.removesuffix(".yaml") for each in info.spaces)
-            note(f"space {info.space}: the families {info.family} (of {names})")
-        if not options.resume:
-            note(_forecast(info, objective.space.size, options))
+        for line in _introduction(objective, options):
+            note(line)
         show = _whole(show, info, options, started)
-        if (host := Host.here()).is_busy:
-            note(
-                f"other work keeps the processor busy: a load of {host.load:.1f} on "
-                f"{host.cores} cores (see mltune devices --environment)"
-            )
         try:
             if run.url is None:
                 reason, gain = _search_alone(objective, options, started, show)
@@ -209,14 +197,11 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
         measurements = run.store.measurements()
         trials = group_trials(m for m in measurements if m.phase == Phase.SEARCH)
         chosen = choose(measurements)
-        if not trials and options.time_limit_seconds is not None:
-            raise MltuneError(
-                f"{run.folder}: no trial began within the time limit "
-                f"(resume with: {command('mltune', 'search', '--resume', '--run', run.folder)})"
-            )
-        if not chosen and not interrupted and not stopped:
-            raise _nothing_right(trials, run.folder)
         ended = not interrupted and not stopped
+        if not trials and options.time_limit_seconds is not None:
+            raise _nothing_tried(run.folder)
+        if not chosen and ended:
+            raise _nothing_right(trials, run.folder)
         return SearchResult(
             run=run.folder,
             info=info,
@@ -232,6 +217,25 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
             effort=Effort.of(measurements, info.problems),
             expected_gain=gain,
             gain=_gained(objective, options, chosen, measurements, started) if ended else Gain(),
+        )
+
+
+def _introduction(objective: Objective, options: SearchOptions) -> Iterator[str]:
+    """What is searched, and what may disturb it."""
+    info = objective.info
+    yield (
+        f"run {objective.run.folder}: {problem_type_name(info.contraction)} on "
+        f"{info.device.name}, {objective.space.size:,} configs, {len(info.sizes)} sizes"
+    )
+    if info.spaces:
+        names = ", ".join(each.name.removesuffix(".yaml") for each in info.spaces)
+        yield f"space {info.space}: the families {info.family} (of {names})"
+    if not options.resume:
+        yield _forecast(info, objective.space.size, options)
+    if (host := Host.here()).is_busy:
+        yield (
+            f"other work keeps the processor busy: a load of {host.load:.1f} on "
+            f"{host.cores} cores (see mltune devices --environment)"
         )
 
 
@@ -390,6 +394,11 @@ def _one_and_others(options: SearchOptions) -> tuple[SearchOptions, LocalWorkers
     storage = read_url(options.storage or "").render_as_string(hide_password=False)
     workers = LocalWorkers(others, storage, run, more)
     return replace(options, device=first.number, builders=builders), workers
+
+
+def _nothing_tried(folder: Path) -> MltuneError:
+    resume = command("mltune", "search", "--resume", "--run", folder)
+    return MltuneError(f"{folder}: no trial began within the time limit (resume with: {resume})")
 
 
 def _nothing_right(trials: Sequence[Trial], folder: Path) -> NoCorrectConfigError:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mltune.bench.comparison import Comparison, SizeResult, Timing, compare
+from mltune.bench.comparison import Comparison, SizeResult, Timing, compare, let_threads_sleep
 from mltune.bench.contestant import CannotComputeError
 from mltune.bench.figure import draw
 from mltune.bench.numpy_blas import NumpyBlas
@@ -96,6 +97,19 @@ def test_contestants_take_turns_and_each_begins_as_often() -> None:
     assert log[-2:] == ["x closed", "y closed"]
     assert result.timings["x"].kernel_seconds == (0.5,) * 4
     assert result.timings["x"].error < 1e-6
+
+
+def test_threads_of_one_library_sleep_before_the_next_one_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    worked = iter([0.0, 0.01, 0.01, 0.02, 0.02, 0.02, 0.03])
+    naps: list[float] = []
+    monkeypatch.setattr(time, "process_time", lambda: next(worked))
+    monkeypatch.setattr(time, "sleep", naps.append)
+
+    let_threads_sleep()
+
+    assert len(naps) == 3
 
 
 def test_slow_ones_get_three_rounds() -> None:

@@ -64,7 +64,7 @@ GROUPS = {
     ),
     "vector": Group(
         lambda m, n, k: k < LONG and min(m, n) <= SKINNY // 4,
-        ("mma-skinny-nvidia", "small-vectors"),
+        ("mma-skinny-nvidia", "thin"),
     ),
     "skinny": Group(
         lambda m, n, k: k < LONG and SKINNY // 4 < min(m, n) <= SKINNY, ("mma-skinny-nvidia",)

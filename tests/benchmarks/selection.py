@@ -37,6 +37,7 @@ from mltune.report.markup import Markup, tag
 from mltune.report.plot import Plot, text
 from mltune.selector import features
 from mltune.space import Config
+from mltune.workflow.expected_times import rule_table
 from mltune.workflow.recorded import Recorded, read_runs
 
 Array = NDArray[np.float64]
@@ -60,10 +61,11 @@ def main() -> None:
     parser.add_argument("--max-kernels", type=int, default=16)
     parser.add_argument("--complete", action="store_true", help="kernels timed on all sizes alone")
     parser.add_argument("--no-model", action="store_true")
+    parser.add_argument("--rules", nargs="+", help="these rules alone, and no other table")
     parser.add_argument("--figure", type=Path, help="the learning curve as an SVG file")
     options = parser.parse_args()
     recorded = read_runs(options.runs)
-    table = TimeTable.from_measurements(recorded.measurements)
+    table = rule_table(recorded.measurements, recorded.infos)
     table = _complete(table) if options.complete else table
     settings = Settings(
         max_kernels=options.max_kernels,
@@ -73,6 +75,9 @@ def main() -> None:
     )
     print(f"{len(table.sizes)} sizes, {len(table.kernels)} kernels, {recorded.device.name}\n")
     seeds = range(options.seeds)
+    if options.rules:
+        _some_rules(table, settings, seeds, options.rules)
+        return
     _all_rules(recorded, table, settings, seeds, with_model=not options.no_model)
     _family(recorded, table, settings, with_model=not options.no_model)
     _kernels(table, settings, seeds)
@@ -192,6 +197,15 @@ def _all_rules(
     for name, judge in _judges(recorded, with_model=with_model).items():
         once = isinstance(judge, Boosted)
         losses = [_held_out(table, settings, judge, seed) for seed in seeds[: 1 if once else None]]
+        print(_row(name, losses), flush=True)
+
+
+def _some_rules(
+    table: TimeTable, settings: Settings, seeds: Sequence[int], names: Sequence[str]
+) -> None:
+    print("| rule | geomean | 10th pct | worst | within 5 % |\n|---|---|---|---|---|")
+    for name in names:
+        losses = [_held_out(table, settings, RULES[name], seed) for seed in seeds]
         print(_row(name, losses), flush=True)
 
 

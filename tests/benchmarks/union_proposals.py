@@ -1,6 +1,6 @@
 """Time the proposals of a guided search in the union of all spaces, and its memory.
 
-    python -m tests.benchmarks.union_proposals [--trials 300] [--sizes models] [--first 64]
+    python -m tests.benchmarks.union_proposals [--trials 120] [--first 64] [--priors]
 
 There is no device: made-up times answer, each space's with a level of its own. It prints the
 seconds of processor time that a proposal took, by the number of trials before, and the most memory
@@ -15,16 +15,19 @@ import resource
 import time
 import zlib
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 
-from mltune.problem import parse_problem_type, problem_of_size
+from mltune.problem import Contraction, parse_problem_type, problem_of_size
 from mltune.problem.sizes import parse_sizes
+from mltune.run.run_info import SearchedSpace
 from mltune.search.make import make_sampler
 from mltune.space.config import Config
 from mltune.space.union import UnionSpace
 from mltune.workflow.chosen_spaces import choose_spaces
+from mltune.workflow.shipped_priors import SHIPPED, _for_space, read_shipped
 from tests import devices
 from tests.studies import Asked
 
@@ -50,6 +53,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="models")
     parser.add_argument("--first", type=int, default=64, help="of the sizes")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--priors", action="store_true", help="begin with those that ship")
     options = parser.parse_args()
     contraction = parse_problem_type("sgemm_nn")
     sizes = parse_sizes(options.sizes)[: options.first]
@@ -59,8 +63,15 @@ def main() -> None:
     space = UnionSpace("auto", tuple(spaces.values()))
     print(f"{len(sizes)} sizes, {len(space.members)} spaces of {space.family}: {_memory()} MB")
     began = time.process_time()
+    names = _names(spaces, contraction) if options.priors else ()
+    known = [prior for prior in map(read_shipped, names) if prior is not None]
     sampler = make_sampler(
-        "guided", space, options.seed, counts=[1] * len(sizes), problems=problems
+        "guided",
+        space,
+        options.seed,
+        priors=known,
+        counts=[1] * len(sizes),
+        problems=problems,
     )
     print(f"made in {time.process_time() - began:.2f} s: {_memory()} MB")
     asked = Asked(sampler, len(sizes))
@@ -80,6 +91,11 @@ def main() -> None:
         print(f"{first:4d}: median {median:6.1f} ms, nine of ten {most:6.1f} ms")
     print(f"all: median {np.median(took) * 1e3:.1f} ms, mean {np.mean(took) * 1e3:.1f} ms")
     print(f"{_memory()} MB at most; trials: {dict(seen)}")
+
+
+def _names(spaces: Iterable[SearchedSpace], contraction: Contraction) -> list[str]:
+    found = (SHIPPED + name for each in spaces for name in _for_space(each, contraction, HOPPER))
+    return [*dict.fromkeys(found)]
 
 
 def _memory() -> int:

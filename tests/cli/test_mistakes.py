@@ -235,6 +235,9 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("replay {run} x", 2, "ID: must be a whole number of at least 1"),
     ("replay {new} 1", 2, "no such run folder"),
     ("replay {run} 1 --device nosuch", 4, "no device 'nosuch'"),
+    ("source", 2, "required: PATH"),
+    ("source {run} 9999", 2, "no measurement 9999"),
+    ("source {new}/nix.json", 2, "cannot read (No such file"),
     # Reading models and selectors.
     ("predict {new} 8 8 8", 2, "model.json: cannot read (No such file"),
     ("predict {run} 8 8 8", 2, "holds no model.json, which `mltune train` writes"),

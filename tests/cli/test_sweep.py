@@ -60,6 +60,18 @@ def test_each_row_is_replayed_by_one_command(mltune: Command, swept: Path) -> No
     assert again["verdict"] == "agree: wrong_result both times"
 
 
+def test_work_groups_that_do_not_fit_a_size_are_counted_and_not_listed(
+    mltune: Command, device_spec: str, tmp_path: Path
+) -> None:
+    kernel = FOLDER / "sgemm_nt_4x1.json"
+    asked = ("--local", "8x8,3x5", "--sizes", "64x64x64", "--repetitions", 1, "--samples", 1)
+    done = mltune("sweep", kernel, *asked, "-o", tmp_path / "run", "--device", device_spec)
+
+    (words,) = [line for line in done.out.splitlines() if "invalid" in line]
+    assert words.startswith("1 more are invalid, as SGEMM_NT_4x1 3x5 64x64x64: ")
+    assert words.endswith("(--json has all)")
+
+
 def test_one_repetition_of_all_is_finished_before_the_next(swept: Path) -> None:
     with Run.open(swept) as run:
         rows = run.store.measurements(Phase.SEARCH)

@@ -165,6 +165,8 @@ def _mma_config(rng: random.Random, precision: Precision) -> Config:
             "swizzle": rng.choice((0, 1)),
         }
         values |= {name: value for name, value in optional.items() if rng.random() < 0.6}
+        if precision is Precision.DOUBLE and rng.random() < 0.5:
+            values |= {"instruction_terms": 4, "partial_sum_terms": 0}
         values |= _split(rng, precision)
         products = 3 if precision is Precision.SINGLE else 1
         most = 12 if precision is Precision.DOUBLE else 48
@@ -205,7 +207,11 @@ def _wgmma_config(rng: random.Random, precision: Precision) -> Config:
         "local_buffers": rng.choice((3, 4)),
         "work_group_mapping": rng.choice((1, 2, 7)),
     }
-    return Config.of(values | _split(rng, precision))
+    if values["warp_groups_0"] == 1:
+        values["warp_group_tile_0"] = rng.choice((64, 80, 112))
+    walks = rng.choice((False, True))
+    more = {"persistent_kernel": rng.choice((1, 2))} if walks else _split(rng, precision)
+    return Config.of(values | more)
 
 
 def _packed_config(rng: random.Random, precision: Precision) -> Config:

@@ -1,4 +1,5 @@
 import shutil
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -116,6 +117,7 @@ def test_pocl_without_a_linker_is_refused_with_the_remedy(
     monkeypatch: pytest.MonkeyPatch, entries: Sequence[DeviceEntry]
 ) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.setitem(sys.modules, "ziglang", None)
 
     with pytest.raises(NoDeviceError, match=r"2:0 pthread-Xeon: .* install binutils"):
         choose("pthread", entries)

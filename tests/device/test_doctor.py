@@ -64,6 +64,7 @@ def test_a_missing_linker_is_named_with_both_ways(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "ziglang", None)
 
     (found,) = findings([examine(POCL)], _machine(tmp_path, "ID=debian\n"))
 

@@ -94,7 +94,7 @@ def test_a_packed_bomb_is_refused(kind: str, megabytes: int, tmp_path: Path) -> 
         assert "unpacks to more than" in message
 
 
-@pytest.mark.parametrize("kind", ["bundle", "Kernel Tuner", "T4", "CLBlast", "T1", "YAML"])
+@pytest.mark.parametrize("kind", ["bundle", "Kernel Tuner", "T4", "CLBlast"])
 def test_a_dense_text_is_refused(kind: str, tmp_path: Path) -> None:
     head, unit, tail = RECORDS[kind]
     file = tmp_path / "dense.json"
@@ -128,8 +128,8 @@ def test_yaml_beyond_the_limits_is_refused(tmp_path: Path) -> None:
     for name, text, words in (
         ("laughs", laughs, "aliases are not supported"),
         ("merge", "- &a {m: 1}\n- {<<: *a}\n", "aliases are not supported"),
-        ("flow", "a: [" + "b," * 500_000 + "]", "more than 250,000 values"),
-        ("depth", "{a: " * 1_000_000, "nested too deeply"),
+        ("flow", "a: [" + "b," * 300_000 + "]", "more than 250,000 values"),
+        ("depth", "{a: " * 100_000, "nested too deeply"),
         ("size", "#" * (17 * 2**20), "larger than 16 MiB"),
     ):
         file = tmp_path / f"{name}.yaml"

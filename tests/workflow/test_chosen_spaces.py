@@ -17,7 +17,7 @@ from tests.quick import QUICK_SPACE
 
 HOPPER = replace(devices.GPU, compute_capability=90)
 WAVES_OF_64 = replace(devices.GPU, wave_size=64, compute_capability=0)
-EVERYWHERE = {"tiled-gpu", "direct", "small", "small-vectors"}
+EVERYWHERE = {"tiled-gpu", "direct", "small", "thin"}
 
 
 @pytest.fixture(autouse=True)
@@ -27,8 +27,8 @@ def without_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
         "cpu": ("packed-cpu", "direct", "tiled-cpu", "small"),
         "gpu": (
             *("wgmma-nvidia", "wgmma-single-nvidia", "wgmma-halves-nvidia"),
-            *("mma-nvidia", "mma-skinny-nvidia"),
-            *("tiled-large-nvidia", "tiled-gpu", "direct", "small", "small-vectors"),
+            *("mma-nvidia", "mma-double-nvidia", "mma-skinny-nvidia"),
+            *("tiled-large-nvidia", "tiled-gpu", "direct", "small", "thin"),
         ),
     }
     monkeypatch.setattr("mltune.workflow.chosen_spaces.AUTO_SPACES", names)
@@ -50,6 +50,12 @@ def without_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
             HOPPER,
             "hgemm_nn",
             EVERYWHERE | {"wgmma-nvidia", "mma-nvidia", "mma-skinny-nvidia", "tiled-large-nvidia"},
+        ),
+        (
+            HOPPER,
+            "dgemm_nn",
+            EVERYWHERE
+            | {"mma-nvidia", "mma-double-nvidia", "mma-skinny-nvidia", "tiled-large-nvidia"},
         ),
         (HOPPER, "cgemm_nc", EVERYWHERE | {"tiled-large-nvidia"}),
         (WAVES_OF_64, "sgemm_nn", EVERYWHERE | {"tiled-large-nvidia"}),

@@ -36,7 +36,7 @@ def begin(tmp_path: Path) -> Iterator[Open]:
     def make(**options: Any) -> Objective:
         if not options.get("resume"):
             of_new = {"space": str(space), "samples": 2, "sizes": "16x16x16,8x24x16"}
-            options = of_new | options
+            options = {**of_new, "cross_sizes": "none", **options}
         given: dict[str, Any] = {
             "folder": tmp_path / "run",
             "builders": 0,
@@ -80,7 +80,7 @@ def assert_one_to_one(run: Run) -> None:
 
 
 def test_optimize_is_a_full_search(begin: Open) -> None:
-    objective = begin()
+    objective = begin(cross_sizes="auto")
     study = create_study(objective)
     seen: list[FrozenTrial] = []
     study.optimize(objective, n_trials=6, callbacks=[lambda study, trial: seen.append(trial)])

@@ -167,16 +167,7 @@ class OpenCLCalculator:
         tiles = (m_padded // of_a) * (n_padded // of_b)
         most = min(self._panel_numbers // (widest * k_padded), _MOST_GROUPS)
         batches = max(1, min(batch, most))
-        shares = max(
-            1,
-            min(
-                -(-self._units * _GROUPS_PER_UNIT // (tiles * batches)),
-                k_padded // _LEAST_TERMS,
-                _MOST_GROUPS // batches,
-                2 * self._panel_numbers // (m_padded * n_padded * batches),
-            ),
-        )
-        share = _rounded(-(-k_padded // shares), _DEPTH)
+        share = self._share(k_padded, tiles * batches, batches, m_padded * n_padded)
         shares = -(-k_padded // share)
         size = 8 * self._parts * batches
         panel_a = self._room("a", size * k_padded * m_padded)
@@ -210,6 +201,16 @@ class OpenCLCalculator:
                     int(beta != 0), *self._view(c), right.buffer, *self._view(right)[2:],
                     at, i, j, rows, columns,
                 )  # fmt: skip
+
+    def _share(self, terms: int, groups: int, batches: int, area: int) -> int:
+        """How many terms of a sum one work-group adds up, so that all units have work."""
+        shares = min(
+            -(-self._units * _GROUPS_PER_UNIT // groups),
+            terms // _LEAST_TERMS,
+            _MOST_GROUPS // batches,
+            2 * self._panel_numbers // (area * batches),
+        )
+        return _rounded(-(-terms // max(shares, 1)), _DEPTH)
 
     def _view(self, matrices: Matrices) -> tuple[Any, ...]:
         ranks = (len(pairs) for pairs in (matrices.batch, matrices.rows, matrices.columns))

@@ -11,7 +11,7 @@ import pyopencl as cl
 
 from mltune.device.errors import BuildError
 from mltune.kernel import Kernel
-from mltune.kernel.held_back import MARK, holds_back, released
+from mltune.kernel.two_step_build import MARK, needs_two_steps, second_step_text
 
 _STANDARD = "-cl-std=CL1.2"
 
@@ -46,7 +46,7 @@ def build(
     local_mem_count: int = 1,
     takes_standard: bool = True,
 ) -> OpenCLProgram:
-    """Build a kernel for a device, in two steps where its source holds instructions back.
+    """Build a kernel for a device, in two steps where its source has marked instructions.
 
     Args:
         context: of the device.
@@ -60,19 +60,14 @@ def build(
         BuildError: with the first error line of the log, or because the driver's binaries are
             not such that the second step could be made of them.
     """
-    options = list(kernel.build_options)
-    if not takes_standard and _STANDARD in options:
-        options.remove(_STANDARD)
+    options = [each for each in kernel.build_options if takes_standard or each != _STANDARD]
     begin = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cl.CompilerWarning)  # kept in the log instead
         try:
-            options = [
-                each for each in kernel.build_options if takes_standard or each != _STANDARD
-            ]
             program = _built(cl.Program(context, kernel.source), device, options)
-            if holds_back(kernel.source):
-                text = _released_text(program, device, kernel)
+            if needs_two_steps(kernel.source):
+                text = _second_step_text(program, device, kernel)
                 program = _built(cl.Program(context, [device], [text]), device, options)
             functions = tuple(cl.Kernel(program, each.entry) for each in kernel.passes)
         except cl.Error as error:
@@ -101,12 +96,12 @@ def _built(program: cl.Program, device: cl.Device, options: list[str]) -> Any:
     )
 
 
-def _released_text(program: Any, device: cl.Device, kernel: Kernel) -> bytes:
+def _second_step_text(program: Any, device: cl.Device, kernel: Kernel) -> bytes:
     # Of the devices of the context, it was built for one; a driver may have no binary at all.
-    text = released(next(filter(None, program.get_info(cl.program_info.BINARIES)), b""))
+    text = second_step_text(next(filter(None, program.get_info(cl.program_info.BINARIES)), b""))
     if text is None:
         raise BuildError(
-            f"{kernel.name} holds instructions back ('{MARK}'), which needs a driver that gives "
+            f"{kernel.name} is built in two steps ('{MARK}'), which needs a driver that gives "
             f"binaries as PTX text with its comments; {device.platform.name} does not"
         )
     return text

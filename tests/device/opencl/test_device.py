@@ -11,7 +11,7 @@ from mltune.device.opencl.describe import _kind
 from mltune.device.opencl.device import OpenCLDevice
 from mltune.device.opencl.program import first_error_line
 from mltune.kernel import Kernel
-from tests.ptx_texts import HELD_BACK
+from tests.ptx_texts import TWO_STEPS
 
 MakeKernel = Callable[..., Kernel]
 
@@ -55,16 +55,16 @@ def test_a_source_without_the_named_function_does_not_build(
         device.build(replace(naive_kernel(), name="absent"))
 
 
-def test_instructions_cannot_be_held_back_from_a_driver_without_ptx(
+def test_instructions_cannot_be_left_to_a_second_step_by_a_driver_without_ptx(
     device: OpenCLDevice, naive_kernel: MakeKernel
 ) -> None:
     kernel = naive_kernel()
 
     with pytest.raises(BuildError, match=r"needs a driver that gives binaries as PTX text"):
-        device.build(replace(kernel, source=kernel.source + HELD_BACK))
+        device.build(replace(kernel, source=kernel.source + TWO_STEPS))
 
 
-def test_a_source_that_holds_instructions_back_is_built_and_what_comes_out_again(
+def test_a_source_with_marked_instructions_is_built_and_what_comes_out_again(
     device: OpenCLDevice, naive_kernel: MakeKernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernel = naive_kernel()
@@ -74,9 +74,9 @@ def test_a_source_that_holds_instructions_back_is_built_and_what_comes_out_again
         taken.append(binary)
         return binary
 
-    monkeypatch.setattr("mltune.device.opencl.program.released", take)
+    monkeypatch.setattr("mltune.device.opencl.program.second_step_text", take)
 
-    built = device.build(replace(kernel, source=kernel.source + HELD_BACK))
+    built = device.build(replace(kernel, source=kernel.source + TWO_STEPS))
 
     assert [each.function_name for each in built.functions] == [kernel.name]
     assert [len(binary) > 0 for binary in taken] == [True]

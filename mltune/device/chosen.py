@@ -1,0 +1,28 @@
+"""Prints which device a text means: `python -m mltune.device.chosen SPEC`, its last line is JSON.
+
+For programs that load no driver themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from mltune.device.catalogue import choose
+from mltune.device_info import DeviceInfo
+
+
+def ask(spec: str) -> DeviceInfo | None:
+    """Ask another process for a device's description; None where it finds none."""
+    command = [sys.executable, "-m", "mltune.device.chosen", spec]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        return None
+    return DeviceInfo.from_json(json.loads(done.stdout.splitlines()[-1]))
+
+
+if __name__ == "__main__":
+    print(json.dumps(choose(sys.argv[1]).info.to_json()))  # noqa: T201  # what it is for
