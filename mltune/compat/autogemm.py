@@ -91,7 +91,9 @@ class FullCWriter:
             "\n#include <string.h>\n"
         )
         launching = launch_values(library, sources, _FULL / "build_binary.c.in")
-        texts[f"{name}.c"] = launch_file(library, launching | {"build_headers": headers})
+        texts[f"{name}.c"] = launch_file(
+            library, launching | {"build_headers": headers, "posix_headers": ""}
+        )
         return write_files(out, texts)
 
     def _user_values(self, library: Library) -> dict[str, str]:

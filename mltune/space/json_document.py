@@ -87,7 +87,7 @@ class _Reader:
 
     def _more(self, end: str) -> bool:
         """Go past what opens a collection, or past a comma; False past its end."""
-        first = self._text[self._at] in "{["
+        first = self._text[self._at : self._at + 1] in ("{", "[")
         if first:
             self._at += 1
             self._skip()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Command
 
 SHIPPED_RUN = Path(__file__).parents[2] / "runs" / "2026-11-21-sgemm-nn-nvidia-h200"
-WITHOUT_A_DEFAULT = ("--lang", "--to", "-o DIR", "-o OUT", "--replay", "--prior")
+WITHOUT_A_DEFAULT = ("--lang", "--to", "-o DIR", "-o OUT", "--replay", "--prior", "--against")
 
 DIRECT_SPACE = """\
 name: direct

@@ -92,7 +92,8 @@ def test_a_browser_shows_every_figure_and_complains_about_nothing(
 
     assert probe is not None, said.stderr[-2000:]
     seen = json.loads(probe[1].replace("&quot;", '"'))
-    assert sorted(seen["figures"]) == sorted(f"figure-{name}" for name in FIGURES)
+    shown = set(seen["figures"]) - {"figure-formulas", "figure-tree"}  # by how a kernel is chosen
+    assert sorted(shown) == sorted(f"figure-{name}" for name in FIGURES)
     _, measurements = shipped
     assert (seen["rows"], seen["found"], seen["requests"]) == (25, 1, 0)
     fastest = max(row.gflops or 0.0 for row in measurements)

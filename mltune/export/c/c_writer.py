@@ -26,12 +26,9 @@ TEMPLATES = Path(__file__).parent / "templates"
 _EXTENTS = {"a": ("m", "k"), "b": ("k", "n"), "c": ("m", "n")}
 _INDICES = {"a": ("i", "l"), "b": ("l", "j"), "c": ("i", "j")}
 _CHECKED_SIZES = ((1, 1, 1), (7, 5, 3), (33, 100, 257), (64, 64, 64), (256, 192, 128))
-_BUILD_HEADERS = (
-    "".join(
-        f"\n#include <{name}.h>"
-        for name in ("errno", "fcntl", "stdio", "string", "sys/stat", "unistd")
-    )
-    + "\n"
+_BUILD_HEADERS = "\n#include <stdio.h>\n#include <string.h>\n"
+_POSIX_HEADERS = "".join(
+    f"\n#include <{name}.h>" for name in ("errno", "fcntl", "sys/stat", "unistd")
 )
 
 
@@ -138,6 +135,7 @@ def launch_values(
             names | {"build": built} | _arguments(library) | epilogue.launch_values(library),
         ),
         "build_headers": _BUILD_HEADERS,
+        "posix_headers": _POSIX_HEADERS,
     }
 
 

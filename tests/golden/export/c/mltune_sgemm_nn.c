@@ -9,12 +9,8 @@
 #include "mltune_sgemm_nn.h"
 #include "mltune_sgemm_nn_kernels.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <stdlib.h>
 
@@ -23,6 +19,10 @@
 #include <windows.h>
 #else
 #include <pthread.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #endif
 
 /* A matrix is `count` runs of `length` contiguous elements, `ld` apart. */
@@ -85,7 +85,36 @@ static cl_int create_kernels(cl_program program, const mltune_sgemm_nn_kernel *w
    or in the user's cache; in none if that variable is set to nothing. A binary is machine code that
    runs in this process. So it is read from a folder and a file that this user owns and nobody else
    can write. A file is named after a hash of all that it holds for, appears whole or not at all,
-   and is not used if it is damaged. */
+   and is not used if it is damaged. Windows has no such folders: nothing is kept there. */
+#ifdef _WIN32
+
+enum { key_size = 1 };
+
+static int write_key(cl_device_id device, const mltune_sgemm_nn_kernel *written, char *key)
+{
+    (void)device;
+    (void)written;
+    (void)key;
+    return 0;
+}
+
+static cl_program kept_program(cl_context context, cl_device_id device, const char *options,
+                               const char *key)
+{
+    (void)context;
+    (void)device;
+    (void)options;
+    (void)key;
+    return NULL;
+}
+
+static void keep_program(cl_program program, const char *key)
+{
+    (void)program;
+    (void)key;
+}
+
+#else
 
 enum { key_size = 33, head_size = 49, most_binary = 1 << 26 };
 
@@ -309,6 +338,8 @@ static void keep_program(cl_program program, const char *key)
         write_binary(key, binaries[i], sizes[i]);
     free(binaries[i]);
 }
+
+#endif
 
 static cl_int build(cl_context context, cl_device_id device, const mltune_sgemm_nn_kernel *written,
                     cl_kernel *kernels)
