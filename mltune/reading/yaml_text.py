@@ -62,6 +62,8 @@ def parse_yaml(text: str) -> Node | None:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         reason = str(error.problem or error.context).removeprefix("did not find ")
+        if "nesting depth" in reason:  # libyaml's own limit, of 1,000, which newer ones have
+            reason = "nested too deeply"
         raise YamlError(mark.line + 1 if mark else 0, reason) from error
     except yaml.YAMLError as error:
         raise YamlError(0, str(error).splitlines()[0]) from error
