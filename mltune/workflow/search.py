@@ -198,7 +198,7 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
         trials = group_trials(m for m in measurements if m.phase == Phase.SEARCH)
         chosen = choose(measurements)
         ended = not interrupted and not stopped
-        if not trials and options.time_limit_seconds is not None:
+        if not trials and ended and options.time_limit_seconds is not None:
             raise _nothing_tried(run.folder)
         if not chosen and ended:
             raise _nothing_right(trials, run.folder)

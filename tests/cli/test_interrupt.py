@@ -53,6 +53,24 @@ def test_an_interrupt_before_the_search_begins_is_one_line(
     assert not (tmp_path / "run" / INFO_NAME).exists()
 
 
+def test_an_interrupt_in_the_first_trial_is_no_failure(
+    mltune: Command,
+    quick_search: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mltune.workflow.search._search_alone", interrupted)
+    run = tmp_path / "run"
+
+    done = mltune(*quick_search, "--time-limit", "60", "--run", run)
+
+    assert done.code == 130
+    assert f"interrupted; resume with: mltune search --resume --run {run}\n" in done.out
+
+
 def _wait_for_rows(folder: Path, rows: int) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:

@@ -141,7 +141,7 @@ def test_ctrl_c_leaves_the_best_so_far_and_resumes(
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE_SECONDS)
 
-    assert process.returncode == 130
+    assert process.returncode == 130, out + err
     assert f"interrupted; resume with: mltune tune --resume -o {folder}\n" in out
     assert "Traceback" not in err
     assert (folder / "library" / "c" / "Makefile").exists()
