@@ -434,6 +434,8 @@ int mltune_sgemm_nn_with(
         return -15;
     if (kernel < -1 || kernel >= mltune_sgemm_nn_num_kernels())
         return -19;
+    if ((num_events == 0) != (wait_list == NULL)) /* not every driver looks */
+        return -CL_INVALID_EVENT_WAIT_LIST;
     if (m == 0 || n == 0 || problem.batch == 0)
         return event == NULL ? 0 : -clEnqueueMarkerWithWaitList(queue, num_events, wait_list, event);
     if (terms > 0 && !inside(&matrix_a, problem.batch, sizeof(cl_float)))

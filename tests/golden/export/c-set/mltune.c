@@ -871,6 +871,8 @@ int mltune_gemm(
         return -22;
     if (queue == NULL)
         return -23;
+    if ((num_events == 0) != (wait_list == NULL)) /* not every driver looks */
+        return -CL_INVALID_EVENT_WAIT_LIST;
     if (m == 0 || n == 0 || batch == 0)
         return event == NULL ? 0 : -clEnqueueMarkerWithWaitList(queue, num_events, wait_list, event);
     if (overlap(&of_c, batch))
