@@ -82,7 +82,7 @@ def find_pack(device: str, problem: str, known: Sequence[Path]) -> Path:
         names = ", ".join(f"{pack.parent.name}/{pack.name}" for pack in known) or "none"
         raise UsageError(f"{device}/{problem}: no such folder, and no such pack (packs: {names})")
     nearest = max(exact, key=lambda pack: _likeness(device, pack.parent.name))
-    if nearest.parent.name != device:
+    if not nearest.parent.name.startswith(device.lower()):
         _log.warning(
             "%s/%s: there is no such pack; %s/%s is used, which was tuned for another device "
             "(tune yours: mltune search --problem %s, then mltune distil)",
@@ -96,4 +96,6 @@ def find_pack(device: str, problem: str, known: Sequence[Path]) -> Path:
 
 
 def _likeness(device: str, other: str) -> float:
-    return SequenceMatcher(None, device.lower(), other).ratio()
+    """How much alike names are; 1 more where `other` only has more words."""
+    device = device.lower()
+    return other.startswith(device) + SequenceMatcher(None, device, other).ratio()

@@ -78,14 +78,17 @@ class TuneSession:
         against: tuple[Against, ...] = ()
         lacking: tuple[str, ...] = ("interrupted before it was compared with libraries",)
         if not self._interrupted and not self._stopped:
-            against, lacking = compare_parts(
-                [self._chosen(*each) for each in distilled.items()],
-                self._state.against,
-                self._entry,
-                max(comparing, end - time.monotonic()),
-                self._show,
-                self._state.seed,
-            )
+            try:
+                against, lacking = compare_parts(
+                    [self._chosen(*each) for each in distilled.items()],
+                    self._state.against,
+                    self._entry,
+                    max(comparing, end - time.monotonic()),
+                    self._show,
+                    self._state.seed,
+                )
+            except KeyboardInterrupt:
+                self._interrupted = True
         tuned = tuple(
             Tuned(
                 part=self._state.parts[number],

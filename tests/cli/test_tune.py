@@ -151,6 +151,21 @@ def test_ctrl_c_leaves_the_best_so_far_and_resumes(
     assert len(resumed.json["tuned"]) == 2
 
 
+def test_ctrl_c_in_the_comparison_leaves_the_library(
+    mltune: Command, whole: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mltune.workflow.tune_compare.bench_apart", interrupted)
+
+    done = mltune(*whole)
+
+    assert done.code == 130, done.err
+    assert "interrupted before it was compared with libraries" in done.out
+    assert (tmp_path / "tuned" / "library" / "c" / "Makefile").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

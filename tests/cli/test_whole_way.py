@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -23,48 +25,23 @@ pytestmark = [
     pytest.mark.skipif("clblast" not in SET_WRITERS, reason="needs --lang clblast"),
 ]
 
-PROGRAM = r"""
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
-#include <clblast_c.h>
-#include <stdio.h>
-enum { N = 1 << 14 };
-static float ones[N];
-static cl_mem filled(cl_context context) {
-    return clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof ones, ones, NULL);
-}
-int main(void) {
-    cl_platform_id platform;
-    cl_device_id device;
-    for (int i = 0; i < N; ++i) ones[i] = 1;
-    if (clGetPlatformIDs(1, &platform, NULL)) return 1;
-    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL)) return 2;
-    cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
-    cl_command_queue queue = clCreateCommandQueue(context, device, 0, NULL);
-    cl_mem a = filled(context), b = filled(context), c = filled(context);
-    for (int i = 0; i < 50; ++i)
-        if (CLBlastSgemm(CLBlastLayoutColMajor, CLBlastTransposeNo, CLBlastTransposeYes, 64, 48,
-                         32, 1, a, 0, 64, b, 0, 48, 0, c, 0, 64, &queue, NULL)) return 3;
-    clEnqueueReadBuffer(queue, c, CL_TRUE, 0, sizeof ones, ones, 0, NULL, NULL);
-    printf("%g %g\n", ones[0], ones[64 * 48 - 1]);
-}
-"""
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "tune.md"
+SHORT = "./train 32 64 5"
 
 
 @pytest.fixture
-def program(tmp_path: Path) -> Path:
-    """A program that multiplies by CLBlast, on the first platform of the system's loader."""
-    for tool in ("gcc", "g++", "make"):
+def lines() -> list[str]:
+    """What the page says, with a shorter training."""
+    for tool in ("c++", "make"):
         if shutil.which(tool) is None:
             pytest.skip(f"needs {tool}")
-    (tmp_path / "program.c").write_text(PROGRAM)
-    built = subprocess.run(
-        ["gcc", "-o", "program", "program.c", "-lclblast", "-lOpenCL"],
-        cwd=tmp_path, capture_output=True, check=False,
-    )  # fmt: skip
-    if built.returncode:
-        pytest.skip("needs CLBlast's headers (Debian: libclblast-dev)")
-    return tmp_path / "program"
+    blocks = re.findall(r"^```sh\n(.*?)^```", PAGE.read_text("utf-8"), re.M | re.S)
+    (block,) = (block for block in blocks if "train.cpp" in block)
+    return [
+        line.replace("./train", SHORT).replace("docs/examples", str(ROOT / "docs" / "examples"))
+        for line in block.splitlines()
+    ]
 
 
 @pytest.fixture
@@ -80,28 +57,34 @@ def drivers(tmp_path: Path) -> dict[str, str]:
 
 def test_a_program_is_traced_tuned_for_and_run_on_tuned_kernels(
     mltune_process: Command,
-    program: Path,
+    lines: list[str],
     drivers: dict[str, str],
     quick_space: Path,
     device_spec: str,
     tmp_path: Path,
 ) -> None:
-    traced = mltune_process("trace", "-o", "calls.csv", "--", program, environment=drivers)
-    assert (traced.code, traced.out.splitlines()[0]) == (0, "32 32"), traced
-    assert "sgemm_nt  64x48x32" in traced.out
+    def shell(line: str) -> tuple[str, str]:
+        done = subprocess.run(
+            line, shell=True, cwd=tmp_path, env=os.environ | drivers, capture_output=True,
+            text=True, check=False,
+        )  # fmt: skip
+        if "clblast.h: No such file" in done.stderr:
+            pytest.skip("needs CLBlast's headers (Debian: libclblast-dev)")
+        assert done.returncode == 0, f"{line}: {done.stderr}"
+        return done.stdout, done.stderr
 
+    build, trace, tune, make, run = lines
+    shell(build)
+    traced = mltune_process(*shlex.split(trace)[1:], environment=drivers)
+    assert traced.code == 0, traced
+    assert "sgemm_nt  64x64x32" in traced.out
     quick = ("--space", quick_space, "--device", device_spec, "--time", "10s")
-    tuned = mltune_process("tune", "--for", "calls.csv", "-o", "tuned", *quick)
+    tuned = mltune_process(*shlex.split(tune)[1:], *quick)
     assert tuned.code == 0, tuned.err
-    library = "tuned/library/clblast/libmltune_clblast.so"
-    next_line = f"next: make -C tuned/library/clblast && LD_PRELOAD={library} PROGRAM"
-    assert next_line in tuned.out.splitlines()
+    assert f"next: {make} && {run.split()[0]} PROGRAM" in tuned.out.splitlines()
+    shell(make)
+    after, said = shell(run)
 
-    subprocess.run(["make", "-C", "tuned/library/clblast"], cwd=tmp_path, check=True)
-    preloaded = {"LD_PRELOAD": str(tmp_path / library), "MLTUNE_CLBLAST_REPORT": "1"}
-    done = subprocess.run(
-        [program], env=os.environ | drivers | preloaded, capture_output=True, text=True, check=True
-    )
-
-    assert done.stdout == "32 32\n"
-    assert "50 calls of GEMM had tuned kernels, 0 CLBlast's" in done.stderr
+    assert after.splitlines()[0] == traced.out.splitlines()[0]
+    assert after.startswith("loss 74.12, then ")
+    assert re.search(r"\b114 calls of GEMM had tuned kernels, 0 CLBlast's", said), said

@@ -28,6 +28,8 @@ CALLED = re.compile(
     r"|CLBlast[SDCZH]gemm(|Batched|StridedBatched|WithTempBuffer)$)"
 )
 NEEDS = ("make", "c++", "nm")
+FIRST_CASES = 12
+"""Of CLBlast's own tests; all take minutes on PoCL."""
 
 
 class _Float2(ctypes.Structure):
@@ -231,6 +233,34 @@ def test_wrong_arguments_are_answered_by_clblast(
     strided = [x for i, x in enumerate(right) for x in ([x, size(0)] if i in (9, 12, 16) else [x])]
     strided.insert(-2, size(0))
     assert library.CLBlastSgemmStridedBatched(*strided) == -2049  # no products
+
+
+def test_the_first_cases_of_the_tests_of_clblast_are_right(
+    built: Path, opencl_environment: dict[str, str]
+) -> None:
+    if shutil.which("clblast_test_xgemm") is None:
+        pytest.skip("needs CLBlast's tests (Debian: clblast-tests)")
+    words = ["clblast_test_xgemm", "-cblas", "1", "-clblas", "0", "-precision", "32"]
+    with subprocess.Popen(
+        ["stdbuf", "-o0", *words],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**opencl_environment, "LD_PRELOAD": str(built)},
+    ) as process:
+        assert process.stdout is not None
+        said = ""
+        while len(_cases(said)) < FIRST_CASES and (letter := process.stdout.read(1)):
+            said += letter
+        process.kill()
+
+    # A colon stands for a right result, a dash for sizes that plain BLAS refuses.
+    assert set(_cases(said)) == {":", "-"}, said
+
+
+def _cases(said: str) -> str:
+    """The letters of the results behind the headline of the first combination of options."""
+    results = re.search(r"'regular behaviour'[^\n]*\n(.*)", said, re.S)
+    return re.sub(r"\x1b(\[\d*m?)?|\s", "", results[1]) if results else ""
 
 
 @pytest.mark.skipif(

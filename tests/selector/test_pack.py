@@ -39,6 +39,13 @@ def test_an_unknown_device_gets_the_nearest_pack_and_the_command_that_tunes_it(
     )
 
 
+def test_the_first_words_of_a_device_s_name_are_enough(caplog: pytest.LogCaptureFixture) -> None:
+    known = (*KNOWN, Path("nvidia-h100-80gb-hbm3/sgemm_nn"))
+
+    assert find_pack("nvidia-h100", "sgemm", known) == known[-1]
+    assert not caplog.records
+
+
 def test_a_problem_without_a_pack_is_refused() -> None:
     with pytest.raises(UsageError, match=r"^x/zgemm: no such folder, and no such pack \(packs: "):
         find_pack("x", "zgemm", KNOWN)
