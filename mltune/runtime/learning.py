@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -20,6 +20,7 @@ import pyopencl as cl
 
 from mltune.errors import UsageError
 from mltune.files import write_atomically
+from mltune.problem import problem_type_name
 from mltune.selector import Reason, Selector
 
 Size = tuple[int, int, int, int]
@@ -40,7 +41,8 @@ thousand calls take 1.8 % longer.
 LEAST_GAIN = 0.02
 """Another kernel than the chosen one has to be faster by this: less may be noise."""
 
-_NEARBY = (0.8, 1.0, 1.25)
+_NEARBY = ((4, 5), (1, 1), (5, 4))
+"""Sizes nearby, as parts of a size. Exported C finds the same ones."""
 
 
 @dataclass(slots=True)
@@ -97,18 +99,20 @@ class Learner:
         self._lock = threading.Lock()
         self._numbers = {each.name: number for number, each in enumerate(selector.portfolio)}
         self._trials: dict[tuple[str, Size], _Trial] = {}
+        self._problem = problem_type_name(selector.contraction)
         self._known = dict(self._read())
+        self._only: dict[Size, int] = {}
 
     def number(self, device: str, size: Size) -> int:
         """Return the number of the kernel to use now."""
         with self._lock:
-            if (known := self._known.get((device, size))) is not None:
+            if (known := self._known.get((device, size), self._only.get(size))) is not None:
                 return known
             trial = self._trials.get((device, size))
             if trial is None:
                 tried = candidates(self._selector, size)
                 if len(tried) == 1:
-                    return tried[0]
+                    return self._only.setdefault(size, tried[0])
                 trial = self._trials[device, size] = _Trial(tried[0], [*tried] * TRIES)
             trial.read()
             running = {number for number, _ in trial.waiting}
@@ -140,30 +144,46 @@ class Learner:
 
     def _read(self) -> Iterable[tuple[tuple[str, Size], int]]:
         """What the file knows of the kernels that there are."""
+        for row in self._rows():
+            if (number := self._number_of(row)) is not None:
+                yield _key(row), number
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """All rows of the file, those of other selectors too."""
         if not self._path.exists():
-            return
+            return []
         try:
             rows = json.loads(self._path.read_text(encoding="utf-8"))["learned"]
             for row in rows:
-                m, n, k, batch = map(int, row["size"])
-                if row["kernel"] in self._numbers:
-                    number = self._numbers[row["kernel"]]
-                    yield (str(row["device"]), (m, n, k, batch)), number
+                row["kernel"], _key(row)  # it has what is asked of it
         except (ValueError, KeyError, TypeError, OSError) as error:
             raise UsageError(
                 f"{self._path}: no file of learned sizes: {type(error).__name__} {error} "
                 "(name another file, which is made)"
             ) from error
+        return list(rows)
+
+    def _number_of(self, row: Mapping[str, Any]) -> int | None:
+        """The number of a row's kernel; None if it is another selector's."""
+        own = row.get("problem", self._problem) == self._problem
+        return self._numbers.get(row["kernel"]) if own else None
 
     def _save(self) -> None:
         """Write what is known, with what other processes wrote meanwhile."""
         names = [each.name for each in self._selector.portfolio]
+        others = [row for row in self._rows() if self._number_of(row) is None]
         known: dict[tuple[str, Size], int] = {**dict(self._read()), **self._known}
-        rows: list[dict[str, Any]] = [
-            {"device": device, "size": size, "kernel": names[number]}
+        own: list[dict[str, Any]] = [
+            {"device": device, "size": size, "kernel": names[number], "problem": self._problem}
             for (device, size), number in sorted(known.items())
         ]
-        write_atomically(self._path, (json.dumps({"learned": rows}, indent=1) + "\n").encode())
+        rows = ",".join(f"\n {json.dumps(row)}" for row in (*others, *own))
+        write_atomically(self._path, f'{{"learned": [{rows}\n]}}\n'.encode())
+
+
+def _key(row: Mapping[str, Any]) -> tuple[str, Size]:
+    m, n, k, batch = map(int, row["size"])
+    return str(row["device"]), (m, n, k, batch)
 
 
 def candidates(selector: Selector, size: Size) -> tuple[int, ...]:
@@ -176,8 +196,13 @@ def candidates(selector: Selector, size: Size) -> tuple[int, ...]:
         return (chosen.index,)
     m, n, k, batch = size
     nearby = Counter(
-        selector.choose(round(m * by_m), round(n * by_n), round(k * by_k), batch).index
-        for by_m, by_n, by_k in product(_NEARBY, repeat=3)
+        selector.choose(*near, batch).index
+        for near in product(*map(_around, (m, n, k)))
     )
     others = [number for number, _ in nearby.most_common() if number != chosen.index]
     return (chosen.index, *others[: CANDIDATES - 1])
+
+
+def _around(extent: int) -> tuple[int, ...]:
+    """What is near an extent, halves rounded up."""
+    return tuple((2 * extent * by + of) // (2 * of) for by, of in _NEARBY)
