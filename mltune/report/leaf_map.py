@@ -91,9 +91,7 @@ def _axis(label: str, extents: Sequence[int]) -> Axis:
     low, high = min(extents) / _MARGIN, max(extents) * _MARGIN
     low = max(low, 0.7)
     ticks = [float(4**power) for power in range(16) if low <= 4**power <= high]
-    return Axis(
-        label=f"{label} (log)", low=low, high=high, log=True, write=whole, at=tuple(ticks)
-    )
+    return Axis(label=f"{label} (log)", low=low, high=high, log=True, write=whole, at=tuple(ticks))
 
 
 def _extent(axis: Axis, place: int) -> int:
@@ -103,7 +101,9 @@ def _extent(axis: Axis, place: int) -> int:
     return max(1, round(middle / digit) * digit)
 
 
-def _map(rule: Rule, k: int, axes: Sequence[Axis], problems: Sequence[Problem]) -> Iterator[Markup]:
+def _map(
+    rule: Rule, k: int, axes: Sequence[Axis], problems: Sequence[Problem]
+) -> Iterator[Markup]:
     """The picture for one K, and what it shows in words."""
     x, y = axes
     plot = Plot(x=x, y=y, height=400)
@@ -121,16 +121,19 @@ def _map(rule: Rule, k: int, axes: Sequence[Axis], problems: Sequence[Problem]) 
         for kernel in sorted({kernel for line in kernels for kernel in line})
     ]
     blind = [[cell.is_blind for cell in line] for line in cells]
+    leaves = [[cell.leaf for cell in line] for line in cells]
     drawn = tag(
         "g", *painted,
         tag("path", d=_hatching(blind), class_="blind"),
-        tag("path", d=_outlines([[cell.leaf for cell in line] for line in cells]), class_="outline"),
+        tag("path", d=_outlines(leaves), class_="outline"),
         transform=scale,
     )  # fmt: skip
     middles = _middles(cells)
     hints = [_words(cells[row][column], rows[row], columns[column]) for row, column, _ in middles]
     letters = [
-        _letter(left + (column + 0.5) * wide, floor - (row + 0.5) * high, cells[row][column].kernel)
+        _letter(
+            left + (column + 0.5) * wide, floor - (row + 0.5) * high, cells[row][column].kernel
+        )
         for row, column, share in middles
         if share >= _LEAST_SHARE
     ]

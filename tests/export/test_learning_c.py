@@ -35,7 +35,9 @@ def program(
     libraries = LibrarySet("mltune", (tiled("sgemm_nt"), library))
     files = SET_WRITERS["c"].write(libraries, folder)
     sources = [file for file in files if file.suffix == ".c" and file.name != "example.c"]
-    wrapped = [f"-Wl,--wrap={name}" for name in ("clEnqueueNDRangeKernel", "clGetEventProfilingInfo")]
+    wrapped = [
+        f"-Wl,--wrap={name}" for name in ("clEnqueueNDRangeKernel", "clGetEventProfilingInfo")
+    ]
     source = Path(__file__).with_name("learn.c")
     options = ("-fsanitize=address", "-Wno-pedantic", f"-I{folder}")
     return compile_opencl(folder / "learn", source, *sources, *wrapped, *options)
@@ -128,11 +130,9 @@ def test_a_kernel_that_is_far_too_slow_is_tried_once(call: Callable[..., list[st
     assert (100 * used.count("A") + 1000) / (100 * 1000) < 1.03
 
 
-def test_rows_of_others_stay(
-    call: Callable[..., list[str]], path: Path, library: Library
-) -> None:
+def test_rows_of_others_stay(call: Callable[..., list[str]], path: Path, library: Library) -> None:
     others = [
-        {"device": "\u00b5 \"x\"\n", "size": [1, 2, 3, 4], "kernel": "of another program"},
+        {"device": '\u00b5 "x"\n', "size": [1, 2, 3, 4], "kernel": "of another program"},
         {"kernel": library.kernels[1].name, "problem": "sgemm_tt", "device": "", "size": [1] * 4},
     ]
     path.write_text(json.dumps({"learned": others}, indent=2))

@@ -80,5 +80,5 @@ def test_so_many_k_are_drawn_at_most(count: int) -> None:
     page = drawn(BY_M, ks)
 
     assert page.count('class="at-k"') == min(count, MOST_K)
-    assert f'>{ks[0]}</label>' in page
-    assert f'>{ks[-1]}</label>' in page
+    assert f">{ks[0]}</label>" in page
+    assert f">{ks[-1]}</label>" in page

@@ -63,7 +63,14 @@ def test_the_faster_kernel_is_kept_and_saved(
     assert set(used[2 * TRIES :]) == {best}
     assert Learner(selector, path).number("d", SIZE) == best
     rows = json.loads(path.read_text())["learned"]
-    assert rows == [{"device": "d", "size": [*SIZE], "kernel": selector.portfolio[best].name, "problem": "sgemm_nn"}]
+    assert rows == [
+        {
+            "device": "d",
+            "size": [*SIZE],
+            "kernel": selector.portfolio[best].name,
+            "problem": "sgemm_nn",
+        }
+    ]
 
 
 def test_a_kernel_that_is_far_too_slow_is_tried_once(selector: Selector, tmp_path: Path) -> None:

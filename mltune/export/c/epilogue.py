@@ -40,7 +40,12 @@ def arguments(library: Library, factor: str) -> list[tuple[str, str]]:
 def launch_values(library: Library) -> dict[str, str]:
     """What the launch code of all problem types names."""
     if not arguments(library, ""):
-        return {"epilogue_type": "", "epilogue_parameter": "", "epilogue_passed": "", "epilogue_member": ""}
+        return {
+            "epilogue_type": "",
+            "epilogue_parameter": "",
+            "epilogue_passed": "",
+            "epilogue_member": "",
+        }
     return {
         "epilogue_type": _TYPE,
         "epilogue_parameter": "const epilogue *with, ",
