@@ -96,8 +96,8 @@ def _axis(label: str, extents: Sequence[int]) -> Axis:
 
 def _extent(axis: Axis, place: int) -> int:
     """The middle of a cell, as a size that people use: five binary digits and zeros."""
-    middle = axis.low * (axis.high / axis.low) ** ((place + 0.5) / CELLS)
-    digit = 2 ** max(0, math.floor(math.log2(max(middle, 1))) - 4)
+    middle = axis.low * math.pow(axis.high / axis.low, (place + 0.5) / CELLS)
+    digit = 1 << max(0, math.floor(math.log2(max(middle, 1))) - 4)
     return max(1, round(middle / digit) * digit)
 
 

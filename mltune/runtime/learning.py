@@ -196,7 +196,7 @@ def candidates(selector: Selector, size: Size) -> tuple[int, ...]:
         return (chosen.index,)
     m, n, k, batch = size
     nearby = Counter(
-        selector.choose(*near, batch).index for near in product(*map(_around, (m, n, k)))
+        selector.choose(*near, batch).index for near in product(_around(m), _around(n), _around(k))
     )
     others = [number for number, _ in nearby.most_common() if number != chosen.index]
     return (chosen.index, *others[: CANDIDATES - 1])
