@@ -134,8 +134,8 @@ def test_library_logic_and_a_selector_become_each_other(mltune: Command, tmp_pat
     assert (made.code, back.code, again.code) == (0, 0, 0), back.err
     first, second = read_selector(selector), read_selector(tmp_path / "2.json")
     assert (first.tree, first.exact) == (second.tree, second.exact)
-    for one, other in zip(first.portfolio, second.portfolio, strict=True):
-        assert one.config.to_json().items() <= other.config.to_json().items()  # it states defaults
+    for kernel, stated in zip(first.portfolio, second.portfolio, strict=True):
+        assert kernel.config.to_json().items() <= stated.config.to_json().items()
     assert first.choose(64, 32, 16).reason is Reason.EXACT
     assert [first.choose(m, n, k).index for m, n, k in ((9, 9, 9), (9, 32, 65), (9, 33, 65))] == [
         0, 0, 1,
