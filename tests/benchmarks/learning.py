@@ -30,10 +30,10 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 
-import mltune
+from mltune.errors import MltuneError
 from mltune.export import WRITERS
 from mltune.runtime.learning import candidates
-from mltune.runtime.tuned_gemm import TunedGemm
+from mltune.runtime.tuned_gemm import TunedGemm, load
 from mltune.selector import Reason
 
 CALLS, MANY = 10, 1000
@@ -66,7 +66,7 @@ class Bench:
         """One launch, by events; infinite where the kernel does not run."""
         try:
             _, events = self.tuned.enqueue(self.queue, *self.matrices(size), kernel=kernel)
-        except (mltune.MltuneError, cl.Error):
+        except (MltuneError, cl.Error):
             return float("inf")
         events[-1].wait()
         return float(events[-1].profile.end - events[0].profile.start) * 1e-9
@@ -115,7 +115,16 @@ def build(tuned: TunedGemm, folder: Path) -> Path | None:
     files = WRITERS["c"].write(tuned.selector, tuned.kernels, folder)
     sources = [file for file in files if file.suffix == ".c" and file.name != "example.c"]
     shared = folder / "library.so"
-    command = [compiler, "-std=c99", "-O2", "-shared", "-fPIC", "-o", shared, *sources]
+    command: list[str | Path] = [
+        compiler,
+        "-std=c99",
+        "-O2",
+        "-shared",
+        "-fPIC",
+        "-o",
+        shared,
+        *sources,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         print(f"C is left out: {done.stderr.splitlines()[0]}")
@@ -155,8 +164,10 @@ def called_from_c(bench: Bench, shared: Path, learned: Path | None) -> Call:
 def _matrix(matrix: cl_array.Array) -> list[object]:
     """Buffer, offset and leading dimension."""
     offset = matrix.offset // matrix.dtype.itemsize
+    memory = matrix.base_data
+    assert isinstance(memory, cl.MemoryObjectHolder)
     return [
-        ctypes.c_void_p(matrix.base_data.int_ptr),
+        ctypes.c_void_p(memory.int_ptr),
         ctypes.c_int64(offset),
         ctypes.c_int64(matrix.shape[0]),
     ]
@@ -183,7 +194,7 @@ def slower(bench: Bench, sizes: Sequence[Size], selector: Path, folder: Path) ->
     for place, size in enumerate(sizes):
         spent = []
         for learn in (None, folder / f"many-{place}.json"):
-            call = called_from_python(bench, mltune.load(selector, learn=learn))
+            call = called_from_python(bench, load(selector, learn=learn))
             call(size)  # builds the chosen kernel, which both do once
             begin = time.perf_counter()
             for _ in range(MANY):
@@ -206,7 +217,7 @@ def main() -> None:
     parser.add_argument("--build", type=Path, help="only build the C library there")
     parser.add_argument("--built", type=Path, help="where it was built")
     args = parser.parse_args()
-    tuned = mltune.load(args.selector, check=False)
+    tuned = load(args.selector, check=False)
     if args.build:
         print(build(tuned, args.build))
         return
@@ -234,7 +245,7 @@ def main() -> None:
     best = [min(each, key=row.__getitem__) for each, row in zip(tried, times, strict=True)]
     print(f"  best of tried   {shares(times, best)}")
     ways = {"Python": folder / "python.json"}
-    calls = {"Python": called_from_python(bench, mltune.load(args.selector, learn=ways["Python"]))}
+    calls = {"Python": called_from_python(bench, load(args.selector, learn=ways["Python"]))}
     shared = args.built / "library.so" if args.built else build(tuned, folder / "c")
     if shared is not None:
         ways["C"] = folder / "c.json"
