@@ -702,7 +702,7 @@ static const char *kernel_name(const type *of, int number)
 /* Selection that learns in use; off until mltune_learn names a file. The first calls of a size that
    was not measured try the chosen kernel and those that are chosen most for sizes nearby, in turn.
    By the times of their events the fastest is kept, and saved. No call waits for a time. */
-enum { most_tried = 3, num_tries = 3, num_buckets = 4096 };
+enum { most_tried = 5, num_tries = 3, num_buckets = 4096 };
 
 /* A kernel that is tried for a size. */
 typedef struct contender {
@@ -829,10 +829,10 @@ static void end_trial(lesson *of)
     of->tried = NULL;
 }
 
-/* Four fifths of a size, the size, or five quarters of it; halves are rounded up. */
+/* Half of a size, the size, or twice as much. */
 static int64_t nearby(int64_t size, int way)
 {
-    return way == 0 ? (4 * size + 2) / 5 : way == 1 ? size : (5 * size + 2) / 4;
+    return way == 0 ? (size + 1) / 2 : way * size;
 }
 
 /* The kernels to try: the chosen one, and those that are chosen most for sizes nearby. */
@@ -934,11 +934,11 @@ static int has_ended(const cl_event *events, cl_ulong *nanoseconds)
 }
 
 /* Take the times of launches that have ended. A kernel that failed, or took half as long again as
-   the fastest, is tried no more. */
+   the fastest, is tried no more; when all have a time, only the two fastest are. */
 static void read_times(lesson *of)
 {
     const contender *fastest = NULL;
-    int i, j;
+    int num_timed = 0, num_faster, i, j;
 
     for (i = 0; i < of->num_tried; ++i) {
         contender *const each = &of->tried[i];
@@ -953,13 +953,23 @@ static void read_times(lesson *of)
             release_events(each->running[j]);
             memcpy(each->running[j], each->running[--each->num_running], sizeof each->running[j]);
         }
+        num_timed += each->num_known > 0 || each->left == 0;
         if (each->num_known > 0 && (fastest == NULL || least(each) < least(fastest)))
             fastest = each;
     }
-    for (i = 0; i < of->num_tried; ++i)
-        if (of->tried[i].num_known > 0 &&
-            (double)least(&of->tried[i]) > 1.5 * (double)least(fastest))
-            of->tried[i].left = 0;
+    for (i = 0; i < of->num_tried; ++i) {
+        contender *const each = &of->tried[i];
+
+        if (each->num_known == 0)
+            continue;
+        for (num_faster = 0, j = 0; j < of->num_tried; ++j)
+            num_faster += of->tried[j].num_known > 0 &&
+                          (least(&of->tried[j]) < least(each) ||
+                           (least(&of->tried[j]) == least(each) && j < i));
+        if ((double)least(each) > 1.5 * (double)least(fastest) ||
+            (num_timed == of->num_tried && num_faster > 1))
+            each->left = 0;
+    }
 }
 
 /* The fastest kernel, or the chosen one if that is as fast but for 2 %, which may be noise. */
