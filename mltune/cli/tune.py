@@ -120,7 +120,7 @@ def _print(result: TuneResult) -> None:
         )
     print_table(("problem", "kernels", "trials", "s", "gain", "held out", "selector"), rows)
     print("gain: speed over the default kernel's, before any search")
-    print("held out: speed of the chosen kernel / best known, on sizes that its choice did not see")
+    print("held out: speed of the chosen kernel / best known, on sizes held out of the choice")
     for line in gain_lines(result):
         say((f"gained: {line}", "good"))
     for line in left_lines(result):

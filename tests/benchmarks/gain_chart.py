@@ -105,7 +105,8 @@ def _y(ratio: float) -> float:
 
 
 def _level(ratio: float, kind: str) -> str:
-    return f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{_y(ratio)}" y2="{_y(ratio)}" class="{kind}"/>'
+    y, right = _y(ratio), WIDTH - RIGHT
+    return f'<line x1="{LEFT}" x2="{right}" y1="{y}" y2="{y}" class="{kind}"/>'
 
 
 def _dot(gain: Gain) -> str:

@@ -15,7 +15,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -63,7 +62,7 @@ NOT_RUN = {
 MOST_NOT_RUN = 40
 
 QUICK = {
-    "search": "--budget 3 --samples 2 --cross-sizes none --no-compare --builders 0 {sizes} {space}",
+    "search": "--budget 3 --samples 2 --cross-sizes none --no-compare --builders 0 {sizes}{space}",
     "tune": "--time 40s --space quick.yaml --against numpy {calls}",
     "sweep": "--sizes 64x64x64,128x128x128 --repetitions 1 --samples 2",
     "protocol": "--samples 2 --builders 0",
@@ -116,7 +115,8 @@ def _cut_short(source: Path, target: Path) -> None:
     kept = [
         row
         for row in rows
-        if (row["m"], row["n"], row["k"]) in sizes and row["kernel"] in kernels or row["id"] == "17"
+        if row["id"] == "17"
+        or ((row["m"], row["n"], row["k"]) in sizes and row["kernel"] in kernels)
     ]
     with gzip.open(target / "measurements.csv.gz", "wt", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
@@ -159,13 +159,13 @@ def template(tmp_path_factory: pytest.TempPathFactory, device_spec: str) -> Path
 
 
 @pytest.fixture
-def clone(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def clone(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of it to work in, as the current folder."""
     folder = tmp_path / "clone"
     shutil.copytree(template, folder)
     monkeypatch.chdir(folder)
     monkeypatch.setattr("mltune.workflow.tune_session._BUDGET", 2)
-    yield folder
+    return folder
 
 
 def _typed(page: Path) -> list[str]:
@@ -179,7 +179,8 @@ def _typed(page: Path) -> list[str]:
         found += [
             re.sub(r"\s+", " ", line) for line in lines if line and not line.startswith(("#", " "))
         ]
-    return [line for line in found if line != "done" and not re.match(r"\w+=\S*( \w+=\S*)*$", line)]
+    not_commands = re.compile(r"done|\w+=\S*( \w+=\S*)*")
+    return [line for line in found if not not_commands.fullmatch(line)]
 
 
 def _typed_everywhere() -> list[str]:
@@ -211,7 +212,7 @@ def _quick(words: list[str], device_spec: str) -> list[str]:
     sizes = "--sizes 64x64x64" if "--kernels" in words else f"--sizes {QUICK_SIZES}"
     more = QUICK[verb].format(
         sizes=sizes,
-        space="" if {"--space", "--kernels"} & set(words) else "--space quick.yaml",
+        space="" if {"--space", "--kernels"} & set(words) else " --space quick.yaml",
         calls="" if {"--for", "--resume"} & set(words) else "--sizes 16x16x16",
     )
     device = () if verb == "trace" else ("--device", device_spec)
@@ -229,7 +230,7 @@ def _there(word: str) -> str:
 def _run(command: str, device_spec: str) -> None:
     for name, filling in FILLED.items():
         command = command.replace(name, filling)
-    command, _, target = command.partition(" > ")
+    command = command.partition(" > ")[0]
     words = shlex.split(command, comments=True)
     if words[0] != "mltune":
         done = subprocess.run(["bash", "-euc", command], capture_output=True, text=True)
