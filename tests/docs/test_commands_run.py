@@ -17,6 +17,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyopencl
 import pytest
 
 from mltune.cli import main
@@ -69,6 +70,7 @@ QUICK = {
     "bench": "--sizes 16x16x16 --rounds 2 --against numpy",
     "worker": "--time-limit 20",
     "pack": "",
+    "distil": "--method formulas",
     "predict": "",
     "replay": "",
     "trace": "",
@@ -128,8 +130,8 @@ def _cut_short(source: Path, target: Path) -> None:
 def template(tmp_path_factory: pytest.TempPathFactory, device_spec: str) -> Path:
     """A folder like a clone in which somebody has searched and distilled."""
     folder = tmp_path_factory.mktemp("clone")
-    run = [line for line in [*_examples(), *_typed_everywhere()] if _reason(line) is None]
-    named = set(re.findall(r"runs/([\w-]+)", "\n".join(run)))
+    commands = [one for one in [*_examples(), *_typed_everywhere()] if _reason(one) is None]
+    named = set(re.findall(r"runs/([\w-]+)", "\n".join(commands)))
     for name in named:
         if (ROOT / "runs" / name / "measurements.csv.gz").exists():
             _cut_short(ROOT / "runs" / name, folder / "runs" / name)
@@ -152,15 +154,20 @@ def template(tmp_path_factory: pytest.TempPathFactory, device_spec: str) -> Path
         words = [*shlex.split(quick), *("--cross-sizes", "none", "--no-compare", "--quiet")]
         given = ("--problem", problem, "--device", device_spec, "--builders", "0")
         assert main([*words, *given, "--run", str(run)]) == 0
-        assert main(["distil", str(run), "-o", str(folder / "mine" / problem), "--quiet"]) == 0
-    for name in ("mine", "here", "there"):
+        words = ["distil", str(run), "-o", str(folder / "mine" / problem)]
+        assert main([*words, "--method", "formulas", "--quiet"]) == 0
+    _cut_short(ROOT / "runs" / "2026-11-21-sgemm-nn-nvidia-h200", folder / "runs" / "mine")
+    for name in ("here", "there"):
         shutil.copytree(folder / "searched" / "sgemm_nn", folder / "runs" / name)
     return folder
 
 
 @pytest.fixture
 def clone(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of it to work in, as the current folder."""
+    """A copy of it to work in, as the current folder; C programs find pip's PoCL."""
+    pocl = next(Path(pyopencl.__file__).parent.glob(".libs/libpocl*"), None)
+    if pocl is not None:
+        monkeypatch.setenv("OCL_ICD_VENDORS", str(pocl))
     folder = tmp_path / "clone"
     shutil.copytree(template, folder)
     monkeypatch.chdir(folder)
@@ -215,7 +222,7 @@ def _quick(words: list[str], device_spec: str) -> list[str]:
         space="" if {"--space", "--kernels"} & set(words) else " --space quick.yaml",
         calls="" if {"--for", "--resume"} & set(words) else "--sizes 16x16x16",
     )
-    device = () if verb == "trace" else ("--device", device_spec)
+    device = () if verb in {"trace", "distil"} else ("--device", device_spec)
     at = words.index("--") if "--" in words else len(words)
     return [*words[:at], *shlex.split(more), *device, *words[at:]]
 
