@@ -52,7 +52,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="the folder of runs, selectors, library and report (default: tuned)",
     )
-    add("--resume", action="store_true", help="go on in DIR; --time may grow, the plan stays")
+    add("--resume", action="store_true", help="continue in DIR; --time may grow, the plan stays")
     add("--dry-run", action="store_true", help="show the plan, and do nothing")
     add(
         "--lang",
