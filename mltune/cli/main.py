@@ -156,9 +156,7 @@ def parser_of(verb: str) -> Parser:
 def _declare(parser: Parser, module: ModuleType) -> None:
     parser.epilog = f"example: {module.EXAMPLE}"
     module.declare(parser)
-    parser.add_argument(
-        "--json", action="store_true", help="print one JSON document only"
-    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document only")
     parser.add_argument("-q", "--quiet", action="count", default=0, help="say less")
     parser.add_argument("-v", "--verbose", action="count", default=0, help="say more")
 
