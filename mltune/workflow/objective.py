@@ -63,7 +63,7 @@ def ignore_note(line: str) -> None:
 
 
 class Objective:
-    """The time of a config on the sizes of a run. It owns the device, the space and the run folder.
+    """The time of a config on the sizes of a run; owns the device, the space and the run folder.
 
     Call it with a trial of your own study. Or give it to `optimize` of the study that
     `create_study` returns: that also builds kernels ahead, and times the best configs again at the
