@@ -127,7 +127,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
             arguments = [*asked, "--help"]
     parser = Parser(
         prog="mltune",
-        description="Tune OpenCL GEMM kernels for a device, and export the answer as code.",
+        description="Tune OpenCL GEMM kernels and export them as code.",
         epilog=_FIRST_STEPS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -174,7 +174,8 @@ def _set_logging(verbosity: int) -> None:
 def _complain(line: str) -> None:
     head = "mltune: "
     first, *others = wrapped(head + " ".join(line.split("\n")), columns(sys.stderr))
-    say((head, "bad"), (first.removeprefix(head), ""), stream=sys.stderr)
+    said = first.removeprefix(head.rstrip()).lstrip()  # nothing where a path fills the next line
+    say((head, "bad"), (said, ""), stream=sys.stderr)
     for each in others:
         print(each, file=sys.stderr)
 
