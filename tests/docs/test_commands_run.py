@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import json
 import re
 import shlex
 import shutil
@@ -22,6 +23,7 @@ import pytest
 
 from mltune.cli import main
 from mltune.cli.main import VERBS, parser_of
+from tests.compat.foreign.test_write import CLBLAST
 from tests.docs.test_blocks import PAGES, ROOT
 from tests.quick import QUICK_SIZES, QUICK_SPACE
 
@@ -50,6 +52,7 @@ NOT_RUN = {
         "python -m tests.benchmarks.experiment_speedups",
         "python -m tests.benchmarks.best_of_runs",
     ),
+    "needs the GPU of the run": ("mltune bench mine",),
     "needs other tuners' files": ("python tests/benchmarks/search_replay.py",),
     "takes minutes": ("python tests/benchmarks/leader_pairs.py",),
     "needs other hosts": ("createdb", "for host in", "export MLTUNE_STORAGE", "srun mltune"),
@@ -64,7 +67,7 @@ MOST_NOT_RUN = 40
 
 QUICK = {
     "search": "--budget 3 --samples 2 --cross-sizes none --no-compare --builders 0 {sizes}{space}",
-    "tune": "--time 40s --space quick.yaml --against numpy {calls}",
+    "tune": "--time 8s --space quick.yaml --against numpy {calls}",
     "sweep": "--sizes 64x64x64,128x128x128 --repetitions 1 --samples 2",
     "protocol": "--samples 2 --builders 0",
     "bench": "--sizes 16x16x16 --rounds 2 --against numpy",
@@ -78,6 +81,7 @@ QUICK = {
 """What is added to a verb's commands, `--device` besides."""
 
 FILLED = {
+    "1000x1000x1000": "32x32x32",
     "SELECTOR": "models/pthread-amd-epyc/sgemm_nn",
     "models/nvidia-h200/sgemm_nn": "models/pthread-amd-epyc/sgemm_nn",
     "postgresql+psycopg://me@db/tuning": "sqlite:///tuning.db",
@@ -157,6 +161,11 @@ def template(tmp_path_factory: pytest.TempPathFactory, device_spec: str) -> Path
         words = ["distil", str(run), "-o", str(folder / "mine" / problem)]
         assert main([*words, "--method", "formulas", "--quiet"]) == 0
     _cut_short(ROOT / "runs" / "2026-11-21-sgemm-nn-nvidia-h200", folder / "runs" / "mine")
+    record = str(folder / "searched" / "sgemm_nn")
+    assert main(["convert", record, "--to", "kernel-tuner", "-o", str(folder / "cache.json")]) == 0
+    recorded = str(folder / "runs" / "mine")
+    assert main(["convert", recorded, "--to", "logic", "-o", str(folder / "logic.yaml")]) == 0
+    (folder / "clblast_xgemm_1_32.json").write_text(json.dumps(CLBLAST))
     for name in ("here", "there"):
         shutil.copytree(folder / "searched" / "sgemm_nn", folder / "runs" / name)
     return folder
