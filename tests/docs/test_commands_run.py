@@ -108,7 +108,7 @@ BenchmarkProblems:
 CALLS = "problem,m,n,k,count\nsgemm_nn,16,16,16,10\nsgemm_nt,24,16,8,5\n"
 PROGRAM = "#!{python}\nimport numpy\na = numpy.ones((16, 16), numpy.float32)\na @ a.T.copy()\n"
 _SIZES = 8
-_KERNELS = 6
+_KERNELS = 12
 
 
 def _cut_short(source: Path, target: Path) -> None:
@@ -163,10 +163,9 @@ def template(tmp_path_factory: pytest.TempPathFactory, device_spec: str) -> Path
         words = ["distil", str(run), "-o", str(folder / "mine" / problem)]
         assert main([*words, "--method", "formulas", "--quiet"]) == 0
     _cut_short(ROOT / "runs" / "2026-11-21-sgemm-nn-nvidia-h200", folder / "runs" / "mine")
-    record = str(folder / "searched" / "sgemm_nn")
-    assert main(["convert", record, "--to", "kernel-tuner", "-o", str(folder / "cache.json")]) == 0
     recorded = str(folder / "runs" / "mine")
-    assert main(["convert", recorded, "--to", "logic", "-o", str(folder / "logic.yaml")]) == 0
+    for form, name in (("kernel-tuner", "cache.json"), ("logic", "logic.yaml")):
+        assert main(["convert", recorded, "--to", form, "-o", str(folder / name)]) == 0
     (folder / "clblast_xgemm_1_32.json").write_text(json.dumps(CLBLAST))
     for name in ("here", "there"):
         shutil.copytree(folder / "searched" / "sgemm_nn", folder / "runs" / name)
