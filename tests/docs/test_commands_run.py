@@ -108,7 +108,7 @@ BenchmarkProblems:
 CALLS = "problem,m,n,k,count\nsgemm_nn,16,16,16,10\nsgemm_nt,24,16,8,5\n"
 PROGRAM = "#!{python}\nimport numpy\na = numpy.ones((16, 16), numpy.float32)\na @ a.T.copy()\n"
 _SIZES = 8
-_KERNELS = 12
+_KERNELS = 6
 
 
 def _cut_short(source: Path, target: Path) -> None:
@@ -156,16 +156,18 @@ def template(tmp_path_factory: pytest.TempPathFactory, device_spec: str) -> Path
     (folder / "sgemm_nt_4x1.json").rename(folder / "mine.json")
     for problem in ("sgemm_nn", "sgemm_nt", "hgemm_nn"):
         run = folder / "searched" / problem
-        quick = f"search --space {folder}/quick.yaml --sizes {QUICK_SIZES} --budget 4 --samples 2"
+        quick = f"search --space {folder}/quick.yaml --sizes {QUICK_SIZES} --budget 12 --samples 2"
         words = [*shlex.split(quick), *("--cross-sizes", "none", "--no-compare", "--quiet")]
         given = ("--problem", problem, "--device", device_spec, "--builders", "0")
         assert main([*words, *given, "--run", str(run)]) == 0
         words = ["distil", str(run), "-o", str(folder / "mine" / problem)]
         assert main([*words, "--method", "formulas", "--quiet"]) == 0
     _cut_short(ROOT / "runs" / "2026-11-21-sgemm-nn-nvidia-h200", folder / "runs" / "mine")
-    recorded = str(folder / "runs" / "mine")
-    for form, name in (("kernel-tuner", "cache.json"), ("logic", "logic.yaml")):
-        assert main(["convert", recorded, "--to", form, "-o", str(folder / name)]) == 0
+    for form, run, name in (
+        ("kernel-tuner", folder / "searched" / "sgemm_nn", "cache.json"),
+        ("logic", folder / "runs" / "mine", "logic.yaml"),
+    ):
+        assert main(["convert", str(run), "--to", form, "-o", str(folder / name)]) == 0
     (folder / "clblast_xgemm_1_32.json").write_text(json.dumps(CLBLAST))
     for name in ("here", "there"):
         shutil.copytree(folder / "searched" / "sgemm_nn", folder / "runs" / name)
