@@ -68,7 +68,6 @@
 #define B_COLUMN(n) ((n) / DU)
 #define B_NUMBER(l, r) ((r) * DU + (l))
 #define B_AT(n, l) READ_ONE(next_b + (FIRST_J(B_COLUMN(n) / VWB) + B_COLUMN(n) % VWB) * column_b + ((l) + B_TERM(n)) * term_b)
-#define ALL_OF_SUB_GROUP(x) (get_max_sub_group_size() == SUB_GROUP_SIZE && sub_group_all(x))
 #define B_PART (TT1 * DU / SUB_GROUP_SIZE)
 #define B_ELEMENT(l, r) BROADCAST(part_b[B_NUMBER(l, r) / SUB_GROUP_SIZE], B_NUMBER(l, r) % SUB_GROUP_SIZE)
 #define READ_PART_B(l)                                 \
@@ -88,7 +87,7 @@
  *
  * Vectors need whole steps of the sum and rows and columns that all exist. The other work-items
  * and the last terms of a sum take single elements.
- * A sub-group reads its columns of B together where all of its work-items can.
+ * The work-items of a sub-group read B together where all of the work-group's tile exists.
  * Sizes are below 2^31; addresses have 64 bits.
  */
 __kernel __attribute__((reqd_work_group_size(16, 4, 1)))
@@ -116,8 +115,9 @@ void Cij_Aik_Bkj_SB_MT32x32x8_ETbranch_MAmad_SG16_TT2x8_VAcast_VW1_VWB1_WG16x4x1
     /* Sub-groups are counted as they are, whichever work-items the driver puts together. */
     const uint lane = get_sub_group_local_id();
     const uint item = get_sub_group_id() * get_max_sub_group_size() + lane;
-    const uint my_i = in_strip / strip_width * MT0 + item % WG0 * VW;
-    const uint my_j = (strip * WGM + in_strip % strip_width) * MT1 + item / WG0 * VWB;
+    const uint first_i = in_strip / strip_width * MT0, my_i = first_i + item % WG0 * VW;
+    const uint first_j = (strip * WGM + in_strip % strip_width) * MT1;
+    const uint my_j = first_j + item / WG0 * VWB;
 
     const ulong step_a = 1, step_b = 1, step_c = 1;
     const size_t batch = get_group_id(2);
@@ -145,7 +145,9 @@ void Cij_Aik_Bkj_SB_MT32x32x8_ETbranch_MAmad_SG16_TT2x8_VAcast_VW1_VWB1_WG16x4x1
     /* Vectors need neighbours in memory, and a vector pointer an address that is a multiple of the
        vector's size. */
     const bool vectors_a = step_a == 1 && (start_a | ld_a) % A_WIDTH == 0 && inside_i;
-    const bool together = ALL_OF_SUB_GROUP(is_mine && vectors_a && inside_j);
+    /* The same for a whole work-group: some drivers hand numbers on by a barrier of all of it. */
+    const bool is_whole = first_i + MT0 <= size_i && first_j + MT1 <= size_j;
+    const bool together = get_max_sub_group_size() == SUB_GROUP_SIZE && is_whole && vectors_a;
     const bool vectors_c = step_c == 1 && (start_c | ld_c) % VW == 0;
 
     a += start_a;

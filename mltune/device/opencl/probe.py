@@ -104,8 +104,7 @@ void mltune_broadcast(__global uint *out)
 #pragma unroll
     for (uint lane = 0; lane < SIZE; ++lane)
         sum += sub_group_broadcast(mine, lane) * (lane + 1);
-    const uint is_whole = get_max_sub_group_size() == SIZE && sub_group_all(item < 2 * SIZE);
-    out[get_group_id(0) * 2 * SIZE + item] = is_whole ? (uint)sum : 0;
+    out[get_group_id(0) * 2 * SIZE + item] = get_max_sub_group_size() == SIZE ? (uint)sum : 0;
 }
 """
 

@@ -1,5 +1,4 @@
 {# What the work-items of a sub-group do together. #}
-#define ALL_OF_SUB_GROUP(x) (get_max_sub_group_size() == SUB_GROUP_SIZE && sub_group_all(x))
 #define B_PART (TT1 * DU / SUB_GROUP_SIZE)
 #define B_ELEMENT(l, r) BROADCAST(part_b[B_NUMBER(l, r) / SUB_GROUP_SIZE], B_NUMBER(l, r) % SUB_GROUP_SIZE)
 {% filter continued %}

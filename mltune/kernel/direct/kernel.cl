@@ -28,7 +28,7 @@
  * It is promised that C has no edge: it is made of whole macro tiles, and sums of whole steps.
 {% endif %}
 {% if sub_group_size %}
- * A sub-group reads its columns of B together where all of its work-items can.
+ * The work-items of a sub-group read B together where all of the work-group's tile exists.
 {% endif %}
  * Sizes are below 2^31; addresses have 64 bits.
  */
@@ -82,7 +82,13 @@
 {% endif %}
 {% endfor %}
 {% if sub_group_size %}
-    const bool together = ALL_OF_SUB_GROUP(is_mine && vectors_a{{ " && inside_j" if edge_type != "none" }});
+    /* The same for a whole work-group: some drivers hand numbers on by a barrier of all of it. */
+{% if edge_type == "none" %}
+    const bool together = get_max_sub_group_size() == SUB_GROUP_SIZE && vectors_a;
+{% else %}
+    const bool is_whole = first_i + MT0 <= size_i && first_j + MT1 <= size_j;
+    const bool together = get_max_sub_group_size() == SUB_GROUP_SIZE && is_whole && vectors_a;
+{% endif %}
 {% endif %}
     const bool vectors_c = step_c == 1{% if is_aligned %} && ({{ signature.places("c") }}) % VW == 0{% endif %};
 

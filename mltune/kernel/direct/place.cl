@@ -10,7 +10,10 @@
     /* Sub-groups are counted as they are, whichever work-items the driver puts together. */
     const uint lane = get_sub_group_local_id();
     const uint item = get_sub_group_id() * get_max_sub_group_size() + lane;
+    const uint first_i = in_strip / strip_width * MT0, my_i = first_i + item % WG0 * VW;
+    const uint first_j = (strip * WGM + in_strip % strip_width) * MT1;
+    const uint my_j = first_j + item / WG0 * VWB;
+{% else %}
+    const uint my_i = in_strip / strip_width * MT0 + get_local_id(0) * VW;
+    const uint my_j = (strip * WGM + in_strip % strip_width) * MT1 + get_local_id(1) * VWB;
 {% endif %}
-{% set item_0, item_1 = ("item % WG0", "item / WG0") if sub_group_size else ("get_local_id(0)", "get_local_id(1)") %}
-    const uint my_i = in_strip / strip_width * MT0 + {{ item_0 }} * VW;
-    const uint my_j = (strip * WGM + in_strip % strip_width) * MT1 + {{ item_1 }} * VWB;

@@ -2,7 +2,6 @@
 #define get_sub_group_local_id() ((get_local_id(1) * WG0 + get_local_id(0)) % SUB_GROUP_SIZE)
 #define get_sub_group_id() ((get_local_id(1) * WG0 + get_local_id(0)) / SUB_GROUP_SIZE)
 #define get_max_sub_group_size() SUB_GROUP_SIZE
-#define ALL_OF_SUB_GROUP(x) (x)
 #define B_PART (TT1 * DU)
 #define B_ELEMENT(l, r) part_b[B_NUMBER(l, r)]
 {% filter continued %}
