@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Thread
 from typing import Generic, Self, TypeVar
 
 T = TypeVar("T")
@@ -22,12 +23,20 @@ class BackgroundSampler(Generic[T]):
     Args:
         propose: returns the next proposal, or None when the space is used up; called by nobody
             else from now on, and never twice at a time.
+        prepare: computes what proposals need later, beside the first of them.
         is_apart: whether the background may compute; not where the device is the processor,
             whose times it would spoil. Then `begin` does nothing, and `ask` computes.
     """
 
-    def __init__(self, propose: Callable[[], T | None], *, is_apart: bool) -> None:
+    def __init__(
+        self,
+        propose: Callable[[], T | None],
+        *,
+        is_apart: bool,
+        prepare: Callable[[], None] = lambda: None,
+    ) -> None:
         self._propose = propose
+        self._prepare = prepare
         self._is_apart = is_apart
         self._thread: ThreadPoolExecutor | None = None
         self._next: Future[T | None] | None = None
@@ -36,12 +45,15 @@ class BackgroundSampler(Generic[T]):
         self._switch_seconds = sys.getswitchinterval()
         if self._is_apart:
             self._thread = ThreadPoolExecutor(1)
+            self._preparing = Thread(target=self._prepare, daemon=True)
+            self._preparing.start()
             sys.setswitchinterval(_SWITCH_SECONDS)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._thread is not None:
             self._thread.shutdown()
+            self._preparing.join()
             self._thread = None
             sys.setswitchinterval(self._switch_seconds)
 

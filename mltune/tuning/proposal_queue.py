@@ -54,7 +54,9 @@ class ProposalQueue:
         self._budget = budget
         self._done = len(before)
         self._cut_off = cut_off
-        self._sampler = BackgroundSampler(self._propose, is_apart=is_apart(runner.device))
+        self._sampler = BackgroundSampler(
+            self._propose, is_apart=is_apart(runner.device), prepare=study.prepare
+        )
         self._claiming = Lock()
         self._ahead: list[tuple[int, Proposal]] = []
         self._spare = deque(ahead)

@@ -120,6 +120,21 @@ def test_where_the_device_is_the_processor_nothing_is_computed_beside_it() -> No
         assert isinstance(background.ask(), Proposal)
 
 
+def test_what_is_needed_later_is_prepared_beside_the_first_proposals() -> None:
+    ready, begun = threading.Event(), threading.Event()
+
+    def prepare() -> None:
+        begun.set()
+        assert ready.wait(60)
+
+    with BackgroundSampler(lambda: 1, is_apart=True, prepare=prepare) as background:
+        assert begun.wait(60)
+        assert background.ask() == 1
+        ready.set()
+    with BackgroundSampler(lambda: 2, is_apart=False, prepare=pytest.fail) as background:
+        assert background.ask() == 2
+
+
 def test_the_threads_switch_as_before_afterwards() -> None:
     before = sys.getswitchinterval()
     with BackgroundSampler(Asked(SlowSampler()).study.ask, is_apart=True):
