@@ -11,10 +11,11 @@ import pytest
 
 from mltune.measurement import Measurement
 from mltune.run.run_info import RunInfo
+from tests.report.conftest import SHIPPED
 
 FIGURES = (
     *("roofline", "progress", "importance", "speed-map", "kernel-map", "parameters"),
-    *("calibration", "portfolio", "regret"),
+    *("calibration", "portfolio", "regret", "leaf-map"),
 )
 Shipped = tuple[RunInfo, list[Measurement]]
 
@@ -62,9 +63,18 @@ addEventListener("load", () => {
   const walked = document.querySelector(".bubble").textContent;
   const strips = document.querySelector("#figure-regret svg");
   strips.dispatchEvent(new KeyboardEvent("keydown", { bubbles: true, key: "+" }));
+  const choices = [...document.querySelectorAll(".by-k input")];
+  const drawnAt = () => [...document.querySelectorAll(".at-k")].flatMap(
+    (one, place) => getComputedStyle(one).display === "block" ? [place] : []);
+  const chosenK = choices.findIndex((one) => one.checked), before = drawnAt();
+  choices[0].click();
+  const mapsShown = [String(before) === String(chosenK), String(drawnAt()) === "0"];
+  const leaves = document.querySelector(".at-k svg");
+  leaves.dispatchEvent(new KeyboardEvent("keydown", { bubbles: true, key: "ArrowRight" }));
+  const leaf = document.querySelector(".bubble").textContent;
   const names = strips.querySelectorAll(":scope > text").length;
   document.body.dataset.probe = JSON.stringify({
-    hint, all, enlarged, again, walked, names,
+    hint, mapsShown, leaf, all, enlarged, again, walked, names,
     opened: dialog.open, parameters: dialog.querySelectorAll("dt").length,
     replay: dialog.querySelector(".replay").textContent,
     ...seen, fastest, found: rows(),
@@ -101,7 +111,7 @@ def test_a_browser_shows_every_figure_and_complains_about_nothing(
     assert seen["wider"] <= 0
     assert seen["opened"]
     assert seen["parameters"] > 5
-    assert re.fullmatch(r"mltune replay .*run \d+", seen["replay"])
+    assert re.fullmatch(rf"mltune replay {re.escape(str(SHIPPED))} \d+", seen["replay"])
     assert re.fullmatch(r"trial \d+: .* GFLOP/s", seen["hint"])
     assert seen["enlarged"]["zoomed"]
     assert seen["enlarged"]["ticks"] != seen["all"]
@@ -109,6 +119,8 @@ def test_a_browser_shows_every_figure_and_complains_about_nothing(
     assert seen["again"]
     assert re.fullmatch(r"trial \d+: .*", seen["walked"])
     assert seen["names"] > 2
+    assert seen["mapsShown"] == [True, True]
+    assert seen["leaf"]
 
 
 def test_the_page_as_it_is_runs_its_script_without_complaint(
