@@ -15,10 +15,12 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
-    from mltune.runtime import TunedGemm
+    from collections.abc import Sequence
+
+    from mltune.runtime import TunedGemm, TunedSet
     from mltune.search.guided import GuidedSampler as GuidedSampler
     from mltune.selector import Selector
     from mltune.workflow.objective import Objective as Objective
@@ -42,25 +44,57 @@ _PLACES = {
 _PACKAGES = ("distil", "export", "report", "search")  # these can be called
 
 
-def load(selector: str | Path | Selector, *, learn: str | Path | None = None) -> TunedGemm:
-    """Load a selector, ready to choose and to launch kernels.
+@overload
+def load(selector: Selector, *, learn: str | Path | None = None) -> TunedGemm: ...
+@overload
+def load(selector: Sequence[str | Path | Selector]) -> TunedSet: ...
+@overload
+def load(selector: str | Path, *, learn: str | Path | None = None) -> Any: ...
+
+
+def load(
+    selector: str | Path | Selector | Sequence[str | Path | Selector],
+    *,
+    learn: str | Path | None = None,
+) -> Any:
+    """Load selectors, ready to choose and to launch kernels.
 
     Args:
         selector: what `mltune.distil` returned, the JSON file that `mltune distil` wrote, the
             folder that holds one as `selector.json`, or the name of a pack that ships with
-            mltune, such as `nvidia-h200/sgemm`.
-        learn: a file for what calls teach, made where there is none. The first calls of a size on
-            a queue with profiling try up to three kernels, three times each; by the times of
-            events the fastest is kept. None, the default, learns nothing.
+            mltune, such as `nvidia-h200/sgemm`. Or several: a sequence of these, the folder that
+            `mltune tune` wrote, or a device's name for all of its packs.
+        learn: a file for what calls teach, made where there is none; for one selector. The first
+            calls of a size on a queue with profiling try up to three kernels, three times each; by
+            the times of events the fastest is kept. None, the default, learns nothing.
+
+    Returns:
+        a `TunedGemm`; of several a `TunedSet`, where the arrays of a call say which problem type
+        computes it.
 
     Raises:
-        mltune.errors.UsageError: when there is no readable selector, or `learn` names a file that
-            holds something else.
+        mltune.errors.UsageError: when there is no readable selector, two are for one problem type,
+            or `learn` names a file that holds something else.
     """
+    from mltune.errors import UsageError
     from mltune.runtime import load as load_runtime
+    from mltune.runtime import load_set
+    from mltune.selector import Selector
+    from mltune.selector.pack import find_set
 
-    chosen = Path(selector) if isinstance(selector, str) else selector
-    return load_runtime(chosen, None if learn is None else Path(learn))
+    several: Sequence[str | Path | Selector] = ()
+    name = ""
+    if not isinstance(selector, str | Path | Selector):
+        several = tuple(selector)
+    elif not isinstance(selector, Selector):
+        several, name = find_set(Path(selector)), str(selector)
+    if not several and isinstance(selector, str | Path | Selector):
+        chosen = Path(selector) if isinstance(selector, str) else selector
+        return load_runtime(chosen, None if learn is None else Path(learn))
+    if learn is not None:
+        raise UsageError("load: learn takes one selector, got several")
+    given = [Path(each) if isinstance(each, str) else each for each in several]
+    return load_set(given, name=name)
 
 
 def __getattr__(name: str) -> Any:

@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyopencl as cl
+import pyopencl.array as cl_array
 import pytest
 
 from mltune.cli.main import VERBS, main
 from mltune.device import choose
+from mltune.device.opencl.listing import driver_device
 from tests.benchmarks.gain_chart import CHART, FIGURES, draw, read_gains
 from tests.quick import QUICK_SPACE
 
@@ -23,7 +26,7 @@ DOCS = sorted(ROOT.glob("docs/*.md"))
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS)
 
-RUN_PAGES = {"README.md", "optuna.md", "records.md", "tutorial.md"}
+RUN_PAGES = {"README.md", "exported.md", "optuna.md", "records.md", "tutorial.md"}
 
 
 def _commands(text: str) -> tuple[str, ...]:
@@ -125,6 +128,23 @@ def test_the_python_of_the_tutorial_runs(tmp_path: Path, monkeypatch: pytest.Mon
     found = _run(block, tmp_path)
 
     np.testing.assert_allclose(found["c"], found["a"] @ found["a"], rtol=1e-3)
+
+
+def test_the_python_of_the_page_on_libraries_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device_spec: str
+) -> None:
+    (block,) = _python(ROOT / "docs" / "exported.md")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tuned").mkdir()
+    (tmp_path / "tuned" / "selectors").symlink_to(ROOT / "models" / "pthread-amd-epyc")
+    queue = cl.CommandQueue(cl.Context([driver_device(choose(device_spec))]))
+    x = np.random.default_rng(0).random((40, 40), np.float32)
+    a = cl_array.to_device(queue, x)
+
+    found = _run(f"import mltune\n{block}", tmp_path, a=a, b=a, queue=queue)
+
+    found["event"].wait()
+    np.testing.assert_allclose(found["c"].get(), 3 * (x @ x), rtol=1e-3)
 
 
 def test_the_python_of_the_page_on_records_runs(

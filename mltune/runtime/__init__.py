@@ -1,5 +1,6 @@
-"""Use a tuned GEMM: load a selector, choose a kernel, launch it on pyopencl arrays."""
+"""Use tuned GEMMs: load selectors, choose a kernel, launch it on pyopencl arrays."""
 
 from mltune.runtime.tuned_gemm import TunedGemm, load
+from mltune.runtime.tuned_set import TunedSet, load_set
 
-__all__ = ["TunedGemm", "load"]
+__all__ = ["TunedGemm", "TunedSet", "load", "load_set"]

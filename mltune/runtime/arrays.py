@@ -2,11 +2,82 @@
 
 from __future__ import annotations
 
+import logging
+import threading
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copied:
+    """What was copied because arrays live on the host.
+
+    Attributes:
+        calls: with such arrays.
+        arrays: copied to the device or back.
+        repacked: copied on the host before that, into an order that kernels take.
+        bytes: of all of these.
+    """
+
+    calls: int = 0
+    arrays: int = 0
+    repacked: int = 0
+    bytes: int = 0
+
+
+class Copies:
+    """Copies arrays between host and device, and counts that; threads may share one.
+
+    Args:
+        name: of what computes with them, for the message.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lock = threading.Lock()
+        self._copied = Copied()
+
+    @property
+    def copied(self) -> Copied:
+        """What was copied so far."""
+        return self._copied
+
+    def to_device(self, queue: cl.CommandQueue, array: Any, order: str) -> Any:
+        """Copy matrices to the device, with neighbours in memory as numpy's letter says."""
+        there = to_device(queue, array, order)
+        is_packed = (array if order == "C" else swapped(array)).flags.c_contiguous
+        self._count(there.nbytes, repacked=not is_packed)
+        return there
+
+    def to_host(self, array: Any, order: str) -> Any:
+        """Copy the result of a call back; of the first one say what was copied."""
+        result = to_host(array, order)
+        now = self._count(result.nbytes, calls=1)
+        if now.calls == 1:
+            _log.warning(
+                "%s: arrays live on the host: %d copies of %.3g MB in all for the first call "
+                "(keep them on the device with pyopencl.array)",
+                self._name,
+                now.arrays + now.repacked,
+                now.bytes / 1e6,
+            )
+        return result
+
+    def _count(self, nbytes: int, *, calls: int = 0, repacked: bool = False) -> Copied:
+        with self._lock:
+            self._copied = now = Copied(
+                calls=self._copied.calls + calls,
+                arrays=self._copied.arrays + 1,
+                repacked=self._copied.repacked + repacked,
+                bytes=self._copied.bytes + nbytes * (1 + repacked),
+            )
+        return now
 
 
 def to_device(queue: cl.CommandQueue, array: Any, order: str) -> Any:
@@ -26,3 +97,19 @@ def swapped(array: Any) -> Any:
     if array.ndim < 2:
         return array
     return array.transpose((*range(array.ndim - 2), array.ndim - 1, array.ndim - 2))
+
+
+def orders(array: Any) -> str:
+    """The memory orders that matrices have, as numpy's letters; often one, none at all if odd."""
+    if 0 in array.shape:
+        return "CF"
+    itemsize = array.dtype.itemsize
+    steps = zip(array.strides, array.shape, strict=True)
+    if any(stride < 0 or stride % itemsize for stride, extent in steps if extent > 1):
+        return ""
+    sides = {"C": -1, "F": -2}
+    return "".join(
+        letter
+        for letter, side in sides.items()
+        if array.shape[side] < 2 or array.strides[side] == itemsize
+    )

@@ -25,7 +25,7 @@ from mltune.kernel.kernel import Kernel
 from mltune.kernel.two_step_build import needs_two_steps
 from mltune.problem import Contraction, bias_side, problem_type_name
 from mltune.problem.layout import memory_orders
-from mltune.runtime.arrays import to_device, to_host
+from mltune.runtime.arrays import Copied, Copies
 from mltune.runtime.here import Here, refuse_elsewhere
 from mltune.runtime.launch import GemmError, GemmKernel, GemmType, KernelError
 from mltune.runtime.learning import Learner
@@ -83,6 +83,7 @@ class TunedGemm:
         self._launched = tuple(map(_gemm_kernel, kernels))
         self._lock = threading.Lock()
         self._here: dict[int, Here] = {}
+        self._copies = Copies(self._name)
 
     def __repr__(self) -> str:
         name = problem_type_name(self._selector.contraction)
@@ -97,6 +98,11 @@ class TunedGemm:
     def speeds(self) -> tuple[Speed, ...]:
         """What a pack states; nothing if it is none."""
         return self._speeds
+
+    @property
+    def copied(self) -> Copied:
+        """What was copied because arrays live on the host."""
+        return self._copies.copied
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -124,8 +130,8 @@ class TunedGemm:
         """Return a @ b after the problem type's epilogue, in an array of the kind that a is.
 
         Arrays of the host are copied to the device that `auto` means, and the result back: that
-        takes longer than a product of a few hundred a side. Keep arrays on the device with
-        `pyopencl.array` where the product is one step of several.
+        takes longer than a product of a few hundred a side, and `copied` counts it. Keep arrays on
+        the device with `pyopencl.array` where the product is one step of several.
 
         Args:
             a: m x k, a numpy or a pyopencl array; `gemm` says more.
@@ -149,15 +155,16 @@ class TunedGemm:
             raise UsageError(
                 f"{self!r}: a and b must both be numpy or pyopencl arrays, got {kinds}"
             )
-        queue = _host_queue()
+        queue = host_queue()
         orders = memory_orders(self._selector.contraction)
         there = [
-            to_device(queue, each, order) for each, order in zip((a, b), orders, strict=False)
+            self._copies.to_device(queue, each, order)
+            for each, order in zip((a, b), orders, strict=False)
         ]
-        bias_there = None if bias is None else to_device(queue, bias, "C")
+        bias_there = None if bias is None else self._copies.to_device(queue, bias, "C")
         c, event = self.gemm(queue, *there, bias=bias_there, low=low, high=high)
         event.wait()
-        return to_host(c, orders[2])
+        return self._copies.to_host(c, orders[2])
 
     def gemm(
         self,
@@ -343,7 +350,7 @@ def _learning(
 
 
 @cache
-def _host_queue() -> cl.CommandQueue:
+def host_queue() -> cl.CommandQueue:
     """The queue for arrays of the host, on the device that `auto` means."""
     return cl.CommandQueue(cl.Context([driver_device(choose("opencl:auto"))]))
 

@@ -109,6 +109,7 @@ class GuidedSampler(ConfigSampler):
         """The best values of configs outside the space, such as hand-written kernels."""
         self._own_best = self._to_beat.copy()
         self._worked = 0
+        self._transfer = transfer
         self._knows = transfer is not None
         self._most_kept = thoroughness.most_kept
         encoding = Encoding(space)
@@ -125,6 +126,11 @@ class GuidedSampler(ConfigSampler):
                 )
                 for view in views
             )
+
+    def prepare(self) -> None:
+        """Learn from the records, which else takes the first proposal that the model makes."""
+        if self._transfer is not None:
+            self._transfer.prepare()
 
     def worthwhile(self, study: Study, config: Config) -> tuple[int, ...]:
         """Return the sizes that hold most of what is expected of a config."""

@@ -90,6 +90,9 @@ class ConfigSampler(BaseSampler, ABC):
         """
         return dict(self._distributions)
 
+    def prepare(self) -> None:
+        """Compute what depends on no answer; beside the first trials, from a thread of its own."""
+
     def begin(self, study: Study, family: BaseDistribution) -> tuple[Trial, Config]:
         """Have a study ask for a trial, which holds the next config and its family.
 

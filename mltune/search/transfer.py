@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from mltune.errors import UsageError
+from mltune.machine import usable_cores
 from mltune.measurement.recording import Point, Recording
 from mltune.search.encoding import Matrix
 from mltune.search.expectation import Scale
@@ -30,6 +32,7 @@ _FEWEST_VALUES = 10
 _MOST_POINTS = 20_000
 """Of a record; a sample of a longer one says the same, sooner."""
 _TREES = 150
+_MOST_CORES = 8
 
 
 class Transfer:
@@ -57,6 +60,11 @@ class Transfer:
         self._known: dict[Config, tuple[float, ...]] = {}
         self.reach = float(np.mean([expert.reach for expert in self._experts]))
         self.spread = float(np.mean([expert.scale.spread for expert in self._experts]))
+
+    def prepare(self) -> None:
+        """Grow the forests, which takes seconds; else this is done when they are first asked."""
+        for expert in self._experts:
+            expert.grow()
 
     def views(self, configs: Sequence[Config]) -> Matrix:
         """Return what each record makes of some configs, a column each."""
@@ -139,6 +147,12 @@ class _Prior:
         self.scale = Scale.of(answers)
         self.reach = self.scale.cap - self.scale.best
         self._points, self._answers, self._seed = points, answers, seed
+        self._growing = Lock()
+
+    def grow(self) -> None:
+        """Grow the forest, unless that is done."""
+        with self._growing:
+            _ = self._forest
 
     @cached_property
     def _forest(self) -> Any:
@@ -148,13 +162,20 @@ class _Prior:
         # Leaves of two and a part of the parameters a split: a forest that repeats each single
         # time repeats its noise too, and led worse on from one GPU to another.
         forest = ExtraTreesRegressor(
-            _TREES, min_samples_leaf=2, max_features=0.7, random_state=self._seed
+            _TREES,
+            min_samples_leaf=2,
+            max_features=0.7,
+            random_state=self._seed,
+            n_jobs=min(_MOST_CORES, len(usable_cores())),
         )
         configs = [one.config for one in self._points]
-        return forest.fit(self._features(configs), self.scale.units(self._answers))
+        forest.fit(self._features(configs), self.scale.units(self._answers))
+        # Several threads would add the trees' values in an order of their own.
+        return forest.set_params(n_jobs=1)
 
     def predict(self, configs: Sequence[Config]) -> Matrix:
         """Return the expected values of some configs, at least one."""
+        self.grow()
         values: Matrix = self._forest.predict(self._features(configs))
         return values
 

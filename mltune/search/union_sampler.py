@@ -111,6 +111,11 @@ class UnionSampler(ConfigSampler):
         self._log = log
         self._all = tuple(range(self._incumbents.count))
 
+    def prepare(self) -> None:
+        """Let each model learn from its records."""
+        for one in self._contenders:
+            one.model.prepare()
+
     def worthwhile(self, study: Study, config: Config) -> tuple[int, ...]:
         """Return the sizes that hold most of what is expected of a config."""
         self._read(study)

@@ -36,15 +36,32 @@ def find_selector(given: Path) -> Path:
 
 
 def find_selectors(given: Path) -> tuple[Path, ...]:
-    """Find the selectors' files: as `find_selector`, or of all packs of the device of that name.
+    """Find the selectors' files: as `find_set`, or else the one of `find_selector`.
 
     Raises:
         UsageError: as `find_selector`.
     """
-    own = [pack for pack in packs() if len(given.parts) == 1 and pack.parent.name == given.name]
-    if own and not given.exists():
-        return tuple(pack / SELECTOR_NAME for pack in own)
-    return (find_selector(given),)
+    return find_set(given) or (find_selector(given),)
+
+
+def find_set(given: Path) -> tuple[Path, ...]:
+    """Find the selectors' files of what holds several; nothing if it is no such thing.
+
+    That is the name of a device, for all of its packs; a folder that `mltune tune` wrote; or one
+    that holds folders of selectors.
+    """
+    if not given.exists():
+        of_device = len(given.parts) == 1
+        return tuple(
+            pack / SELECTOR_NAME
+            for pack in packs()
+            if of_device and pack.parent.name == given.name
+        )
+    if given.is_dir() and not (given / SELECTOR_NAME).exists():
+        for folder in (given / "selectors", given):
+            if found := tuple(sorted(folder.glob(f"*/{SELECTOR_NAME}"))):
+                return found
+    return ()
 
 
 def packs() -> tuple[Path, ...]:

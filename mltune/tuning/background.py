@@ -3,43 +3,57 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Self
+from threading import Thread
+from typing import Generic, Self, TypeVar
 
-from mltune.tuning.study import Proposal, TuningStudy
+T = TypeVar("T")
 
 _SWITCH_SECONDS = 0.0005
 """After how long the thread that computes a proposal gives way to the one that measures, which by
 Python's default would wait ten times as long, several times a measurement."""
 
 
-class BackgroundSampler:
-    """A study whose next proposal is computed while something else is done.
+class BackgroundSampler(Generic[T]):
+    """Computes the next proposal while something else is done.
 
     What the study is told meanwhile is known to the proposal after it.
 
     Args:
-        study: is asked by nobody else from now on.
+        propose: returns the next proposal, or None when the space is used up; called by nobody
+            else from now on, and never twice at a time.
+        prepare: computes what proposals need later, beside the first of them.
         is_apart: whether the background may compute; not where the device is the processor,
             whose times it would spoil. Then `begin` does nothing, and `ask` computes.
     """
 
-    def __init__(self, study: TuningStudy, *, is_apart: bool) -> None:
-        self._study = study
+    def __init__(
+        self,
+        propose: Callable[[], T | None],
+        *,
+        is_apart: bool,
+        prepare: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._propose = propose
+        self._prepare = prepare
         self._is_apart = is_apart
         self._thread: ThreadPoolExecutor | None = None
-        self._next: Future[Proposal | None] | None = None
+        self._next: Future[T | None] | None = None
 
     def __enter__(self) -> Self:
         self._switch_seconds = sys.getswitchinterval()
         if self._is_apart:
             self._thread = ThreadPoolExecutor(1)
+            self._preparing = Thread(target=self._prepare, daemon=True)
+            self._preparing.start()
             sys.setswitchinterval(_SWITCH_SECONDS)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._thread is not None:
             self._thread.shutdown()
+            self._preparing.join()
             self._thread = None
             sys.setswitchinterval(self._switch_seconds)
 
@@ -51,14 +65,14 @@ class BackgroundSampler:
     def begin(self) -> None:
         """Begin to compute the next proposal, unless that has begun."""
         if self._thread is not None and self._next is None:
-            self._next = self._thread.submit(self._study.ask)
+            self._next = self._thread.submit(self._propose)
 
-    def ask(self) -> Proposal | None:
+    def ask(self) -> T | None:
         """Return the next proposal; None when the space is used up."""
         begun, self._next = self._next, None
-        return self._study.ask() if begun is None else begun.result()
+        return self._propose() if begun is None else begun.result()
 
-    def left(self) -> Proposal | None:
+    def left(self) -> T | None:
         """Return what was begun in the background and not asked for; only after the end."""
         begun, self._next = self._next, None
         return None if begun is None or begun.exception() else begun.result()

@@ -7,6 +7,7 @@ suites nearest to one that is taken, by the distances of the logs of their sides
 from __future__ import annotations
 
 import heapq
+import random
 from collections.abc import Sequence
 
 import numpy as np
@@ -47,18 +48,48 @@ def default_cross_sizes(
         return ()
     if not 1 < len(sizes) < MANY:
         return ()
-    spread = "spread-cpu" if device.kind == "cpu" else "spread"
     known = {size.extents[:3] for size in sizes}
-    by_design = [problem_of_size(contraction, size.extents) for size in parse_sizes(spread)]
+    others = _others(f"{_spread(device)},models", contraction, known, device)
+    return tuple(Size(others[number]) for number in spread_order(others, sorted(known)))
+
+
+def unseen_sizes(
+    contraction: Contraction, seen: Sequence[tuple[int, ...]], device: DeviceInfo, seed: int
+) -> tuple[Size, ...]:
+    """Return what `models` has beside sizes that were timed, in an order by chance.
+
+    Args:
+        contraction: the problem type; there are none for a batched one.
+        seen: extents, the first three of which count.
+        device: sizes that are too large for it are left out.
+        seed: of the order.
+    """
+    if not contraction.is_gemm or contraction.batch_indices:
+        return ()
+    others = _others("models", contraction, {each[:3] for each in seen}, device)
+    random.Random(seed).shuffle(others)
+    return tuple(map(Size, others))
+
+
+def _spread(device: DeviceInfo) -> str:
+    return "spread-cpu" if device.kind == "cpu" else "spread"
+
+
+def _others(
+    suites: str, contraction: Contraction, known: set[tuple[int, ...]], device: DeviceInfo
+) -> list[tuple[int, ...]]:
+    """Extents of suites that are not known and, for the device, not too large."""
+    by_design = [
+        problem_of_size(contraction, size.extents) for size in parse_sizes(_spread(device))
+    ]
     largest = _LARGEST * max(problem.flops for problem in by_design)
-    others = [
+    return [
         size.extents
-        for size in parse_sizes(f"{spread},models")
+        for size in parse_sizes(suites)
         if size.extents not in known
         and (problem := problem_of_size(contraction, size.extents)).flops <= largest
         and fits(problem, device)
     ]
-    return tuple(Size(others[number]) for number in spread_order(others, sorted(known)))
 
 
 def spread_order(

@@ -27,6 +27,8 @@ from mltune.tuning.trial import Trial, group_trials, leaders
 ROUNDS = 3
 """Interleaved rounds in which the contenders of a size are measured undisturbed."""
 
+_GRACE_SECONDS = 5.0
+"""By which the leaders may be late on the sizes that were searched on."""
 _MOST_ROUNDS = 9
 _MOST_DOUBTFUL = 12  # of those that stay disturbed, taken to the leaders' rounds
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 2.0
@@ -100,6 +102,30 @@ class FinalRounds:
                 competing, info.cross_problems, info.device, rows, is_apart=is_apart(info.device)
             )
         return cls(session, competing, before, add, allowance, choice)
+
+    @classmethod
+    def measure(
+        cls,
+        info: RunInfo,
+        rows: Sequence[Measurement],
+        session: MeasurementSession,
+        add: Add,
+        show: Callable[[Progress], None],
+        end: float = math.inf,
+    ) -> None:
+        """Measure the leaders of a run again: the times that later stages rely on.
+
+        Args:
+            info: of the run.
+            rows: what it holds.
+            session: measures.
+            add: commits a measurement.
+            show: is told about the progress.
+            end: when to be done, by `time.monotonic`; sizes that were searched on get some
+                seconds more, those that the user named all that they take.
+        """
+        late = end + _GRACE_SECONDS if info.final_problems == info.problems else math.inf
+        cls.of(info, rows, session, add, end).run(info.final_problems, show, late)
 
     def run(
         self,

@@ -24,9 +24,6 @@ from mltune.tuning.study_writer import StudyWriter
 from mltune.tuning.trial import Trial
 from mltune.tuning.tuner import Tuner
 
-GRACE_SECONDS = 5.0
-"""By which the leaders may be late on the sizes that were searched on."""
-
 AfterTrial = Callable[[Job, Trial], None]
 
 
@@ -133,26 +130,23 @@ class LocalTuning:
 
         Args:
             show: is told about the progress.
-            end: when to be done, by `time.monotonic`; sizes that were searched on get some
-                seconds more, those that the user named all that they take.
+            end: when to be done, as `FinalRounds.measure` takes it.
         """
-        info = self._run.info
-        late = end + GRACE_SECONDS if info.final_problems == info.problems else math.inf
+        info, rows, session = self._run.info, self._rows(), self._session
         with self._recorder() as recorder:
-            self._rounds(recorder, end).run(info.final_problems, show, late)
+            FinalRounds.measure(info, rows, session, recorder.add, show, end)
 
     def has_leaders_left(self, budget: int) -> bool:
         """Whether an earlier session ended its trials early, and was cut off in the leaders."""
         if self.trials >= budget or not self._has_finals:
             return False
-        return bool(self._rounds(self._recorder()).unfinished(self._run.info.final_problems))
+        info, add = self._run.info, self._recorder().add
+        rounds = FinalRounds.of(info, self._rows(), self._session, add)
+        return bool(rounds.unfinished(info.final_problems))
 
     def _recorder(self) -> Recorder:
         store = self._run.store
         return recorder_for(self._runner.device, store.add, store.add_all)
-
-    def _rounds(self, recorder: Recorder, end: float = math.inf) -> FinalRounds:
-        return FinalRounds.of(self._run.info, self._rows(), self._session, recorder.add, end)
 
     def _rows(self) -> list[Measurement]:
         return from_records(self._run.info, self._run.store.measurements())

@@ -6,6 +6,7 @@ import math
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
+from threading import Lock
 from typing import Self
 
 from mltune.measurement import Status
@@ -53,7 +54,10 @@ class ProposalQueue:
         self._budget = budget
         self._done = len(before)
         self._cut_off = cut_off
-        self._sampler = BackgroundSampler(study, is_apart=is_apart(runner.device))
+        self._sampler = BackgroundSampler(
+            self._propose, is_apart=is_apart(runner.device), prepare=study.prepare
+        )
+        self._claiming = Lock()
         self._ahead: list[tuple[int, Proposal]] = []
         self._spare = deque(ahead)
         self._free = _unused({trial.number for trial in (*before, *filter(None, [cut_off]))})
@@ -78,7 +82,7 @@ class ProposalQueue:
     def unmeasured(self) -> tuple[Proposal, ...]:
         """Proposals that it did not come to, once it is left."""
         begun = self._sampler.left()
-        return (*(one for _, one in self._ahead), *self._spare, *([begun] if begun else ()))
+        return (*(one for _, one in self._ahead), *self._spare, *([begun[1]] if begun else ()))
 
     def next(self) -> Job | None:
         """Return the trial whose kernel is built first."""
@@ -133,7 +137,7 @@ class ProposalQueue:
             return None
         configs = tuple(proposal.config for _, proposal in self._ahead)
         number, proposal = self._ahead.pop(self._runner.soonest(self._problems[0], configs))
-        if self._ahead and self._left > 0:
+        if self._ahead and (left := self._left) > 0 and len(self._ahead) < self._room(left):
             self._sampler.begin()
         return self._job(Trial(number, proposal.config, ()), proposal)
 
@@ -144,14 +148,15 @@ class ProposalQueue:
             if not self._spare and self._sampler.is_late and self._has_built():
                 self._sampler.begin()
                 return
-            proposal = self._spare.popleft() if self._spare else self._sampler.ask()
-            if proposal is None:
+            claimed = self._claimed(self._spare.popleft()) if self._spare else self._sampler.ask()
+            if claimed is None:
                 self.stop_reason = StopReason.SPACE
                 return
-            number = self._claim(proposal)
+            number, proposal = claimed
             if number is not None:
                 self._runner.prepare(self._problems[0], proposal.config)
                 self._ahead.append((number, proposal))
+                self._note_held()
 
     def _has_built(self) -> bool:
         configs = tuple(proposal.config for _, proposal in self._ahead)
@@ -161,9 +166,21 @@ class ProposalQueue:
         """How many may be held at a time."""
         return 1 + self._runner.ahead
 
+    def _propose(self) -> tuple[int | None, Proposal] | None:
+        """Ask the study, and claim what it proposes: in the background, where there is one."""
+        proposal = self._study.ask()
+        return None if proposal is None else self._claimed(proposal)
+
+    def _claimed(self, proposal: Proposal) -> tuple[int | None, Proposal]:
+        with self._claiming:
+            return self._claim(proposal), proposal
+
     def _claim(self, proposal: Proposal) -> int | None:
         """Return the number of a trial in the run; None where another process has it."""
         return next(self._free)
+
+    def _note_held(self) -> None:
+        """Hear that what was claimed is among the trials ahead."""
 
     def _is_hopeless(self) -> bool:
         """Whether there was no gain for long, and the sampler expects none, if it can tell."""

@@ -25,8 +25,16 @@ class Recorder(Protocol):
         """
         ...
 
+    def then(self, action: Callable[[], None]) -> None:
+        """Do something as soon as everything is kept that was added so far.
+
+        Raises:
+            LeaseLostError: as `add`.
+        """
+        ...
+
     def flush(self) -> None:
-        """Wait until everything is kept.
+        """Wait until everything is kept, and done that follows.
 
         Raises:
             LeaseLostError: as `add`.
@@ -95,6 +103,10 @@ class AtOnce:
             return self._keep(measurement)
         return replace(self._keep(to_record(measurement)), config=measurement.config)
 
+    def then(self, action: Callable[[], None]) -> None:
+        """Do it now: everything is kept."""
+        action()
+
     def flush(self) -> None:
         """Do nothing: nothing waits."""
 
@@ -114,13 +126,13 @@ class WriteBehind:
     written yet when the process is killed is lost, as is the measurement that it makes then.
 
     Args:
-        commit: writes measurements of one trial, all or none.
+        commit: writes measurements that were added one after the other, all or none.
     """
 
     def __init__(self, commit: Callable[[Sequence[Measurement]], object]) -> None:
         self._commit = commit
         self._thread: ThreadPoolExecutor | None = None
-        self._waiting: list[Measurement] = []
+        self._waiting: list[Measurement | Callable[[], None]] = []
         self._task: Future[None] | None = None
 
     def __enter__(self) -> Self:
@@ -142,14 +154,16 @@ class WriteBehind:
         Raises:
             LeaseLostError: when an earlier one could not be written for that.
         """
-        if self._thread is None:
-            raise ValueError("writes only as a context manager")
-        self._waiting.append(measurement)
-        if self._task is None or self._task.done():
-            if self._task is not None:
-                self._task.result()
-            self._task = self._thread.submit(self._write)
+        self._append(measurement)
         return measurement
+
+    def then(self, action: Callable[[], None]) -> None:
+        """Have something done after all that waits is written.
+
+        Raises:
+            LeaseLostError: as `add`.
+        """
+        self._append(action)
 
     def flush(self) -> None:
         """Wait until all is written.
@@ -167,7 +181,26 @@ class WriteBehind:
         self._waiting.clear()
         self._task = None
 
+    def _append(self, item: Measurement | Callable[[], None]) -> None:
+        if self._thread is None:
+            raise ValueError("writes only as a context manager")
+        self._waiting.append(item)
+        if self._task is None or self._task.done():
+            if self._task is not None:
+                self._task.result()
+            self._task = self._thread.submit(self._write)
+
     def _write(self) -> None:
-        while batch := self._waiting[:]:
+        while self._waiting:
+            first = self._waiting[0]
+            if not isinstance(first, Measurement):
+                first()
+                del self._waiting[0]
+                continue
+            batch: list[Measurement] = []
+            for item in self._waiting[:]:
+                if not isinstance(item, Measurement):
+                    break
+                batch.append(item)
             self._commit([to_record(row) for row in batch])
             del self._waiting[: len(batch)]

@@ -11,14 +11,15 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
+from functools import partial
 
 from mltune.measurement import Measurement, Status
 from mltune.problem import Problem
-from mltune.run.shared_trials import Counts, Finished, News, SharedTrials
+from mltune.run.shared_trials import Counts, Finished, LeaseLostError, News, SharedTrials
 from mltune.runner import Runner
 from mltune.tuning.proposal_queue import ProposalQueue
 from mltune.tuning.queue import Job
+from mltune.tuning.recorder import Recorder
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.stop_reason import StopReason
 from mltune.tuning.study import Proposal, TuningStudy
@@ -27,14 +28,6 @@ from mltune.tuning.trial import Trial
 _WAIT_SECONDS = 0.5
 _LOOK_SECONDS = 5.0
 """How often a process that has work looks for trials that others left."""
-
-
-class Flushable(Protocol):
-    """A recorder that can be waited for."""
-
-    def flush(self) -> None:
-        """Wait until everything is written."""
-        ...
 
 
 class SharedQueue(ProposalQueue):
@@ -47,7 +40,8 @@ class SharedQueue(ProposalQueue):
         shared: where trials are claimed.
         rows_of: returns what was measured of a trial.
         session: knows how fast the device is, and what a measurement is worth.
-        recorder: keeps the measurements; a trial is finished when they are kept.
+        recorder: keeps the measurements; a trial is finished when they are kept, which no
+            measurement waits for.
         note: is told single lines.
     """
 
@@ -59,7 +53,7 @@ class SharedQueue(ProposalQueue):
         shared: SharedTrials,
         rows_of: Callable[[int], Sequence[Measurement]],
         session: MeasurementSession,
-        recorder: Flushable,
+        recorder: Recorder,
         note: Callable[[str], None],
     ) -> None:
         super().__init__(study, runner, problems, 0)
@@ -74,7 +68,11 @@ class SharedQueue(ProposalQueue):
         self._has_device = self._waits = False
         self._looked = -math.inf
         self._heard = self._begun = 0
+        self._uncollected = 0
+        """Trials that were claimed in the background and are not yet among those ahead."""
         self._mine: set[int] = set()
+        self._unwritten: set[int] = set()
+        """Trials that were measured here and are not yet marked as whole."""
         self._after_news: Callable[[News], None] = lambda news: None
         self.leads = False
         """Whether this process holds the leaders, which it has to measure now."""
@@ -108,6 +106,9 @@ class SharedQueue(ProposalQueue):
             return None
         if (job := self._next_held()) is not None:
             return job
+        if self._unwritten:
+            self._flush()
+            return None
         if self._is_searched and self._shared.take_leaders():
             self.leads = self.is_over = True
             self.stop_reason = StopReason.SPACE if self._used_up else StopReason.BUDGET
@@ -116,18 +117,36 @@ class SharedQueue(ProposalQueue):
         return None
 
     def finish(self, job: Job, trial: Trial, values: Mapping[int, float]) -> None:
-        """Mark a trial as whole when its measurements are kept, and tell the others."""
-        self._recorder.flush()
+        """Have a trial marked as whole when its measurements are kept, for all to know."""
         logs = {size: math.log(value) for size, value in values.items()}
-        self._shared.finish(trial.number, logs, trial.status)
         self._mine.add(trial.number)
+        self._unwritten.add(trial.number)
+        self._recorder.then(partial(self._mark, trial.number, logs, trial.status))
+
+    def _mark(self, number: int, logs: Mapping[int, float], status: Status) -> None:
+        self._shared.finish(number, logs, status)
+        self._unwritten.discard(number)
         self.measured += 1
+
+    def _flush(self) -> None:
+        try:
+            self._recorder.flush()
+        except LeaseLostError as error:
+            self._recorder.forget()
+            self._lose_unwritten(str(error))
 
     def lose(self, job: Job, reason: str) -> None:
         """Forget a trial that another process has by now, or whose device it has."""
         self._shared.drop(job.trial.number)
         if job.proposal is not None:
             self._study.drop(job.proposal)
+        self._lose_unwritten(reason)
+
+    def _lose_unwritten(self, reason: str) -> None:
+        """Leave trials that could not be marked as whole to whoever has them, or takes them up."""
+        for number in self._unwritten:
+            self._shared.drop(number)
+        self._unwritten.clear()
         self._note(reason)
         self._has_device = False
 
@@ -147,7 +166,7 @@ class SharedQueue(ProposalQueue):
 
     @property
     def _left(self) -> int:
-        return self._counts.budget - self._counts.claimed
+        return self._counts.budget - self._counts.claimed + self._uncollected
 
     @property
     def _is_searched(self) -> bool:
@@ -165,7 +184,10 @@ class SharedQueue(ProposalQueue):
 
     def _hear(self) -> None:
         """Tell the study what was found anywhere."""
-        news = self._shared.news(self._heard, self._begun)
+        with self._claiming:  # or a trial that is claimed now looked like another process's
+            self._hear_news(self._shared.news(self._heard, self._begun))
+
+    def _hear_news(self, news: News) -> None:
         self._counts = news.counts
         for finished in news.finished:
             values = self._values(finished)
@@ -221,4 +243,8 @@ class SharedQueue(ProposalQueue):
             return None
         self._counts = replace(self._counts, claimed=number + 1)
         self._begun = max(self._begun, number + 1)
+        self._uncollected += 1
         return number
+
+    def _note_held(self) -> None:
+        self._uncollected -= 1

@@ -70,15 +70,19 @@ class SharedTuning:
         if self._shared_study is not None:
             self._queue.on_news(self._shared_study.hear)
 
-    def work(self, time_limit_seconds: float | None = None) -> StopReason:
+    def work(
+        self, time_limit_seconds: float | None = None, leaders_end: float = math.inf
+    ) -> StopReason:
         """Measure until there is nothing left to do, and say why.
 
-        After the time limit no trial begins, and this process leaves.
+        Args:
+            time_limit_seconds: after it no trial begins, and this process leaves.
+            leaders_end: when to be done with the leaders, as `FinalRounds.measure` takes it.
         """
         with self._shared_study or nullcontext():
-            return self._work(time_limit_seconds)
+            return self._work(time_limit_seconds, leaders_end)
 
-    def _work(self, time_limit_seconds: float | None) -> StopReason:
+    def _work(self, time_limit_seconds: float | None, leaders_end: float) -> StopReason:
         limit = math.inf if time_limit_seconds is None else time_limit_seconds
         end = time.monotonic() + limit
         while True:
@@ -86,7 +90,7 @@ class SharedTuning:
             if not self._queue.leads:
                 return reason
             try:
-                self._measure_leaders()
+                self._measure_leaders(leaders_end)
             except LeaseLostError as error:
                 self._queue.lose_leaders(str(error))
             else:
@@ -102,12 +106,11 @@ class SharedTuning:
         """How many trials this process finished."""
         return self._queue.measured
 
-    def _measure_leaders(self) -> None:
+    def _measure_leaders(self, end: float) -> None:
         rows = from_records(self._info, self._store.measurements())
         session = MeasurementSession(self._runner, self._info.objective, rows)
         shared = self._shared
         with recorder_for(self._runner.device, shared.add_final, shared.add_finals) as recorder:
-            rounds = FinalRounds.of(self._info, rows, session, recorder.add)
-            rounds.run(self._info.final_problems, self._show)
+            FinalRounds.measure(self._info, rows, session, recorder.add, self._show, end)
             recorder.flush()
         self._queue.conclude()

@@ -125,6 +125,10 @@ class TuningStudy:
         """The Optuna study itself."""
         return self._study
 
+    def prepare(self) -> None:
+        """Let the sampler compute what depends on no answer, in a thread of its own."""
+        self._sampler.prepare()
+
     def listen(self, listener: Listener) -> None:
         """Have every change of a trial told to a listener, on the thread that makes it."""
         self._listener = listener

@@ -75,6 +75,14 @@ class DistilResult:
     suggested: tuple[Size, ...] = ()
 
     @property
+    def seen_sizes(self) -> tuple[tuple[int, ...], ...]:
+        """All that kernels were timed on."""
+        return (
+            *(size for size, _ in self.selector.exact),
+            *(tuple(each.size) for each in self.left_out),
+        )
+
+    @property
     def shape(self) -> tuple[int, int, int]:
         """Kernels in the portfolio, leaves and depth of the tree."""
         tree = self.selector.tree

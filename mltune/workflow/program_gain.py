@@ -49,6 +49,11 @@ class Compared:
         """The library's, of all calls."""
         return self.count * statistics.median(self.other)
 
+    @property
+    def ratio(self) -> float:
+        """The library's seconds / the tuned kernel's."""
+        return self.other_seconds / self.tuned_seconds
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Against:
@@ -98,9 +103,13 @@ class Against:
     @property
     def geomean(self) -> float:
         """The geometric mean of the sizes' ratios, whatever their counts."""
-        return statistics.geometric_mean(
-            each.other_seconds / each.tuned_seconds for each in self.sizes
-        )
+        return _geomean(self.sizes)
+
+    @property
+    def by_problem(self) -> Mapping[str, tuple[Compared, ...]]:
+        """The sizes of each problem type."""
+        names = dict.fromkeys(each.problem for each in self.sizes)
+        return {name: tuple(each for each in self.sizes if each.problem == name) for name in names}
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready mapping."""
@@ -113,7 +122,15 @@ class Against:
             "ratio": self.ratio,
             "interval": [self.low, self.high],
             "geomean": self.geomean,
+            "problems": {
+                name: {"sizes": len(sizes), "geomean": _geomean(sizes)}
+                for name, sizes in self.by_problem.items()
+            },
         }
+
+
+def _geomean(sizes: Sequence[Compared]) -> float:
+    return statistics.geometric_mean(each.ratio for each in sizes)
 
 
 def _drawn(sizes: Sequence[Compared]) -> Samples:

@@ -183,9 +183,8 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
             if run.url is None:
                 reason, gain = _search_alone(objective, options, started, show)
             else:
-                limit = _seconds_of_trials(info, options.time_limit_seconds, started)
                 reason, gain = _search_together(
-                    objective, run.url, options, limit, workers, show, note
+                    objective, run.url, options, started, workers, show, note
                 )
         except KeyboardInterrupt:
             reason = StopReason.INTERRUPTED
@@ -339,19 +338,22 @@ def _search_alone(
     else:
         limit = _seconds_of_trials(objective.info, options.time_limit_seconds, started)
         reason = tuning.search(budget, limit, patience=options.patience, show=show)
-    limit = options.time_limit_seconds
-    end = math.inf
-    if limit is not None:
-        end = started + limit - 2 * _seconds_of_comparison(options, limit)
-    tuning.measure_leaders(show, end)
+    tuning.measure_leaders(show, _end_of_leaders(options, started))
     return reason, study.expected_gain(AHEAD)
+
+
+def _end_of_leaders(options: SearchOptions, started: float) -> float:
+    limit = options.time_limit_seconds
+    if limit is None:
+        return math.inf
+    return started + limit - 2 * _seconds_of_comparison(options, limit)
 
 
 def _search_together(
     objective: Objective,
     url: URL,
     options: SearchOptions,
-    limit: float | None,
+    started: float,
     workers: LocalWorkers | None,
     show: Show,
     note: Note,
@@ -365,11 +367,13 @@ def _search_together(
             info, run.store, board, runner, study, show, note, partial(open_writer, info, url)
         )
         reason = StopReason.BUDGET
-        tuning.work(limit)
+        limit = _seconds_of_trials(info, options.time_limit_seconds, started)
+        end = _end_of_leaders(options, started)
+        tuning.work(limit, end)
         if not tuning.counts.concluded and limit is not None:
             reason = StopReason.TIME_LIMIT
             board.set_budget(0)  # what is begun is finished, here or elsewhere
-            tuning.work()
+            tuning.work(leaders_end=end)
         if workers is not None:
             workers.wait()
         used_up = tuning.counts.finished < tuning.counts.budget

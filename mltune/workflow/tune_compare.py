@@ -13,13 +13,14 @@ from mltune.device import DeviceEntry
 from mltune.device_info import DeviceInfo
 from mltune.problem import Size, problem_of_size
 from mltune.run.run import read_info
-from mltune.tuning.cross_sizes import spread_order
+from mltune.tuning.cross_sizes import spread_order, unseen_sizes
 from mltune.tuning.progress import Progress, Show
 from mltune.workflow.comparing import bench_apart
 from mltune.workflow.program_gain import Against, compared
 from mltune.workflow.tune_plan import Part, expected_seconds
 
 _ROUNDS = 9
+_MOST_UNSEEN = 60
 _START_SECONDS = 60.0
 """Beyond the time limit: to start, and to have a library compile its kernels."""
 
@@ -31,11 +32,13 @@ class Chosen:
     Attributes:
         run: the folder of its run, which has the sizes.
         selector: its file.
+        seen: extents that kernels were timed on.
     """
 
     part: Part
     run: Path
     selector: Path
+    seen: tuple[tuple[int, ...], ...]
 
 
 def compare_parts(
@@ -44,6 +47,7 @@ def compare_parts(
     entry: DeviceEntry,
     seconds: float,
     show: Show,
+    seed: int,
 ) -> tuple[tuple[Against, ...], tuple[str, ...]]:
     """Time libraries and tuned kernels in turns.
 
@@ -53,6 +57,7 @@ def compare_parts(
         entry: the device.
         seconds: for all; the problem types share them as they shared the searches' time.
         show: is told which one is compared.
+        seed: of the choice of sizes that no kernel was timed on.
 
     Returns:
         what each library gives, and what is not known, in words.
@@ -67,7 +72,7 @@ def compare_parts(
     for number, each in enumerate(chosen):
         name = each.part.name
         show(Progress(phase=f"compare {name}", done=number, total=len(chosen)))
-        sizes = _sizes(each, entry.info)
+        sizes = _sizes(each, entry.info, seed)
         counts[name] = {size.extents: size.count for size in sizes}
         document = bench_apart(
             each.selector,
@@ -89,15 +94,24 @@ def compare_parts(
     return compared(documents, counts, names), tuple(lacking)
 
 
-def _sizes(chosen: Chosen, device: DeviceInfo) -> tuple[Size, ...]:
-    """The sizes that were searched on, the most costly first; spread out where nobody counted."""
+def _sizes(chosen: Chosen, device: DeviceInfo, seed: int) -> tuple[Size, ...]:
+    """What to compare on.
+
+    That are the sizes of a program's calls, the most costly first; else those that were asked for,
+    spread out; and of a suite's nothing, but sizes that no kernel was timed on.
+    """
     sizes = read_info(chosen.run).sizes
+    contraction = chosen.part.contraction
+    if not chosen.part.sizes:
+        unseen = unseen_sizes(contraction, chosen.seen, device, seed)
+        if unseen:
+            return unseen[:_MOST_UNSEEN]
     if not chosen.part.is_counted:
         order = spread_order([size.extents for size in sizes], [sizes[0].extents])
         return tuple(sizes[number] for number in order)
 
     def cost(size: Size) -> float:
-        problem = problem_of_size(chosen.part.contraction, size.extents)
+        problem = problem_of_size(contraction, size.extents)
         return -size.count * expected_seconds(problem, device)
 
     return tuple(sorted(sizes, key=cost))

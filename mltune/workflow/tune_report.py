@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -21,11 +22,16 @@ _CLOCKS = {"kernel": "kernel time by device events", "call": "call time by the h
 
 def gain_lines(result: TuneResult) -> tuple[str, ...]:
     """Say what was gained over each library, one line each."""
-    return tuple(_gain_line(each, is_counted=result.is_counted) for each in result.against)
+    return tuple(
+        _gain_line(each, result.unseen(each), is_counted=result.is_counted)
+        for each in result.against
+    )
 
 
-def _gain_line(against: Against, *, is_counted: bool) -> str:
+def _gain_line(against: Against, unseen: int, *, is_counted: bool) -> str:
     name, sizes = NAMES[against.library], counted(len(against.sizes), "size")
+    if unseen == len(against.sizes):
+        sizes += ", on which no kernel was timed before"
     interval = f"95 % interval {against.low:.2f} to {against.high:.2f}"
     clock = _CLOCKS[against.clock]
     if is_counted:
@@ -97,13 +103,31 @@ def report_text(result: TuneResult) -> str:
     for library in result.libraries:
         place = library.folder.relative_to(result.folder)
         lines += ["", f"[{place}]({place}): `{library.command}`"]
-    lines += ["", *_by_size(result.against, is_counted=result.is_counted)]
+    lines += ["", *_by_type(result.against)]
+    lines += _by_size(result.against, is_counted=result.is_counted)
     lines += ["## Next", "", *(f"- {line}" for line in result.next_commands)]
     return "\n".join(lines) + "\n"
 
 
 def _ratio_text(ratio: float | None) -> str:
     return "-" if ratio is None else f"{ratio:.3f}"
+
+
+def _by_type(against: Sequence[Against]) -> list[str]:
+    """A table of the problem types."""
+    lines = []
+    for library in against:
+        for name, sizes in library.by_problem.items():
+            ratios = [each.ratio for each in sizes]
+            lines.append(
+                f"| {name} | {NAMES[library.library]} | {len(ratios)} "
+                f"| {statistics.geometric_mean(ratios):.3f} | {min(ratios):.3f} "
+                f"| {max(ratios):.3f} |"
+            )
+    if not lines:
+        return []
+    head = "| problem type | speed / | sizes | geometric mean | worst | best |"
+    return ["## By problem type", "", head, "|---|---|---|---|---|---|", *lines, ""]
 
 
 def _by_size(against: Sequence[Against], *, is_counted: bool) -> list[str]:
@@ -125,10 +149,7 @@ def _by_size(against: Sequence[Against], *, is_counted: bool) -> list[str]:
     for (problem, size), libraries in order[:_MOST_ROWS]:
         one = next(iter(libraries.values()))
         ratios = "".join(
-            f" {libraries[name].other_seconds / libraries[name].tuned_seconds:.2f} |"
-            if name in libraries
-            else " - |"
-            for name in names
+            f" {libraries[name].ratio:.2f} |" if name in libraries else " - |" for name in names
         )
         count = f" {one.count:,} |" if is_counted else ""
         each_call = seconds_text(one.tuned_seconds / one.count)

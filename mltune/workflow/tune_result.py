@@ -95,6 +95,13 @@ class TuneResult:
         """Whether it is known how often the program makes its calls."""
         return all(part.is_counted for part in self.state.parts)
 
+    def unseen(self, against: Against) -> int:
+        """How many of the sizes of a comparison no kernel was timed on before."""
+        seen = {
+            (each.part.name, size[:3]) for each in self.tuned for size in each.distilled.seen_sizes
+        }
+        return sum((each.problem, each.size[:3]) not in seen for each in against.sizes)
+
     @property
     def ahead_gain(self) -> float | None:
         """The share of the time that more trials are expected to save, by the parts' shares."""

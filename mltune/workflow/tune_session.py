@@ -84,6 +84,7 @@ class TuneSession:
                 self._entry,
                 max(comparing, end - time.monotonic()),
                 self._show,
+                self._state.seed,
             )
         tuned = tuple(
             Tuned(
@@ -116,7 +117,7 @@ class TuneSession:
 
     def _chosen(self, number: int, result: DistilResult) -> Chosen:
         part = self._state.parts[number]
-        return Chosen(part, self._run_folder(part), result.path)
+        return Chosen(part, self._run_folder(part), result.path, result.seen_sizes)
 
     def _run_folder(self, part: Part) -> Path:
         return self._folder / "runs" / part.name

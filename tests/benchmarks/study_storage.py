@@ -52,6 +52,7 @@ from mltune.space.config import Config
 from mltune.space.space import Space
 from mltune.space.union import FAMILY, without_family
 from mltune.tuning.mean import geometric_mean
+from mltune.tuning.recorder import AtOnce
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.shared_queue import SharedQueue
 from mltune.tuning.shared_study import SharedStudy
@@ -128,11 +129,6 @@ def _begin_run(place: Place) -> None:
         begin_study(store, place.info)
 
 
-class _NothingRecorded:
-    def flush(self) -> None:
-        """Do nothing: no measurement is kept here."""
-
-
 @contextmanager
 def _mltune(place: Place, *, shown: bool) -> Iterator[MakeTrial]:
     """The queue and the study of a worker, without the measurements."""
@@ -143,7 +139,7 @@ def _mltune(place: Place, *, shown: bool) -> Iterator[MakeTrial]:
         session = MeasurementSession(runner, info.objective)
         queue = SharedQueue(
             *(study, runner, info.problems, board, store.trial, session),
-            *(_NothingRecorded(), simulated.ignore),
+            *(AtOnce(lambda row: row), simulated.ignore),
         )
 
         def make_trial() -> None:

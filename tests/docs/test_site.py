@@ -100,7 +100,7 @@ def test_the_reference_has_every_verb_and_the_python_interface(site: Path) -> No
     python = (site / "reference" / "python.html").read_text(encoding="utf-8")
 
     assert [verb for verb in VERBS if f'<h2 id="{verb}">' not in commands] == []
-    assert "Load a selector, ready to choose and to launch kernels." in python
+    assert "Load selectors, ready to choose and to launch kernels." in python
 
 
 def _words(page: Path) -> int:

@@ -108,6 +108,13 @@ def test_a_prior_shows_where_to_begin() -> None:
     assert best_of(knowing, 8) < best_of(GuidedSampler(SPACE, 0), 8)
 
 
+def test_a_prior_that_is_learnt_beside_the_first_trials_says_the_same() -> None:
+    late, early = (GuidedSampler(SPACE, 0, transfer=Transfer(SPACE, [records()], 0)) for _ in "12")
+    early.prepare()
+
+    assert Asked(early).steps(answer, 12) == Asked(late).steps(answer, 12)
+
+
 def test_a_prior_that_misleads_is_soon_given_up() -> None:
     optimum = min(answer for answer in map(value, SPACE) if answer is not None)
     transfer = Transfer(SPACE, [records(shuffled=True)], 0)

@@ -49,7 +49,7 @@ class SlowSampler(RandomSampler):
 def test_what_is_told_during_a_computation_is_known_to_the_next_one() -> None:
     sampler = SlowSampler()
     asked = Asked(sampler)
-    with BackgroundSampler(asked.study, is_apart=True) as background:
+    with BackgroundSampler(asked.study.ask, is_apart=True) as background:
         asked.learn(SPACE.at(0), 1.0)
         assert background.is_late
         background.begin()
@@ -70,7 +70,7 @@ def test_what_is_told_does_not_wait_for_a_computation() -> None:
     sampler = SlowSampler()
     asked = Asked(sampler)
     sampler.may_end.set()
-    with BackgroundSampler(asked.study, is_apart=True) as background:
+    with BackgroundSampler(asked.study.ask, is_apart=True) as background:
         proposal = background.ask()
         assert proposal is not None
         sampler.may_end.clear()
@@ -88,7 +88,7 @@ def test_what_is_told_does_not_wait_for_a_computation() -> None:
 def test_a_config_is_taken_after_the_computation() -> None:
     sampler = SlowSampler()
     asked = Asked(sampler, 2)
-    with BackgroundSampler(asked.study, is_apart=True) as background:
+    with BackgroundSampler(asked.study.ask, is_apart=True) as background:
         background.begin()
         assert sampler.computes.wait(60)
         threading.Timer(0.05, sampler.may_end.set).start()
@@ -102,7 +102,7 @@ def test_what_goes_wrong_in_a_computation_is_raised_where_it_is_asked_for() -> N
         def _propose(self, study: Study, trial: FrozenTrial) -> Config | None:
             raise ArithmeticError("no proposal")
 
-    with BackgroundSampler(Asked(BrokenSampler()).study, is_apart=True) as background:
+    with BackgroundSampler(Asked(BrokenSampler()).study.ask, is_apart=True) as background:
         background.begin()
         with pytest.raises(ArithmeticError, match="no proposal"):
             background.ask()
@@ -111,7 +111,7 @@ def test_what_goes_wrong_in_a_computation_is_raised_where_it_is_asked_for() -> N
 def test_where_the_device_is_the_processor_nothing_is_computed_beside_it() -> None:
     sampler = SlowSampler()
     before, threads = sys.getswitchinterval(), threading.active_count()
-    with BackgroundSampler(Asked(sampler).study, is_apart=False) as background:
+    with BackgroundSampler(Asked(sampler).study.ask, is_apart=False) as background:
         background.begin()
         assert sampler.noted == []
         assert not background.is_late
@@ -120,9 +120,24 @@ def test_where_the_device_is_the_processor_nothing_is_computed_beside_it() -> No
         assert isinstance(background.ask(), Proposal)
 
 
+def test_what_is_needed_later_is_prepared_beside_the_first_proposals() -> None:
+    ready, begun = threading.Event(), threading.Event()
+
+    def prepare() -> None:
+        begun.set()
+        assert ready.wait(60)
+
+    with BackgroundSampler(lambda: 1, is_apart=True, prepare=prepare) as background:
+        assert begun.wait(60)
+        assert background.ask() == 1
+        ready.set()
+    with BackgroundSampler(lambda: 2, is_apart=False, prepare=pytest.fail) as background:
+        assert background.ask() == 2
+
+
 def test_the_threads_switch_as_before_afterwards() -> None:
     before = sys.getswitchinterval()
-    with BackgroundSampler(Asked(SlowSampler()).study, is_apart=True):
+    with BackgroundSampler(Asked(SlowSampler()).study.ask, is_apart=True):
         assert sys.getswitchinterval() < before
 
     assert sys.getswitchinterval() == before

@@ -13,7 +13,7 @@ from mltune.problem import Size, parse_problem_type, problem_of_size
 from mltune.problem.sizes import parse_sizes
 from mltune.run.run_info import RunInfo
 from mltune.runner.capacity import fits
-from mltune.tuning.cross_sizes import default_cross_sizes, spread_order
+from mltune.tuning.cross_sizes import default_cross_sizes, spread_order, unseen_sizes
 from mltune.tuning.search_options import SearchOptions, check_resumed, new_run_info
 from tests.devices import CPU, GPU
 
@@ -103,3 +103,19 @@ def test_sizes_that_nothing_was_measured_on_were_not_met_on(info: RunInfo) -> No
 
     assert [size.label for size in met.cross_sizes] == ["11x9x9"]
     assert replace(asked, cross_share=0.0).met_on([]).cross_sizes == asked.cross_sizes
+
+
+def test_unseen_sizes_are_those_of_models_that_were_not_timed_in_an_order_by_chance() -> None:
+    models = [size.extents for size in parse_sizes("models")]
+    seen = [(*size, 1) for size in models[::2]]
+
+    found = unseen_sizes(SGEMM, seen, GPU, 0)
+
+    extents = [size.extents for size in found]
+    assert set(extents) <= set(models[1::2])
+    assert len(extents) > 60
+    assert found == unseen_sizes(SGEMM, seen[::-1], GPU, 0)
+    other = unseen_sizes(SGEMM, seen, GPU, 1)
+    assert other != found
+    assert sorted(size.extents for size in other) == sorted(extents)
+    assert not unseen_sizes(parse_problem_type("sgemm_nn_batched"), (), GPU, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -167,7 +168,7 @@ def test_several_are_built_ahead_and_each_is_measured_once(kind: str) -> None:
     assert jobs[0].trial.number > 0
 
 
-class BusySampler(BackgroundSampler):
+class BusySampler(BackgroundSampler[Any]):
     """Is never done with the next proposal by itself."""
 
     is_late = True

@@ -48,6 +48,35 @@ def test_what_waits_goes_into_one_transaction(make: Make) -> None:
     assert table.rows == [0, 1, 2, 3, 4, 5]
 
 
+def test_what_follows_is_done_in_its_turn(make: Make) -> None:
+    table = SlowTable()
+    with WriteBehind(table.commit) as writer:
+        writer.add(make(0, 8, 1.0))
+        writer.add(make(0, 8, 1.0))
+        writer.then(lambda: table.batches.append([100]))
+        writer.add(make(1, 8, 1.0))
+        writer.then(lambda: table.batches.append([101]))
+        assert table.batches == []
+        table.may_go.set()
+        writer.flush()
+        assert table.rows == [0, 0, 100, 1, 101]
+
+
+def test_nothing_follows_what_was_not_written(make: Make) -> None:
+    table = SlowTable()
+    table.is_lost = True
+    table.may_go.set()
+    with WriteBehind(table.commit) as writer:
+        writer.add(make(0, 8, 1.0))
+        with suppress(LeaseLostError):
+            writer.then(lambda: table.batches.append([100]))
+        with pytest.raises(LeaseLostError):
+            writer.flush()
+        writer.forget()
+
+    assert table.batches == []
+
+
 def test_a_lost_lease_is_told_by_the_flush(make: Make) -> None:
     table = SlowTable()
     table.is_lost = True

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from optuna.trial import FrozenTrial
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
-from mltune.measurement import Phase
+from mltune.measurement import Measurement, Phase
+from mltune.run.shared_trials import LeaseLostError, SharedTrials
 from mltune.run.store import Store
 from mltune.search.forecast import Forecast
 from mltune.search.guided import GuidedSampler
@@ -91,3 +93,30 @@ def test_what_an_older_mltune_found_is_read_from_its_measurements(tmp_path: Path
     take_part(study, second)
 
     assert second.heard == first.heard
+
+
+class ThiefOnce:
+    """Lets another process take the device while the last measurement of a trial is written."""
+
+    def __init__(self, shared: SharedTrials, trial: int) -> None:
+        self._add_all, self._trial = shared.add_all, trial
+        self.is_done = False
+
+    def add_all(self, measurements: Sequence[Measurement]) -> list[Measurement]:
+        if not self.is_done and measurements[0].trial == self._trial:
+            self.is_done = True
+            raise LeaseLostError("device was lost")
+        return self._add_all(measurements)
+
+
+def test_a_trial_whose_end_could_not_be_kept_is_taken_up_again(tmp_path: Path) -> None:
+    study = simulated.begin(f"sqlite:///{tmp_path / 'shared.db'}", budget=13)
+
+    def watch(shared: SharedTrials) -> SharedTrials:
+        shared.add_all = ThiefOnce(shared, 5).add_all  # type: ignore[method-assign]
+        return shared
+
+    simulated.take_part(study, "device", 0.0, watch)
+
+    with simulated.asking(study.url) as ask:
+        assert simulated.faults(ask, study, set()) == []

@@ -40,6 +40,9 @@ def test_medians_times_calls_are_added_up() -> None:
     assert clblast.ratio == pytest.approx(32 / 11)
     assert clblast.geomean == pytest.approx(6**0.5)
     assert (numpy.clock, numpy.ratio) == ("call", 2.0)
+    assert clblast.to_json()["problems"] == {
+        "sgemm_nn": {"sizes": 2, "geomean": pytest.approx(6**0.5)}
+    }
 
 
 def test_equal_samples_leave_no_doubt_and_others_do() -> None:

@@ -1,0 +1,290 @@
+"""GEMMs of several problem types: each call finds by its arrays which one computes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cl_array
+
+from mltune.errors import UsageError
+from mltune.problem import Precision, problem_type_name
+from mltune.problem.layout import memory_orders
+from mltune.runtime.arrays import Copied, Copies, orders
+from mltune.runtime.tuned_gemm import Operand, TunedGemm, host_queue, load
+from mltune.selector import Selector
+
+_MATRIX, _BATCH = 2, 3
+_OTHER = {"C": "F", "F": "C"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """One way to compute a product.
+
+    Attributes:
+        orders: of a, b and c.
+    """
+
+    tuned: TunedGemm
+    orders: str
+
+    @property
+    def dims(self) -> int:
+        """Of the arrays."""
+        return _BATCH if self.tuned.selector.contraction.batch_indices else _MATRIX
+
+    def misses(self, given: Sequence[str]) -> int:
+        """How many arrays lie in memory in another order."""
+        return sum(order not in each for order, each in zip(self.orders, given, strict=False))
+
+
+class TunedSet:
+    """Tuned GEMMs of several problem types; it may be shared by any number of threads.
+
+    Precision, memory orders and batch of the arrays say which one computes a product.
+    """
+
+    def __init__(self, tuned: Sequence[TunedGemm], *, name: str = "") -> None:
+        """Bind them together.
+
+        Args:
+            tuned: one for each problem type, none of which has an epilogue.
+            name: for messages.
+
+        Raises:
+            UsageError: when there are none, two are for one problem type, or one has an epilogue.
+        """
+        contractions = [each.selector.contraction for each in tuned]
+        names = [problem_type_name(each) for each in contractions]
+        twice = {each for each in names if names.count(each) > 1}
+        epilogues = [each for each, of in zip(names, contractions, strict=True) if of.epilogue]
+        if not tuned or twice or epilogues:
+            reason = (
+                f"two selectors are for {min(twice)}"
+                if twice
+                else f"{epilogues[0]} has an epilogue; load it alone"
+                if epilogues
+                else "there are no selectors"
+            )
+            raise UsageError(f"{name or 'tuned GEMMs'}: {reason}")
+        self._tuned = dict(zip(names, tuned, strict=True))
+        self._name = name or "tuned GEMMs"
+        self._ways: dict[np.dtype[Any], list[_Way]] = {}
+        for each, contraction in zip(tuned, contractions, strict=True):
+            if contraction.conjugate_a or contraction.conjugate_b:
+                continue  # by its name alone
+            own = memory_orders(contraction)
+            a, b, c = (_OTHER[order] for order in own)
+            ways = self._ways.setdefault(np.dtype(contraction.precision.dtype), [])
+            ways += [_Way(each, own), _Way(each, b + a + c)]  # C^T = B^T A^T
+        self._copies = Copies(self._name)
+
+    def __repr__(self) -> str:
+        return f"<TunedSet {self._name}: {', '.join(self._tuned)}>"
+
+    def __getitem__(self, problem: str) -> TunedGemm:
+        """The GEMM of one problem type, by its name."""
+        return self._tuned[problem]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tuned)
+
+    def __len__(self) -> int:
+        return len(self._tuned)
+
+    @property
+    def copied(self) -> Copied:
+        """What was copied because arrays live on the host."""
+        return self._copies.copied
+
+    def __call__(self, a: Operand, b: Operand) -> Operand:
+        """Return a @ b in an array of the kind that a is.
+
+        Arrays of the host are copied to the device that `auto` means, and the result back;
+        `copied` counts that.
+
+        Args:
+            a: m x k, a numpy or a pyopencl array in any memory order; or a batch of such.
+            b: k x n, of the same kind and precision.
+
+        Raises:
+            UsageError: when types or shapes do not fit, or no problem type is held for them.
+            NoDeviceError: when the arrays are the host's, and there is no device.
+            MltuneError: when the driver does not build or start the kernel.
+        """
+        if all(isinstance(each, cl_array.Array) for each in (a, b)):
+            if a.queue is None:
+                raise UsageError(f"{self._name}: a has no queue; say a.with_queue(queue)")
+            return self.gemm(a.queue, a, b)[0]
+        if not all(isinstance(each, np.ndarray) for each in (a, b)):
+            kinds = " and ".join(type(each).__name__ for each in (a, b))
+            raise UsageError(
+                f"{self._name}: a and b must both be numpy or pyopencl arrays, got {kinds}"
+            )
+        way = self._best((a, b))
+        queue = host_queue()
+        on_a, on_b = (
+            self._copies.to_device(queue, each, order)
+            for each, order in zip((a, b), way.orders, strict=False)
+        )
+        c, event = self._compute(way, queue, on_a, on_b, None, 1.0, 0.0, None)
+        event.wait()
+        return self._copies.to_host(c, way.orders[2])
+
+    def gemm(
+        self,
+        queue: cl.CommandQueue,
+        a: cl_array.Array,
+        b: cl_array.Array,
+        c: cl_array.Array | None = None,
+        *,
+        alpha: complex = 1.0,
+        beta: complex = 0.0,
+        wait_for: Sequence[cl.Event] | None = None,
+    ) -> tuple[cl_array.Array, cl.Event]:
+        """Enqueue c = alpha * a @ b + beta * c; see `TunedGemm.gemm`.
+
+        Args:
+            queue: where to enqueue; its device computes.
+            a: m x k in any memory order, or a batch of such.
+            b: k x n, likewise.
+            c: m x n, likewise; made when left out.
+            alpha: factor of the product.
+            beta: factor of the old c.
+            wait_for: events to wait for, in addition to the arrays' own.
+
+        Raises:
+            UsageError: when types or shapes do not fit, or no problem type is held for them.
+            MltuneError: when the driver does not build or start the kernel.
+        """
+        given: tuple[Any, ...] = (a, b) if c is None else (a, b, c)
+        wrong = [type(each).__name__ for each in given if not isinstance(each, cl_array.Array)]
+        if wrong:
+            raise UsageError(f"{self._name}: arrays must be pyopencl's, got {wrong[0]}")
+        way = self._best(given)
+        if way.misses([orders(each) for each in given]):
+            raise UsageError(f"{self._name}: {self._lacking(given)}")
+        return self._compute(way, queue, a, b, c, alpha, beta, wait_for)
+
+    def release(self) -> None:
+        """Forget the built kernels and scratch memory, and with them their contexts."""
+        for each in self._tuned.values():
+            each.release()
+
+    def _best(self, given: Sequence[Any]) -> _Way:
+        """The way with the fewest arrays in another memory order, row-major C where two are."""
+        types = {str(each.dtype) for each in given}
+        if len(types) > 1:
+            raise UsageError(
+                f"{self._name}: all arrays must have one type, got {' and '.join(sorted(types))}"
+            )
+        shapes = {each.ndim for each in given}
+        if shapes not in ({_MATRIX}, {_BATCH}):
+            raise UsageError(
+                f"{self._name}: arrays must all be matrices, or all batches of matrices, got "
+                f"{' and '.join(str(each.shape) for each in given)}"
+            )
+        (dims,) = shapes
+        found = [orders(each) for each in given]
+        ways = self._ways.get(given[0].dtype, [])
+        if not ways:
+            raise UsageError(f"{self._name}: {self._lacking(given)}")
+        return min(
+            ways, key=lambda way: (way.misses(found), way.dims != dims, way.orders[2] != "C")
+        )
+
+    def _lacking(self, given: Sequence[Any]) -> str:
+        """Say which problem type would serve."""
+        held = f"held: {', '.join(self._tuned)}"
+        dtype = str(given[0].dtype)
+        letters = {each.dtype: each.value for each in Precision}
+        if dtype not in letters:
+            return f"computes with {', '.join(letters)}, got {dtype}"
+        found = [orders(each) for each in given]
+        if "" in found:
+            strides = given[found.index("")].strides
+            return f"rows or columns must be contiguous, got strides of {strides} bytes ({held})"
+        trans = "".join("n" if "F" in each else "t" for each in found[:2])
+        problem = f"{letters[dtype]}gemm_{trans}"
+        tune = f"mltune tune --problems {problem} -o tuned"
+        return (
+            f"holds no problem type for these arrays, such as {problem} ({held}; tune it: {tune})"
+        )
+
+    def _compute(
+        self,
+        way: _Way,
+        queue: cl.CommandQueue,
+        a: cl_array.Array,
+        b: cl_array.Array,
+        c: cl_array.Array | None,
+        alpha: complex,
+        beta: complex,
+        wait_for: Sequence[cl.Event] | None,
+    ) -> tuple[cl_array.Array, cl.Event]:
+        """Launch it; as several products or a batch of one where the problem type asks that."""
+        if way.dims == a.ndim:
+            return way.tuned.gemm(queue, a, b, c, alpha=alpha, beta=beta, wait_for=wait_for)
+        if c is None:
+            if beta != 0:
+                raise UsageError(f"{self._name}: c must be given, as beta is {beta}")
+            c = _empty(queue, (*a.shape[:-1], b.shape[-1]), a.dtype, way.orders[2])
+        events = [*(wait_for or ()), *a.events, *b.events, *c.events]
+        if a.ndim == _MATRIX:
+            batches: list[tuple[Any, Any, Any]] = [(_as_batch(a), _as_batch(b), _as_batch(c))]
+        elif a.shape[0] != b.shape[0] or a.shape[0] != c.shape[0]:
+            shapes = " and ".join(str(each.shape) for each in (a, b, c))
+            raise UsageError(f"{self._name}: batches must be of one length, got {shapes}")
+        else:
+            batches = [(a[number], b[number], c[number]) for number in range(a.shape[0])]
+        done = [
+            way.tuned.gemm(queue, *each, alpha=alpha, beta=beta, wait_for=events)[1]
+            for each in batches
+        ]
+        event = done[0] if len(done) == 1 else cl.enqueue_marker(queue, done or events)
+        c.add_event(event)
+        return c, event
+
+
+def _empty(
+    queue: cl.CommandQueue, shape: tuple[int, ...], dtype: np.dtype[Any], order: str
+) -> cl_array.Array:
+    """An array of matrices one after the other, each in a memory order."""
+    rows, columns = shape[-2:]
+    matrix = (columns, 1) if order == "C" else (1, rows)
+    steps = matrix if len(shape) == _MATRIX else (rows * columns, *matrix)
+    strides = tuple(step * dtype.itemsize for step in steps)
+    return cl_array.Array(queue, shape, dtype, strides=strides)
+
+
+def _as_batch(array: cl_array.Array) -> cl_array.Array:
+    """A matrix as a batch of one."""
+    return cl_array.Array(
+        array.queue,
+        (1, *array.shape),
+        array.dtype,
+        data=array.base_data,
+        offset=array.offset,
+        strides=(0, *array.strides),
+        events=array.events,
+    )
+
+
+def load_set(given: Sequence[Path | Selector], *, name: str = "", check: bool = True) -> TunedSet:
+    """Load selectors of several problem types.
+
+    Args:
+        given: selectors, their files, or packs' names.
+        name: for messages.
+        check: whether to look if packs run on any device that is there.
+
+    Raises:
+        UsageError: as `load`, and when two are for one problem type.
+        NoDeviceError: when no kernel of a pack runs on any device that is there.
+    """
+    return TunedSet([load(each, check=check) for each in given], name=name)

@@ -1,0 +1,204 @@
+"""GEMMs of several problem types: the arrays of a call say which one computes it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cl_array
+import pytest
+
+import mltune
+from mltune.device import choose
+from mltune.errors import UsageError
+from mltune.kernel.families import FAMILIES
+from mltune.problem import parse_problem_type
+from mltune.runtime import TunedGemm, TunedSet
+from mltune.selector import Leaf, PortfolioKernel, Selector
+from mltune.selector.json import write_selector
+from mltune.space.config import Config
+
+CONFIG = Config.of(
+    {
+        "work_group_0": 4, "work_group_1": 4, "thread_tile_0": 2, "thread_tile_1": 2, "depth_u": 4,
+        "vector_width": 1, "prefetch_global_read": 0, "local_pad": 0, "loop_unroll": 1,
+        "work_group_mapping": 1, "multiply_add": "expr", "vector_access": "cast",
+    }
+)  # fmt: skip
+DTYPES = ("float16", "float32", "float64", "complex64")
+
+
+def selector(problem: str) -> Selector:
+    contraction = parse_problem_type(problem)
+    kernel = FAMILIES["tiled"].generate(contraction, CONFIG)
+    entry = PortfolioKernel(
+        name=kernel.name, family="tiled", config=CONFIG, source_hash=kernel.source_hash
+    )
+    return Selector(contraction=contraction, portfolio=(entry,), tree=Leaf(0))
+
+
+def tuned(*problems: str) -> TunedSet:
+    return mltune.load([selector(each) for each in problems])
+
+
+ALL = tuple(f"{letter}gemm_{trans}" for letter in "hsdc" for trans in ("nn", "nt", "tn"))
+
+
+@pytest.fixture(autouse=True)
+def host_arrays_here(monkeypatch: pytest.MonkeyPatch, device_spec: str) -> None:
+    """Let products of arrays of the host run on the tests' device."""
+    monkeypatch.setattr("mltune.runtime.tuned_gemm.choose", lambda _: choose(device_spec))
+
+
+@pytest.fixture(scope="module")
+def whole() -> TunedSet:
+    """Three transposes serve all memory orders, as row-major C is a transposed one."""
+    return tuned(*ALL)
+
+
+def numbers(rng: np.random.Generator, shape: Sequence[int], dtype: str, order: str) -> Any:
+    x = rng.standard_normal(shape)
+    if dtype.startswith("c"):
+        x = x + 1j * rng.standard_normal(shape)
+    x = x.astype(dtype)
+    return x if order == "C" else np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
+def right(result: Any, a: Any, b: Any) -> None:
+    wide = np.result_type(a.dtype, np.float64)
+    bound = 200 * float(np.finfo(a.dtype).eps)
+    assert result.dtype == a.dtype
+    np.testing.assert_allclose(result, a.astype(wide) @ b.astype(wide), rtol=bound, atol=bound)
+
+
+@pytest.mark.parametrize("order_b", "CF")
+@pytest.mark.parametrize("order_a", "CF")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_precision_and_memory_orders_find_the_problem_type(
+    dtype: str, order_a: str, order_b: str, whole: TunedSet, queue: cl.CommandQueue
+) -> None:
+    rng = np.random.default_rng(5)
+    a, b = numbers(rng, (9, 6), dtype, order_a), numbers(rng, (6, 11), dtype, order_b)
+    before = whole.copied
+
+    right(whole(a, b), a, b)
+    assert whole.copied.repacked == before.repacked
+    assert whole.copied.arrays == before.arrays + 3
+
+    now = whole.copied
+    on_a, on_b = (cl_array.to_device(queue, each) for each in (a, b))
+    right(whole(on_a, on_b).get(), a, b)
+    assert whole.copied == now
+    if (order_a, order_b) == ("C", "C"):
+        assert whole(on_a, on_b).flags.c_contiguous
+
+
+@pytest.mark.device
+def test_other_layouts_are_repacked_on_the_host_and_counted(
+    whole: TunedSet, caplog: pytest.LogCaptureFixture
+) -> None:
+    rng = np.random.default_rng(6)
+    wide = numbers(rng, (18, 24), "float32", "C")
+    a, b = wide[::2, ::4], wide[5::-1, 3:14]
+
+    right(whole(a, b), a, b)
+    one = tuned("sgemm_nn")
+    x, y = numbers(rng, (4, 3), "float32", "C"), numbers(rng, (3, 5), "float32", "F")
+    with caplog.at_level(logging.WARNING):
+        right(one(x, y), x, y)
+        right(one(x, y), x, y)
+
+    copied = one.copied
+    assert (copied.calls, copied.arrays, copied.repacked) == (2, 6, 2)
+    assert copied.bytes in (2 * 4 * (12 + 15 + 20 + 12), 2 * 4 * (12 + 15 + 20 + 15))
+    assert [record.getMessage() for record in caplog.records] == [
+        "tuned GEMMs: arrays live on the host: 4 copies of "
+        f"{copied.bytes / 2e6:.3g} MB in all for the first call "
+        "(keep them on the device with pyopencl.array)"
+    ]
+
+
+@pytest.mark.parametrize("problems", [("sgemm_nn",), ("sgemm_nn_batched",)])
+@pytest.mark.parametrize("batch", [(), (1,), (3,), (0,)])
+def test_a_batch_is_one_launch_or_several(
+    batch: tuple[int, ...], problems: tuple[str, ...], queue: cl.CommandQueue
+) -> None:
+    rng = np.random.default_rng(7)
+    given = tuned(*problems)
+    a, b = (numbers(rng, (*batch, *shape), "float32", "C") for shape in ((5, 4), (4, 6)))
+    old = numbers(rng, (*batch, 5, 6), "float32", "C")
+    on_a, on_b, c = (cl_array.to_device(queue, each) for each in (a, b, old))
+
+    right(given(a, b), a, b)
+    result, event = given.gemm(queue, on_a, on_b, c, alpha=2, beta=-1)
+
+    event.wait()
+    assert result is c
+    np.testing.assert_allclose(c.get(), 2 * (a @ b) - old, rtol=1e-4, atol=1e-4)
+    given.release()
+
+
+@pytest.mark.device
+def test_conjugating_types_are_used_by_name_alone() -> None:
+    both = tuned("cgemm_nc", "cgemm_nn")
+    rng = np.random.default_rng(8)
+    a, b = (numbers(rng, (5, 5), "complex64", "F") for _ in "ab")
+
+    right(both(a, b), a, b)
+    assert list(both) == ["cgemm_nc", "cgemm_nn"]
+    assert isinstance(both["cgemm_nc"], TunedGemm)
+    assert len(both) == 2
+
+
+def test_what_is_not_held_is_one_line_with_what_to_do(queue: cl.CommandQueue) -> None:
+    held = tuned("sgemm_nn", "dgemm_nn")
+    a = cl_array.to_device(queue, np.zeros((4, 4), "float32"))
+    turned = cl_array.to_device(queue, np.zeros((4, 4), "float32", order="F"))
+    half = np.zeros((4, 4), "float16")
+    cases: list[tuple[Any, Any, str]] = [
+        (a, turned, "holds no problem type for these arrays, such as sgemm_tn (held: sgemm_nn, "
+         "dgemm_nn; tune it: mltune tune --problems sgemm_tn -o tuned)"),
+        (half, half, "holds no problem type for these arrays, such as hgemm_tt (held: sgemm_nn, "
+         "dgemm_nn; tune it: mltune tune --problems hgemm_tt -o tuned)"),
+        (a[::2, ::2], a[:2, :2], "rows or columns must be contiguous, got strides of (32, 8) "
+         "bytes (held: sgemm_nn, dgemm_nn)"),
+        (half, half.astype("float32"), "all arrays must have one type, got float16 and float32"),
+        (half[0], half, "arrays must all be matrices, or all batches of matrices, got (4,) and "
+         "(4, 4)"),
+        (half.astype(int), half.astype(int),
+         "computes with float16, float32, float64, complex64, complex128, got int64"),
+        (a, half, "a and b must both be numpy or pyopencl arrays, got Array and ndarray"),
+    ]  # fmt: skip
+    for x, y, message in cases:
+        with pytest.raises(UsageError) as caught:
+            held(x, y)
+        assert str(caught.value) == f"tuned GEMMs: {message}"
+
+
+@pytest.mark.device
+def test_a_folder_of_tune_and_a_device_s_name_mean_all_of_their_selectors(tmp_path: Path) -> None:
+    for problem in ("sgemm_nt", "dgemm_nn"):
+        (tmp_path / "tuned" / "selectors" / problem).mkdir(parents=True)
+        write_selector(
+            selector(problem), tmp_path / "tuned" / "selectors" / problem / "selector.json"
+        )
+
+    for folder in (tmp_path / "tuned", tmp_path / "tuned" / "selectors"):
+        assert list(mltune.load(folder)) == ["dgemm_nn", "sgemm_nt"]
+    packs = mltune.load("pthread-amd-epyc")
+    assert "sgemm_nn" in packs
+    assert repr(packs).startswith("<TunedSet pthread-amd-epyc: ")
+
+
+@pytest.mark.device
+def test_a_set_has_one_selector_for_each_problem_type_and_learns_nothing(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="two selectors are for sgemm_nn"):
+        tuned("sgemm_nn", "sgemm_nn")
+    with pytest.raises(UsageError, match="there are no selectors"):
+        tuned()
+    with pytest.raises(UsageError, match="learn takes one selector"):
+        mltune.load("pthread-amd-epyc", learn=tmp_path / "learned.json")

@@ -1,0 +1,68 @@
+"""On which sizes `mltune tune` compares with libraries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from mltune.device import DeviceEntry
+from mltune.problem import Precision, Size, gemm
+from mltune.problem.sizes import parse_sizes
+from mltune.workflow.tune_compare import Chosen, compare_parts
+from mltune.workflow.tune_plan import Part
+from tests.devices import GPU
+
+ENTRY = cast(DeviceEntry, SimpleNamespace(info=GPU, number="0:0"))
+SEARCHED = (Size((64, 64, 64), 5), Size((512, 512, 512), 1))
+MODELS = tuple(size.extents for size in parse_sizes("models"))
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
+    """The sizes that the libraries are timed on."""
+    sizes: list[tuple[int, ...]] = []
+
+    def bench(*given: Any, **_: Any) -> str:
+        sizes.extend(given[3])
+        return "nothing was timed"
+
+    where = "mltune.workflow.tune_compare"
+    monkeypatch.setattr(f"{where}.bench_apart", bench)
+    monkeypatch.setattr(f"{where}.absence", lambda *_: "")
+    monkeypatch.setattr(f"{where}.read_info", lambda _: SimpleNamespace(sizes=SEARCHED))
+    return sizes
+
+
+def _compare(part: Part, seen: tuple[tuple[int, ...], ...] = ()) -> None:
+    chosen = Chosen(part, Path("run"), Path("selector.json"), seen)
+    compare_parts([chosen], ("cublas",), ENTRY, 10, lambda _: None, 0)
+
+
+def test_of_a_suite_on_sizes_that_no_kernel_was_timed_on(asked: list[tuple[int, ...]]) -> None:
+    seen = tuple((*size, 1) for size in MODELS[::2])
+
+    _compare(Part(contraction=gemm(Precision.SINGLE)), seen)
+
+    assert len(asked) == 60
+    assert set(asked) <= set(MODELS[1::2])
+
+
+def test_of_a_batch_on_those_of_the_search(asked: list[tuple[int, ...]]) -> None:
+    _compare(Part(contraction=gemm(Precision.SINGLE, batched=True)))
+
+    assert sorted(asked) == [size.extents for size in SEARCHED]
+
+
+def test_of_given_sizes_on_these_alone(asked: list[tuple[int, ...]]) -> None:
+    _compare(Part(contraction=gemm(Precision.SINGLE), sizes=SEARCHED))
+
+    assert sorted(asked) == [size.extents for size in SEARCHED]
+
+
+def test_of_calls_on_the_most_costly_ones_first(asked: list[tuple[int, ...]]) -> None:
+    _compare(Part(contraction=gemm(Precision.SINGLE), sizes=SEARCHED, calls=6))
+
+    assert asked == [size.extents for size in SEARCHED[::-1]]
