@@ -42,6 +42,8 @@ class Probed:
         fills: whether the driver fills memory by itself, as OpenCL 1.2 has it.
         local_mem_count: how many times the driver counts a kernel's local memory.
         sub_group_size: work-items of a sub-group; 0 where there are none.
+        sub_group_sizes: the sum of those, all powers of two, that a kernel may ask for, and in
+            which work-items hand each other numbers; 0 where there are none.
     """
 
     clock_step_ns: int = 0
@@ -51,6 +53,7 @@ class Probed:
     fills: bool = True
     local_mem_count: int = 1
     sub_group_size: int = 0
+    sub_group_sizes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +148,7 @@ class DeviceInfo:
             "local_mem_bytes": self.local_mem_bytes,
             "local_mem_opt_in_bytes": self.local_mem_opt_in_bytes,
             "int64_atomics": int(_INT64_ATOMICS in extensions),
+            "sub_group_sizes": self.probed.sub_group_sizes if self.probed else 0,
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -224,5 +228,6 @@ def limit_names() -> frozenset[str]:
             "local_mem_bytes",
             "local_mem_opt_in_bytes",
             "int64_atomics",
+            "sub_group_sizes",
         }
     )

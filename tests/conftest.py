@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -24,6 +26,14 @@ from tests.devices import CPU
 
 pytest_plugins = ("tests.guard",)
 
+# Bytecode is kept, also where a machine's setting says otherwise: without it, each worker rewrites
+# all assertions anew, and each process that a test starts compiles all of mltune.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Nothing of what collection makes can be thrown away before the end, so nobody looks for that.
+gc.disable()
+
 # Before anything loads the driver: PoCL reads it once. Kept between runs, so that those are warm.
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mltune-tests" / "pocl"
 _CACHE.mkdir(parents=True, exist_ok=True)
@@ -36,8 +46,17 @@ os.environ["MLTUNE_CACHE_DIR"] = ""
 os.environ["PYOPENCL_COMPILER_OUTPUT"] = "0"
 
 # A machine with much other work is slow, not wrong.
-settings.register_profile("any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=50
+)
 settings.load_profile("any speed")
+
+
+def pytest_collection_finish() -> None:
+    """Throw away only what tests make."""
+    gc.freeze()
+    gc.enable()
+
 
 _TYPES = {Precision.SINGLE: "float", Precision.DOUBLE: "double"}
 

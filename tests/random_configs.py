@@ -57,6 +57,21 @@ def direct_config(rng: random.Random, precision: Precision) -> Config:
     return Config.of({**values, "work_group_mapping": rng.choice((1, 2, 7, 8))})
 
 
+def sub_group_config(rng: random.Random, precision: Precision) -> Config:
+    """Any config of `direct` whose work-items read B by sub-groups."""
+    while True:
+        config = direct_config(rng, precision)
+        size = rng.choice((8, 16))
+        values = {name: value for name, value in config.items() if name != "vector_width_u"}
+        values |= {"edge_type": "branch", "sub_group_size": size}
+        values |= {
+            "work_group_0": size * rng.choice((1, 2)),
+            "work_group_1": rng.choice((1, 2, 3)),
+        }
+        if int(values["thread_tile_1"]) * int(values["depth_u"]) % size == 0:
+            return Config.of(values)
+
+
 def small_config(rng: random.Random, precision: Precision) -> Config:
     """Any config of `small`."""
     values = _register_tile(rng, precision, (1, 1, 2, 3, 4))

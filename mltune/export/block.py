@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from mltune.export.expression import Dialect
 from mltune.selector import Leaf, Split, Tree, depth, nodes
 from mltune.selector.rest import rest_expression, rest_tile
-from mltune.selector.tiling import CAPPED, tiling
+from mltune.selector.tiling import CAP, CAPPED, tiling
 from mltune.space.expression import Name, Node, Number, Operation, names, product
 
 _M, _N, _K = Name("m"), Name("n"), Name("k")
@@ -103,6 +104,19 @@ def features_of(tree: Tree) -> frozenset[str]:
     """What the conditions of a tree name: features, sizes, and the sizes of `CAPPED`."""
     asked = {node.feature for node, _ in nodes(tree) if isinstance(node, Split)}
     return frozenset[str]().union(*(names(_value(feature)) for feature in asked))
+
+
+def feature_texts(tree: Tree, dialect: Dialect, capped: str) -> dict[str, str]:
+    """What the conditions of a tree name and how a language computes it, but for the sizes.
+
+    Args:
+        tree: what chooses.
+        dialect: of the language.
+        capped: how it writes the less of a size and a number.
+    """
+    texts = {name: dialect.text(value) for name, value in FEATURE_VALUES.items()}
+    texts |= {name: capped.format(size, CAP) for name, size in CAPPED.items()}
+    return {name: text for name, text in texts.items() if name in features_of(tree)}
 
 
 def with_sizes(features: frozenset[str]) -> frozenset[str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel import Kernel
-from mltune.problem import Activation, bias_side, problem_type_name
+from mltune.kernel.two_step_build import needs_two_steps
+from mltune.problem import Activation, Precision, bias_side, problem_type_name
 from mltune.problem.layout import memory_orders
 from mltune.selector import Selector
 
@@ -108,3 +109,22 @@ class Library:
                 f"export: {self.problem_type} has an epilogue, which {language} does not pass; "
                 "--lang c, python and json do, one problem type at a time"
             )
+
+    def refuse_beyond(self, language: str, precisions: Collection[Precision]) -> None:
+        """Refuse what a language of plain calls lacks: epilogues, two-step builds, a precision.
+
+        Raises:
+            UnsupportedError: when there is one of them.
+        """
+        self.refuse_epilogue(language)
+        if self.selector.contraction.precision not in precisions:
+            raise UnsupportedError(
+                f"export {language}: {self.problem_type} is not written, as {language.title()} "
+                "has no half precision (c, python: every precision)"
+            )
+        for kernel in self.kernels:
+            if needs_two_steps(kernel.source):
+                raise UnsupportedError(
+                    f"export {language}: kernel {kernel.name} is built in two steps "
+                    "(c, python: can)"
+                )

@@ -10,6 +10,9 @@ from mltune.kernel.kernel import Kernel
 from mltune.kernel.two_step_build import needs_two_steps
 
 _EXTENSION = re.compile(r"^#pragma OPENCL EXTENSION (\w+) : enable$", re.MULTILINE)
+_OPTIONAL = re.compile(r"^#ifdef cl_\w+\n.*?^#endif$", re.MULTILINE | re.DOTALL)
+_SUB_GROUP = re.compile(r"^#define SUB_GROUP_SIZE (\d+)$", re.MULTILINE)
+_SUB_GROUPS = {"cl_khr_subgroups", "cl_intel_subgroups"}
 _ASSEMBLY = re.compile(r"\basm\b")
 _FOR_NVIDIA = re.compile(
     r"^#ifdef __NV_CL_C_VERSION\n.*?^#(?:else|endif)$", re.MULTILINE | re.DOTALL
@@ -29,16 +32,28 @@ def lacks(kernel: Kernel, device: DeviceInfo) -> str:
         return f"compute capability {_TWO_STEPS_CAPABILITY / 10}"
     there = set(device.opencl.extensions if device.opencl else ())
     there |= {name for name, has in _core(device).items() if has}
-    wanted: list[str] = _EXTENSION.findall(kernel.source)
+    wanted: list[str] = _EXTENSION.findall(_OPTIONAL.sub("", kernel.source))
     for extension in wanted:
         if extension not in there:
             return _WORDS.get(extension, extension)
+    if lacking := _lacks_sub_groups(kernel.source, device, there):
+        return lacking
     for each in kernel.passes:
         items = math.prod(each.work_group)
         sizes = zip(each.work_group, device.max_work_item_sizes, strict=True)
         if items > device.max_work_group_size or any(size > most for size, most in sizes):
             return f"work-groups of {'x'.join(map(str, each.work_group))} work-items"
     return ""
+
+
+def _lacks_sub_groups(source: str, device: DeviceInfo, extensions: set[str]) -> str:
+    asked = _SUB_GROUP.search(source)
+    if asked is None:
+        return ""
+    size = int(asked[1])
+    tried = device.probed.sub_group_sizes if device.probed else size
+    is_there = bool(_SUB_GROUPS & extensions) and bool(tried & size)
+    return "" if is_there else f"sub-groups of {size} work-items"
 
 
 def _core(device: DeviceInfo) -> dict[str, bool]:

@@ -25,6 +25,7 @@ AUTO_SPACES: dict[str, tuple[str, ...]] = {
         "tiled-nvidia",
         "tiled-gpu",
         "direct",
+        "sub-groups",
         "small",
         "thin",
     ),
@@ -32,7 +33,8 @@ AUTO_SPACES: dict[str, tuple[str, ...]] = {
 """What `auto` looks at, by the kind of device; those that are empty there are left out.
 
 Not `tiled-gpu-wide`, which `tiled-nvidia` contains, nor `small-vectors`, which is
-for CPUs now; for what a device lacks, its rules leave only the rest.
+for CPUs now. On a CPU `sub-groups` is slower than `direct`. For what a device lacks, its rules
+leave only the rest.
 """
 
 

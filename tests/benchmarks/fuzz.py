@@ -61,7 +61,7 @@ from mltune.selector.json import read_selector
 from mltune.space.parser import parse
 
 _ROOT = Path(__file__).parents[2]
-_RECORDED = Path(__file__).parents[2] / "runs" / "2026-11-21-sgemm-nn-nvidia-h200"
+_RECORDED = _ROOT / "runs" / "2026-11-22-sgemm-nn-nvidia-h200-skinny-2"
 _LONGEST_MESSAGE = 2000
 
 _WORDS = [

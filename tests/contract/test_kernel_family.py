@@ -21,8 +21,9 @@ from mltune.problem import Contraction, Precision, gemm, gemm_problem
 from mltune.runner import WorkerRunner
 from mltune.space import Config
 from tests.plain_mma import PlainMmaFamily
+from tests.plain_sub_groups import PLAIN_SUB_GROUPS
 from tests.plain_wgmma import PlainWgmmaFamily
-from tests.random_configs import direct_config, small_config
+from tests.random_configs import direct_config, small_config, sub_group_config
 from tests.random_problems import (
     random_contraction,
     random_epilogue,
@@ -39,6 +40,7 @@ FAMILIES: dict[str, KernelFamily] = {
     **SHIPPED,
     "mma": PlainMmaFamily(),
     "wgmma": PlainWgmmaFamily(),
+    "direct by sub-groups": PLAIN_SUB_GROUPS,
 }
 PRECISIONS = {
     "tiled": tuple(Precision),
@@ -47,6 +49,7 @@ PRECISIONS = {
     "mma": (Precision.HALF, Precision.SINGLE, Precision.DOUBLE),
     "wgmma": (Precision.HALF, Precision.HALF, Precision.SINGLE),
     "packed": tuple(Precision),
+    "direct by sub-groups": tuple(Precision),
 }
 EXTENT = dict.fromkeys(FAMILIES, 300) | {"small": 100, "mma": 100, "wgmma": 130}
 PRODUCTS = dict.fromkeys(FAMILIES, 20_000) | {"small": 10_000, "mma": 1_000, "wgmma": 300}
@@ -243,6 +246,7 @@ RANDOM_CONFIGS = {
     "mma": _mma_config,
     "wgmma": _wgmma_config,
     "packed": _packed_config,
+    "direct by sub-groups": sub_group_config,
 }
 """How to draw a config of each family."""
 

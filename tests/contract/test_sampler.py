@@ -25,6 +25,7 @@ from mltune.search.feasible_sampler import FeasibleSampler
 from mltune.search.guided import GuidedSampler
 from mltune.search.make import make_sampler
 from mltune.search.sampler import ConfigSampler
+from mltune.search.surrogate import THRIFTY
 from mltune.search.union_sampler import UnionSampler
 from mltune.space.config import Config
 from mltune.space.config_space import ConfigSpace
@@ -129,7 +130,7 @@ def guided_of_sizes(space: ConfigSpace, seed: int) -> ConfigSampler:
     if isinstance(space, UnionSpace):
         return UnionSampler(space, seed, COUNTS)
     (flat,) = members_of(space)
-    return GuidedSampler(flat, seed, COUNTS)
+    return GuidedSampler(flat, seed, COUNTS, thoroughness=THRIFTY)
 
 
 OWN: dict[str, Make] = {name: named(name) for name in sorted(names.SAMPLERS)} | {
@@ -254,7 +255,7 @@ def test_seed_and_answers_decide_every_proposal_and_its_sizes(
     _, steps = used_up(name, space)
 
     assert begun(name, 0, space).steps(answer, 20) == steps[:20]
-    assert begun(name, 6, space).steps(answer, 20) != steps[:20]
+    assert begun(name, 6, space).steps(answer, 10) != steps[:10]
 
 
 def test_what_was_learnt_is_not_proposed_again(space: ConfigSpace, name: str) -> None:
@@ -272,7 +273,7 @@ def test_a_resumed_study_repeats_itself(space: ConfigSpace, name: str) -> None:
     assert rests[0] == rests[1]
 
 
-@pytest.mark.parametrize("cut", [1, 12, 20])
+@pytest.mark.parametrize("cut", [1, 20])
 @pytest.mark.parametrize("name", RESUMED)
 def test_a_resumed_study_goes_on_as_if_not_cut_off(
     space: ConfigSpace, name: str, cut: int

@@ -206,6 +206,7 @@ def test_a_tree_far_from_its_teacher_ships_only_where_it_is_ahead(
         assert (found.rule == TAUGHT) == is_ahead
 
 
+@pytest.mark.usefixtures("short_lessons")
 def test_leaves_state_what_they_lose(make_table: MakeTable) -> None:
     table = named(make_table(60))
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mltune.export.c.text import GEOMETRY_DIALECT
 from mltune.export.expression import operators
 from mltune.export.json_writer import DIALECT
-from mltune.export.rust.text import GEOMETRY
+from mltune.export.rust.rust_writer import SATURATING
 from mltune.space.expression import Name, Node, Number, Operation, evaluate, product
 from mltune.space.parser import parse
 
@@ -74,6 +74,6 @@ def test_languages_of_64_bits_hold_products_at_their_largest_number() -> None:
     assert GEOMETRY_DIALECT.text(tree, names) == (
         "sum(product(cover(of->rows, 64), 128), of->batch)"
     )
-    assert GEOMETRY.text(tree, {"i": "of.rows", "z": "of.batch"}) == (
+    assert SATURATING.text(tree, {"i": "of.rows", "z": "of.batch"}) == (
         "u64::saturating_add(u64::saturating_mul(u64::div_ceil(of.rows, 64), 128), of.batch)"
     )

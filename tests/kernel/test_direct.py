@@ -49,6 +49,38 @@ def test_a_work_item_reads_rows_of_a_and_terms_of_b_as_vectors_like_clblas() -> 
     assert "__local" not in source
 
 
+def test_a_sub_group_reads_b_once() -> None:
+    config = _config(
+        work_group_0=16, work_group_1=4, thread_tile_0=2, vector_width=1, thread_tile_1=8,
+        vector_width_b=1, depth_u=8, sub_group_size=16, edge_type="branch", multiply_add="mad",
+    )  # fmt: skip
+    kernel = DIRECT.generate(gemm(Precision.SINGLE), config)
+    golden = GOLDEN.with_name("direct_sgemm_nn_sub_groups.cl")
+    if os.environ.get("MLTUNE_UPDATE_GOLDEN") == "1":
+        golden.write_text(kernel.source, encoding="utf-8")
+
+    assert kernel.source == golden.read_text(encoding="utf-8")
+    assert "_SG16_" in kernel.name
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"work_group_0": 8}, "must be a divisor of work_group_0, got 16"),
+        ({"depth_u": 1}, r"must be a divisor of thread_tile_1 \* depth_u, got 16"),
+        ({"vector_width_u": 2}, "must be 0 where vector_width_u makes sums vectors"),
+        ({"edge_type": "shiftptr"}, "must be 0 with edge_type shiftptr, got 16"),
+    ],
+)
+def test_what_a_sub_group_cannot_share_is_refused(
+    changes: dict[str, int | str], words: str
+) -> None:
+    config = _config(**{"work_group_0": 16, "sub_group_size": 16} | changes)
+
+    with pytest.raises(UsageError, match=f"sub_group_size {words}"):
+        DIRECT.generate(gemm(Precision.SINGLE), config)
+
+
 def test_a_name_reads_back() -> None:
     for edge_type in ("branch", "shiftptr", "none"):
         config = _config(edge_type=edge_type)

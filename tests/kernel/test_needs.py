@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from mltune.device_info import DeviceInfo
+from mltune.device_info import DeviceInfo, OpenCLInfo, Probed
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.needs import lacks
@@ -13,6 +13,20 @@ from mltune.space.config import Config
 from tests.devices import CPU, GPU
 from tests.export.conftest import SMALL
 
+BY_SUB_GROUPS = Config.of(
+    {
+        "work_group_0": 16,
+        "work_group_1": 2,
+        "thread_tile_0": 1,
+        "thread_tile_1": 8,
+        "depth_u": 4,
+        "vector_width": 1,
+        "sub_group_size": 16,
+        "work_group_mapping": 1,
+        "multiply_add": "mad",
+        "vector_access": "cast",
+    }
+)
 FLAT = replace(CPU, max_work_item_sizes=(64, 1, 1))
 
 
@@ -36,6 +50,26 @@ def tiled(problem: str) -> Kernel:
 )
 def test_what_a_device_lacks_is_named(problem: str, device: DeviceInfo, words: str) -> None:
     assert lacks(tiled(problem), device) == words
+
+
+@pytest.mark.parametrize(
+    ("extensions", "probed", "words"),
+    [
+        ((), None, "sub-groups of 16 work-items"),
+        (("cl_khr_subgroups",), None, ""),
+        (("cl_intel_subgroups",), Probed(sub_group_size=16, sub_group_sizes=56), ""),
+        (("cl_khr_subgroups",), Probed(sub_group_size=64, sub_group_sizes=64), "sub-groups of 16"),
+    ],
+)
+def test_sub_groups_are_those_that_the_device_showed(
+    extensions: tuple[str, ...], probed: Probed | None, words: str
+) -> None:
+    kernel = FAMILIES["direct"].generate(parse_problem_type("sgemm_nn"), BY_SUB_GROUPS)
+    opencl = OpenCLInfo(platform_version="", opencl_c_version="", extensions=extensions)
+    lacking = lacks(kernel, replace(CPU, opencl=opencl, probed=probed))
+
+    assert lacking.startswith(words)
+    assert bool(lacking) == bool(words)
 
 
 def test_tensor_cores_are_those_of_nvidia() -> None:

@@ -69,7 +69,10 @@ CONFIGS: dict[str, list[dict[str, int | str]]] = {
             {"wave_lanes_0": 4, "wave_lanes_1": 8},
         )
     ],
-    "direct": [{**REGISTERS, "work_group_mapping": 8}],
+    "direct": [
+        {**REGISTERS, "work_group_mapping": 8},
+        {**REGISTERS, "work_group_mapping": 8, "work_group_0": 8, "depth_u": 8},
+    ],
     "small": [{**REGISTERS, "local_split_u": 2, "problems": 1}],
     "mma": [
         {**MMA_TILE, "local_buffers": 3, "work_group_mapping": 8, **more}

@@ -27,12 +27,13 @@ LIMITS = {
     "local_mem_bytes": 49152,
     "local_mem_opt_in_bytes": 232448,
     "int64_atomics": 1,
+    "sub_group_sizes": 32,
 }
 
 
 def shipped() -> list[str]:
     spaces = data_folder("spaces")
-    kinds = ("direct", "packed-*", "small*", "thin", "tiled-*")
+    kinds = ("direct", "packed-*", "small*", "sub-groups", "thin", "tiled-*")
     return sorted(path.stem for kind in kinds for path in spaces.glob(f"{kind}.yaml"))
 
 

@@ -81,8 +81,11 @@ def peak_bytes() -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 
 
-@pytest.mark.parametrize("kind", list(RECORDS))
-@pytest.mark.parametrize("megabytes", [14, 150])
+@pytest.mark.parametrize(
+    ("kind", "megabytes"),
+    # Beyond the limit what it unpacks to makes no difference.
+    [*((kind, 14) for kind in RECORDS), ("zeros", 150), ("bundle", 150)],
+)
 def test_a_packed_bomb_is_refused(kind: str, megabytes: int, tmp_path: Path) -> None:
     file = tmp_path / "bomb.json.gz"
     file.write_bytes(packed(*RECORDS[kind], megabytes * 2**20))

@@ -11,6 +11,7 @@ import pytest
 
 from mltune.measurement import Measurement
 from mltune.run.run_info import RunInfo
+from tests.report.conftest import SHIPPED
 
 FIGURES = (
     *("roofline", "progress", "importance", "speed-map", "kernel-map", "parameters"),
@@ -101,7 +102,7 @@ def test_a_browser_shows_every_figure_and_complains_about_nothing(
     assert seen["wider"] <= 0
     assert seen["opened"]
     assert seen["parameters"] > 5
-    assert re.fullmatch(r"mltune replay .*run \d+", seen["replay"])
+    assert re.fullmatch(rf"mltune replay {re.escape(str(SHIPPED))} \d+", seen["replay"])
     assert re.fullmatch(r"trial \d+: .* GFLOP/s", seen["hint"])
     assert seen["enlarged"]["zoomed"]
     assert seen["enlarged"]["ticks"] != seen["all"]

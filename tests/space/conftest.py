@@ -18,5 +18,6 @@ def gpu_names() -> dict[str, int]:
         "local_mem_bytes": 49152,
         "local_mem_opt_in_bytes": 232448,
         "int64_atomics": 1,
+        "sub_group_sizes": 32,
         "bytes": 4,
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mltune.device_info import DeviceInfo
+from mltune.device_info import DeviceInfo, Probed
 from mltune.errors import UsageError
 from mltune.problem import parse_problem_type
 from mltune.workflow.chosen_spaces import check_spaces, choose_spaces
@@ -17,6 +17,9 @@ from tests.quick import QUICK_SPACE
 
 HOPPER = replace(devices.GPU, compute_capability=90)
 WAVES_OF_64 = replace(devices.GPU, wave_size=64, compute_capability=0)
+INTEGRATED = replace(
+    WAVES_OF_64, wave_size=16, probed=Probed(sub_group_size=16, sub_group_sizes=56)
+)
 EVERYWHERE = {"tiled-gpu", "direct", "small", "thin"}
 
 
@@ -28,7 +31,7 @@ def without_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
         "gpu": (
             *("wgmma-nvidia", "wgmma-single-nvidia", "wgmma-halves-nvidia"),
             *("mma-nvidia", "mma-double-nvidia", "mma-skinny-nvidia"),
-            *("tiled-large-nvidia", "tiled-gpu", "direct", "small", "thin"),
+            *("tiled-large-nvidia", "tiled-gpu", "direct", "sub-groups", "small", "thin"),
         ),
     }
     monkeypatch.setattr("mltune.workflow.chosen_spaces.AUTO_SPACES", names)
@@ -59,6 +62,7 @@ def without_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (HOPPER, "cgemm_nc", EVERYWHERE | {"tiled-large-nvidia"}),
         (WAVES_OF_64, "sgemm_nn", EVERYWHERE | {"tiled-large-nvidia"}),
+        (INTEGRATED, "sgemm_nn", EVERYWHERE | {"tiled-large-nvidia", "sub-groups"}),
     ],
 )
 def test_auto_is_what_device_and_problem_allow(

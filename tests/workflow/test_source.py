@@ -10,7 +10,7 @@ from mltune.selector.pack import find_selector
 from mltune.workflow.source import kernel_text
 
 PACK = Path("nvidia-h200/sgemm")
-RUN = Path(__file__).parents[2] / "runs" / "2026-11-23-sgemm-nn-nvidia-h200"
+RUN = Path(__file__).parents[2] / "runs" / "2026-11-22-sgemm-nn-nvidia-h200-skinny-2"
 
 
 def test_a_selectors_kernels_are_found_by_number_and_by_name() -> None:

@@ -25,7 +25,7 @@ from mltune.files import make_folder, take_lock, write_atomically
 VARIABLE = "MLTUNE_DEVICES_DIR"
 """Names the folder that keeps what was found; if it is set to nothing, nothing is kept."""
 
-VERSION = 1
+VERSION = 2
 """Of what is tried; what an earlier version found is not used."""
 
 _UNKNOWN_PROCESSOR = "unknown target CPU"
@@ -64,6 +64,7 @@ def with_answers(entry: DeviceEntry, answers: Answers) -> DeviceEntry:
     facts["fills"] = not _failure(answers.get("fill"))
     if sub_groups := _answer(answers, "sub_groups"):
         facts["sub_group_size"] = sub_groups["size"]
+        facts["sub_group_sizes"] = sub_groups["sizes"]
     if group := _answer(answers, "group"):
         info, note = _with_group(info, group)
         notes += note

@@ -15,6 +15,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import gcd
 from typing import Any
 
@@ -37,6 +38,7 @@ _TRIES = 10
 _COMPILING_SECONDS, _COMPILING_SHARE = 0.01, 0.05  # of the first launch; of the build before it
 _STATED_NS = 1_000_000  # a driver that states a coarser clock than this does not mean it
 _LEAST_LOCAL_BYTES = 1024
+_SIZES = (8, 16, 32, 64)  # of sub-groups that kernels ask for
 
 _LOOP = """
 __kernel void mltune_loop(__global uint *out, const uint steps)
@@ -84,6 +86,25 @@ _SUB_GROUPS = """
 __kernel void mltune_sub_groups(__global uint *out)
 {
     out[get_global_id(0)] = get_max_sub_group_size();
+}
+"""
+_BROADCAST = """
+#ifdef cl_khr_subgroups
+#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#endif
+__kernel __attribute__((reqd_work_group_size(SIZE, 2, 1)))
+#ifdef cl_intel_required_subgroup_size
+__attribute__((intel_reqd_sub_group_size(SIZE)))
+#endif
+void mltune_broadcast(__global uint *out)
+{
+    const uint item = get_sub_group_id() * SIZE + get_sub_group_local_id();
+    const float mine = item;
+    float sum = 0;
+#pragma unroll
+    for (uint lane = 0; lane < SIZE; ++lane)
+        sum += sub_group_broadcast(mine, lane) * (lane + 1);
+    out[get_group_id(0) * 2 * SIZE + item] = get_max_sub_group_size() == SIZE ? (uint)sum : 0;
 }
 """
 
@@ -266,7 +287,19 @@ def _sub_groups(bench: _Bench) -> Answer:
     name = next(each for each in SUB_GROUPS if each in extensions)
     kernel = bench.kernel(_SUB_GROUPS, EXTENSION_NAME=name)
     found = bench.result(kernel, np.zeros(_ITEMS, np.uint32), group=(_ITEMS, 1))
-    return {"size": int(found.max())}
+    return {"size": int(found.max()), "sizes": sum(filter(partial(_broadcasts, bench), _SIZES))}
+
+
+def _broadcasts(bench: _Bench, size: int) -> bool:
+    """Whether sub-groups of a size, where a kernel asks for it, hand each other numbers."""
+    try:
+        kernel = bench.kernel(_BROADCAST, SIZE=size)
+        found = bench.result(kernel, np.zeros(4 * size, np.uint32), group=(size, 2))
+    except (cl.Error, NotImplementedError):
+        return False
+    lanes = np.arange(size)
+    wanted = [int(((lanes + first) * (lanes + 1)).sum()) for first in (0, size)]
+    return bool((found == np.tile(np.repeat(wanted, size), 2)).all())
 
 
 def _fill(bench: _Bench) -> Answer:

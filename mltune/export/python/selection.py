@@ -6,11 +6,10 @@ import math
 import textwrap
 from collections.abc import Iterator
 
-from mltune.export.block import FEATURE_VALUES, block_of, features_of, nested
+from mltune.export.block import block_of, feature_texts, nested
 from mltune.export.formulas import plan
 from mltune.export.python.text import DIALECT
 from mltune.selector import MOST_EXTENT, Selector, padding, work_limit
-from mltune.selector.tiling import CAP, CAPPED
 
 
 def exact_sizes(selector: Selector) -> str:
@@ -23,17 +22,8 @@ def exact_sizes(selector: Selector) -> str:
 
 def body(selector: Selector) -> str:
     """The statements that choose for a size that was not tuned for."""
-    used = features_of(selector.tree)
-    lines = [
-        f"    {name} = {DIALECT.text(value)}"
-        for name, value in FEATURE_VALUES.items()
-        if name in used
-    ]
-    lines += [
-        f"    {name} = {size} if {size} < {CAP} else {CAP}"
-        for name, size in CAPPED.items()
-        if name in used
-    ]
+    features = feature_texts(selector.tree, DIALECT, "{0} if {0} < {1} else {1}")
+    lines = [f"    {name} = {text}" for name, text in features.items()]
     if selector.formulas:
         lines += _by_time(selector)
     lines += nested(block_of(selector.tree), DIALECT.text, ("if {}:", "", "return {}"), "  # {}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from mltune.kernel.direct.register_tile import Work, write
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.parameters.register_tile import DIRECT
@@ -12,8 +14,18 @@ from mltune.space.config import Config
 class DirectFamily:
     """Register tiles that are read straight from global memory, for any contraction.
 
-    Writes all precisions; half is stored as such and computed in single.
+    Writes all precisions; half is stored as such and computed in single. The work-items of a
+    sub-group may read one operand together.
     """
+
+    def __init__(self, instructions: Path | None = None) -> None:
+        """Take what sub-groups do from templates.
+
+        Args:
+            instructions: a folder whose `direct/broadcast.cl` stands in for the one of OpenCL's
+                sub-groups; None where there is none.
+        """
+        self._instructions = instructions
 
     @property
     def name(self) -> str:
@@ -26,5 +38,6 @@ class DirectFamily:
         work = Work(
             definitions=(("WGM", settings.number("work_group_mapping")),),
             work_group=(*settings.pair("work_group"), 1),
+            instructions=self._instructions,
         )
         return write(contraction.canonical(), settings, config, work)

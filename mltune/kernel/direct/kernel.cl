@@ -1,7 +1,7 @@
 {# The whole source after its macros, of the families direct and small. #}
 {% from "head.cl" import head %}
 {% for o in operands %}
-{% include "direct/load.cl" %}
+{% include "direct/exchange.cl" if sub_group_size and o.x == "b" else "direct/load.cl" %}
 
 {% endfor %}
 {% include "split_sum/functions.cl" %}
@@ -27,9 +27,12 @@
 {% elif edge_type == "none" %}
  * It is promised that C has no edge: it is made of whole macro tiles, and sums of whole steps.
 {% endif %}
+{% if sub_group_size %}
+ * The work-items of a sub-group read B together where all of the work-group's tile exists.
+{% endif %}
  * Sizes are below 2^31; addresses have 64 bits.
  */
-{{ head(name, work_group, signature.arguments ~ split.argument) }}
+{{ head(name, work_group, signature.arguments ~ split.argument, sub_group_size=sub_group_size) }}
 {
     const TYPE alpha = FACTOR_VALUE(alpha_argument), beta = FACTOR_VALUE(beta_argument);
 
@@ -37,7 +40,7 @@
 
 {{ signature.position }}
     const bool is_mine = {{ "problem < problems && " if family == "small" }}my_i < size_i && my_j < size_j;
-{% if not is_shared %}
+{% if not goes_on %}
     if (!is_mine)
         return; /* there is no barrier, so that every work-item goes its own way */
 {% endif %}
@@ -65,7 +68,7 @@
 
     /* Vectors need neighbours in memory, and a vector pointer an address that is a multiple of the
        vector's size. */
-{% for o in operands %}
+{% for o in operands if o.x == "a" or not sub_group_size %}
 {% set x, i = o.x, o.i %}
 {% set fits = " && size_" ~ i ~ " % " ~ o.part_width ~ " == 0" if is_aligned and o.free_is_contiguous else "" %}
 {% set shifted_fits = "" if is_either else fits %}
@@ -78,13 +81,26 @@
 {%- if edge_type == "shiftptr" and fits %} && (inside_{{ i }}{{ fits.replace("&&", "||") }}){% endif %};
 {% endif %}
 {% endfor %}
+{% if sub_group_size %}
+    /* The same for a whole work-group: some drivers hand numbers on by a barrier of all of it. */
+{% if edge_type == "none" %}
+    const bool together = get_max_sub_group_size() == SUB_GROUP_SIZE && vectors_a;
+{% else %}
+    const bool is_whole = first_i + MT0 <= size_i && first_j + MT1 <= size_j;
+    const bool together = get_max_sub_group_size() == SUB_GROUP_SIZE && is_whole && vectors_a;
+{% endif %}
+{% endif %}
     const bool vectors_c = step_c == 1{% if is_aligned %} && ({{ signature.places("c") }}) % VW == 0{% endif %};
 
     a += start_a;
     b += start_b;
 
     A_VECTOR part_a[A_LINES][A_RUN];
+{% if sub_group_size %}
+    TYPE part_b[B_PART];
+{% else %}
     B_VECTOR part_b[B_LINES][B_RUN];
+{% endif %}
     VECTOR sum[TT1][TT0 / VW];
 #pragma unroll
     for (int y = 0; y < TT1; ++y)
@@ -92,20 +108,20 @@
         for (int x = 0; x < TT0 / VW; ++x)
             sum[y][x] = (VECTOR)(0);
 
-{% set unless = " || !is_mine" if is_shared else "" %}
+{% set unless = " || !is_mine" if goes_on else "" %}
 {% include "split_sum/terms.cl" %}
 {{ signature.outer_loop }}
         uint done = 0;
-        if (vectors_a && vectors_b) {
+        if ({{ "together" if sub_group_size else "vectors_a && vectors_b" }}) {
             done = {{ "terms" if edge_type == "none" else "terms - terms % DU" }};
 {% if is_either %}
-            if (aligned_a && aligned_b) {
-{% set read_a, read_b = "READ_PART_A(l, A_READ)", "READ_PART_B(l, B_READ)" %}
+            if ({{ "aligned_a" if sub_group_size else "aligned_a && aligned_b" }}) {
+{% set read_a, read_b = "READ_PART_A(l, A_READ)", "READ_PART_B(l" ~ (")" if sub_group_size else ", B_READ)") %}
 {% filter deeper %}
 {% include "direct/multiply.cl" %}
 {% endfilter %}
             } else {
-{% set read_a, read_b = "READ_PART_A(l, A_READ_ANYWHERE)", "READ_PART_B(l, B_READ_ANYWHERE)" %}
+{% set read_a, read_b = "READ_PART_A(l, A_READ_ANYWHERE)", "READ_PART_B(l" ~ (")" if sub_group_size else ", B_READ_ANYWHERE)") %}
 {% filter deeper %}
 {% include "direct/multiply.cl" %}
 {% endfilter %}
@@ -149,6 +165,8 @@
 {% if split.has_counters %}
 
 {% include "split_sum/last_arrival.cl" %}
+{% endif %}
+{% if split.has_counters or sub_group_size %}
     if (!is_mine)
         return;
 {% endif %}

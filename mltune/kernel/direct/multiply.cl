@@ -38,11 +38,20 @@
                     for (int x = 0; x < TT0 / VW; ++x)
                         rows[x] = ROWS(step, x);
 #pragma unroll
+{% if sub_group_size %}
+                    for (int y = 0; y < TT1; ++y) {
+                        const TYPE element = B_ELEMENT(step, y);
+#pragma unroll
+                        for (int x = 0; x < TT0 / VW; ++x)
+                            sum[y][x] = MULTIPLY_ADD_ELEMENT(rows[x], element, sum[y][x]);
+                    }
+{% else %}
                     for (int y = 0; y < TT1; ++y)
 #pragma unroll
                         for (int x = 0; x < TT0 / VW; ++x)
                             sum[y][x] =
                                 MULTIPLY_ADD_ELEMENT(rows[x], B_ELEMENT(step, y), sum[y][x]);
+{% endif %}
                 }
             }
 {% endif %}

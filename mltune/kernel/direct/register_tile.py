@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 
 from mltune.kernel.arithmetic import Arithmetic, edge_unroll, largest_width
 from mltune.kernel.build_options import build_options
@@ -17,9 +18,14 @@ from mltune.kernel.signature import Signature
 from mltune.kernel.split_sum import SplitSum, Sums
 from mltune.kernel.template import Definition, Section, kernel_source
 from mltune.problem import Contraction
-from mltune.space.config import Config
+from mltune.space.config import Config, Value
 
 _ALONE = SplitSum(1, "multiple_single_kernel", deals_steps=False, deals_groups=False)
+_SUB_GROUPS_PRAGMA = """\
+#ifdef cl_khr_subgroups
+#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#endif
+"""
 _EXACT = "none"
 """The edge type of a kernel for problems without an edge."""
 
@@ -33,12 +39,14 @@ class Work:
         work_group: work-items of a work-group along the three dimensions.
         number: the expression for a work-item's product of the batch.
         split: the work-groups that share a sum.
+        instructions: a folder of templates that stand in for those of the same name.
     """
 
     definitions: tuple[Definition, ...]
     work_group: tuple[int, int, int]
     number: str = "get_group_id(2)"
     split: SplitSum = _ALONE
+    instructions: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +135,8 @@ def _source(
 ) -> str:
     is_along = sums_run_along(settings, arithmetic, signature)
     is_sliced = settings.values.get("local_split_u", 1) != 1
+    is_shared = is_sliced or work.split.has_counters
+    sub_group_size = settings.values.get("sub_group_size", 0)
     operands = tuple(_operand(x, settings, arithmetic, signature, is_along) for x in "ab")
     width, _ = _widths(settings, arithmetic)
     finish = Finish(signature.contraction, arithmetic, width)
@@ -141,7 +151,8 @@ def _source(
         "is_either": settings.word("vector_access") == "either",
         "is_along": is_along,
         "is_sliced": is_sliced,
-        "is_shared": is_sliced or work.split.has_counters,
+        "goes_on": is_shared or sub_group_size,
+        "sub_group_size": sub_group_size,
         "split": work.split,
         "sums": _sums(settings, is_sliced),
         "arithmetic": arithmetic,
@@ -159,13 +170,30 @@ def _source(
     )
     sections = (
         Section("Numbers.", arithmetic.definitions(settings.word("multiply_add"), width)),
+        _sub_group_section(sub_group_size, arithmetic),
         _tile_section(settings, arithmetic, work),
         *(_operand_section(operand, settings, arithmetic) for operand in operands),
         last,
         work.split.section,
         finish.section,
     )
-    return kernel_source("direct/kernel.cl", name, arithmetic.pragmas, sections, names)
+    pragmas = arithmetic.pragmas + (_SUB_GROUPS_PRAGMA if sub_group_size else "")
+    return kernel_source(
+        "direct/kernel.cl", name, pragmas, sections, names, instructions=work.instructions
+    )
+
+
+def _sub_group_section(size: Value, arithmetic: Arithmetic) -> Section:
+    """The macros for what the work-items of a sub-group hand each other."""
+    scalar = "sub_group_broadcast({}, lane)".format
+    parts = ", ".join(scalar(f"(v).s{part}") for part in range(arithmetic.parts))
+    return Section(
+        "Sub-groups.",
+        (
+            ("SUB_GROUP_SIZE", size),
+            ("BROADCAST(v, lane)", f"((TYPE)({parts}))" if arithmetic.parts > 1 else scalar("v")),
+        ),
+    )
 
 
 def _sums(settings: Settings, is_sliced: bool) -> Sums:

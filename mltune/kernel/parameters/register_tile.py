@@ -81,6 +81,20 @@ _TILE = (
     MAX_REGISTERS,
 )
 
+_SUB_GROUPS = tuple(
+    Limit(f"sub_group_size == 0 or {text}", wanted)
+    for text, wanted in (
+        ("work_group_0 % max(sub_group_size, 1) == 0", "a divisor of work_group_0"),
+        (
+            "thread_tile_1 * depth_u % max(sub_group_size, 1) == 0",
+            "a divisor of thread_tile_1 * depth_u",
+        ),
+        ("vector_width_u <= 1", "0 where vector_width_u makes sums vectors along the sum"),
+        ('edge_type != "shiftptr"', "0 with edge_type shiftptr"),
+        ("sub_group_sizes // max(sub_group_size, 1) % 2 == 1", "a size that the device has"),
+    )
+)
+
 DIRECT = FamilyParameters(
     family="direct",
     macro_tile=("work_group", "thread_tile"),
@@ -98,6 +112,16 @@ DIRECT = FamilyParameters(
         ),
         *_TILE,
         WORK_GROUP_MAPPING,
+        IntParam(
+            name="sub_group_size",
+            abbreviation="SG",
+            meaning="work-items of a sub-group that have the same columns of C: each reads its "
+            "share of their terms of B, and hands it to the others by `sub_group_broadcast`. 0: "
+            "each reads all that it multiplies",
+            values=(0, 8, 16, 32, 64),
+            default=0,
+            limits=_SUB_GROUPS,
+        ),
     ),
 )
 

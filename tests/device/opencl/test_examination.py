@@ -32,7 +32,7 @@ SOUND: dict[str, dict[str, Any]] = {
     "double": WORKS,
     "half": WORKS,
     "atomics": WORKS,
-    "sub_groups": {"size": 32},
+    "sub_groups": {"size": 32, "sizes": 48},
     "fill": WORKS,
 }
 
@@ -41,7 +41,7 @@ def test_a_sound_device_is_as_its_driver_states() -> None:
     found = with_answers(GPU, SOUND)
 
     assert replace(found.info, probed=None) == GPU.info
-    assert found.info.probed == Probed(clock_step_ns=32, sub_group_size=32)
+    assert found.info.probed == Probed(clock_step_ns=32, sub_group_size=32, sub_group_sizes=48)
     assert (found.problem, found.notes) == ("", ())
 
 

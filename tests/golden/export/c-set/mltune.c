@@ -325,18 +325,20 @@ static void keep_program(cl_program program, const char *key)
 {
     enum { most = 64 };
     unsigned char *binaries[most] = {NULL};
-    size_t sizes[most] = {0};
+    size_t sizes[most] = {0}, given = 0, room;
     int i = 0;
 
-    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof sizes, sizes, NULL) != CL_SUCCESS)
+    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof sizes, sizes, &given) !=
+        CL_SUCCESS)
         return;
+    room = given / sizeof *sizes * sizeof *binaries; /* Mesa's rusticl ends the process on more */
     while (i < most - 1 && sizes[i] == 0)
         ++i;
     if (sizes[i] == 0 || sizes[i] > most_binary - head_size)
         return;
     binaries[i] = malloc(sizes[i]);
-    if (binaries[i] != NULL && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binaries,
-                                                binaries, NULL) == CL_SUCCESS)
+    if (binaries[i] != NULL &&
+        clGetProgramInfo(program, CL_PROGRAM_BINARIES, room, binaries, NULL) == CL_SUCCESS)
         write_binary(key, binaries[i], sizes[i]);
     free(binaries[i]);
 }

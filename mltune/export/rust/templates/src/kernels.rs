@@ -1,6 +1,6 @@
 //! The kernels: OpenCL sources in `opencl/`, with their arguments and launch geometry.
 
-use crate::launch::{Error, Matrix, Passed};
+use crate::launch::{pass, Error, Matrix};
 use crate::opencl::Handle;
 
 /// One number of a matrix; a complex one is real part, imaginary part.
@@ -27,6 +27,7 @@ pub(crate) struct Kernel {
     pub bytes: [u64; 2],
 }
 
+{% macro numbers(nodes) %}[{% for node in nodes %}{{ text(node) }}{{ ", " if not loop.last }}{% endfor %}]{% endmacro %}
 #[allow(unused_variables)] // all are at least 1
 pub(crate) fn describe(number: usize, [rows, columns, terms, batch, units]: [u64; 5]) -> Kernel {
     match number {
@@ -36,10 +37,10 @@ pub(crate) fn describe(number: usize, [rows, columns, terms, batch, units]: [u64
             build_options: {{ literal(" ".join(kernel.build_options)) }},
             passes: vec![
     {% for pass in kernel.passes %}
-                ({{ literal(pass.entry) }}, {{ pass.work_group | list }}, {{ computed(kernel.geometry.global_sizes[loop.index0]) }}),
+                ({{ literal(pass.entry) }}, {{ pass.work_group | list }}, {{ numbers(kernel.geometry.global_sizes[loop.index0]) }}),
     {% endfor %}
             ],
-            bytes: {{ computed((kernel.geometry.scratch_bytes, kernel.geometry.counter_bytes)) }},
+            bytes: {{ numbers((kernel.geometry.scratch_bytes, kernel.geometry.counter_bytes)) }},
         },
 {% endfor %}
     }
@@ -50,14 +51,12 @@ pub(crate) unsafe fn set_arguments(
     kernel: Handle, [rows, columns, terms]: [u64; 3], [c, a, b]: [Matrix; 3],
     alpha: Element, beta: Element, [scratch, counters]: [Option<Handle>; 2],
 ) -> Result<(), Error> {
-    let mut passed = Passed(kernel, 0);
+    let mut place = 0;
 {% for each in arguments %}
     {% if each.kind.value in ("scratch", "counters") %}
-    {{ each.name }}.map_or(Ok(()), |memory| passed.value(memory))?;
-    {% elif each.value is none %}
-    passed.value({{ each.name }}{{ ".buffer" if each.kind.value == "matrix" }})?;
+    {{ each.name }}.map_or(Ok(()), |memory| pass(kernel, &mut place, memory))?;
     {% else %}
-    passed.value({{ passed(each.value) }}{{ " as u32" if each.kind.value == "uint" }})?;
+    pass(kernel, &mut place, {{ text(each.value) if each.value else each.name }}{{ {"matrix": ".buffer", "uint": " as u32"}.get(each.kind.value, "") }})?;
     {% endif %}
 {% endfor %}
     Ok(())

@@ -1,4 +1,6 @@
-{{ comment }}
+{% for line in paragraphs.splitlines() %}
+//!{{ " " ~ line if line }}
+{% endfor %}
 
 mod kernels;
 mod launch;

@@ -3,7 +3,6 @@
 use std::ffi::{c_char, c_void};
 
 pub type Handle = *mut c_void;
-type Events = *const Handle;
 pub type Query = unsafe extern "C" fn(Handle, u32, usize, *mut c_void, *mut usize) -> i32;
 
 #[rustfmt::skip]
@@ -23,10 +22,9 @@ extern "C" {
     pub fn clCreateKernel(program: Handle, name: *const c_char, status: *mut i32) -> Handle;
     pub fn clReleaseKernel(kernel: Handle) -> i32;
     pub fn clSetKernelArg(kernel: Handle, place: u32, size: usize, value: *const c_void) -> i32;
-    pub fn clEnqueueNDRangeKernel(queue: Handle, kernel: Handle, dimensions: u32, offset: *const usize, global: *const usize, local: *const usize, count: u32, waits: Events, event: *mut Handle) -> i32;
-    pub fn clEnqueueFillBuffer(queue: Handle, memory: Handle, pattern: *const c_void, pattern_size: usize, first: usize, size: usize, count: u32, waits: Events, event: *mut Handle) -> i32;
-    pub fn clEnqueueBarrierWithWaitList(queue: Handle, count: u32, waits: Events, event: *mut Handle) -> i32;
-    pub fn clEnqueueMarkerWithWaitList(queue: Handle, count: u32, waits: Events, event: *mut Handle) -> i32;
+    pub fn clEnqueueNDRangeKernel(queue: Handle, kernel: Handle, dimensions: u32, offset: *const usize, global: *const usize, local: *const usize, count: u32, waits: *const Handle, event: *mut Handle) -> i32;
+    pub fn clEnqueueFillBuffer(queue: Handle, memory: Handle, pattern: *const c_void, pattern_size: usize, first: usize, size: usize, count: u32, waits: *const Handle, event: *mut Handle) -> i32;
+    pub fn clEnqueueBarrierWithWaitList(queue: Handle, count: u32, waits: *const Handle, event: *mut Handle) -> i32;
 }
 
 pub const DEVICE_MAX_COMPUTE_UNITS: u32 = 0x1002;

@@ -20,7 +20,7 @@ pub fn reason(problem: &Problem) -> &'static str {
 }
 
 static EXACT: &[([i64; 4], usize)] = &[
-{% for size, kernel in exact %}    ({{ size | list }}, {{ kernel }}),
+{% for size, kernel in library.selector.exact | sort %}    ({{ size | list }}, {{ kernel }}),
 {% endfor %}
 ];
 
@@ -29,8 +29,8 @@ fn choose(problem: &Problem) -> (usize, &'static str) {
     if let Ok(place) = EXACT.binary_search_by_key(&sizes, |(size, _)| *size) {
         return (EXACT[place].1, "exact size");
     }
-    let sizes = sizes.map(|size| size.max(0));
-    match fastest(sizes.map(|size| size as u64)) {
+    let sizes = sizes.map(|size| size.max(0) as u64);
+    match fastest(sizes) {
         Some(kernel) => (kernel, "time formulas"),
         None => (tree(sizes), "tree"),
     }
@@ -54,14 +54,8 @@ fn fastest([m, n, k, batch]: [u64; 4]) -> Option<usize> {
     (0..times.len()).min_by_key(|&kernel| times[kernel])
 }
 
-/// How many parts cover a size.
-#[allow(dead_code)]
-fn cover(size: i64, part: i64) -> i64 {
-    (size + part - 1) / part
-}
-
 #[allow(unused_variables)]
-fn tree([m, n, k, batch]: [i64; 4]) -> usize {
+fn tree([m, n, k, batch]: [u64; 4]) -> usize {
 {% for name, value in features.items() %}    let {{ name }} = {{ value }};
 {% endfor %}
 {{ guards | join("\n") }}

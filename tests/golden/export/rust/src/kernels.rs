@@ -1,6 +1,6 @@
 //! The kernels: OpenCL sources in `opencl/`, with their arguments and launch geometry.
 
-use crate::launch::{Error, Matrix, Passed};
+use crate::launch::{pass, Error, Matrix};
 use crate::opencl::Handle;
 
 /// One number of a matrix; a complex one is real part, imaginary part.
@@ -54,25 +54,25 @@ pub(crate) unsafe fn set_arguments(
     kernel: Handle, [rows, columns, terms]: [u64; 3], [c, a, b]: [Matrix; 3],
     alpha: Element, beta: Element, [scratch, counters]: [Option<Handle>; 2],
 ) -> Result<(), Error> {
-    let mut passed = Passed(kernel, 0);
-    passed.value(c.buffer)?;
-    passed.value(a.buffer)?;
-    passed.value(b.buffer)?;
-    passed.value(alpha)?;
-    passed.value(beta)?;
-    passed.value(rows as u32)?;
-    passed.value(columns as u32)?;
-    passed.value(terms as u32)?;
-    passed.value(c.offset)?;
-    passed.value(c.ld)?;
-    passed.value(c.stride)?;
-    passed.value(a.offset)?;
-    passed.value(a.ld)?;
-    passed.value(a.stride)?;
-    passed.value(b.offset)?;
-    passed.value(b.ld)?;
-    passed.value(b.stride)?;
-    scratch.map_or(Ok(()), |memory| passed.value(memory))?;
-    counters.map_or(Ok(()), |memory| passed.value(memory))?;
+    let mut place = 0;
+    pass(kernel, &mut place, c.buffer)?;
+    pass(kernel, &mut place, a.buffer)?;
+    pass(kernel, &mut place, b.buffer)?;
+    pass(kernel, &mut place, alpha)?;
+    pass(kernel, &mut place, beta)?;
+    pass(kernel, &mut place, rows as u32)?;
+    pass(kernel, &mut place, columns as u32)?;
+    pass(kernel, &mut place, terms as u32)?;
+    pass(kernel, &mut place, c.offset)?;
+    pass(kernel, &mut place, c.ld)?;
+    pass(kernel, &mut place, c.stride)?;
+    pass(kernel, &mut place, a.offset)?;
+    pass(kernel, &mut place, a.ld)?;
+    pass(kernel, &mut place, a.stride)?;
+    pass(kernel, &mut place, b.offset)?;
+    pass(kernel, &mut place, b.ld)?;
+    pass(kernel, &mut place, b.stride)?;
+    scratch.map_or(Ok(()), |memory| pass(kernel, &mut place, memory))?;
+    counters.map_or(Ok(()), |memory| pass(kernel, &mut place, memory))?;
     Ok(())
 }

@@ -46,19 +46,24 @@ impl Matrix {
         let between = self.stride < length || starts.saturating_add(length) > self.ld;
         let overlap = is_written && batch > 1 && self.stride < span && between;
         let end = self.offset.saturating_add(span).saturating_add(starts);
-        let elements = |bytes: usize| (bytes / size_of::<Element>()) as u64;
         let bytes = info::<usize>(self.buffer, MEM_SIZE, clGetMemObjectInfo);
-        !self.buffer.is_null() && !overlap && bytes.is_ok_and(|bytes| end <= elements(bytes))
+        let holds = |bytes| end <= (bytes / size_of::<Element>()) as u64;
+        !self.buffer.is_null() && !overlap && bytes.is_ok_and(holds)
     }
 }
 
-/// Hands a kernel its arguments, one after the other.
-pub(crate) struct Passed(pub Handle, pub u32);
+/// Hand a kernel its next argument.
+pub(crate) unsafe fn pass<T>(kernel: Handle, place: &mut u32, value: T) -> Result<(), Error> {
+    *place += 1;
+    done(clSetKernelArg(kernel, *place - 1, size_of::<T>(), (&raw const value).cast()))
+}
 
-impl Passed {
-    pub unsafe fn value<T>(&mut self, value: T) -> Result<(), Error> {
-        self.1 += 1;
-        done(clSetKernelArg(self.0, self.1 - 1, size_of::<T>(), (&raw const value).cast()))
+/// One of OpenCL's objects, with what releases it.
+struct Owned(Handle, unsafe extern "C" fn(Handle) -> i32);
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        unsafe { self.1(self.0) };
     }
 }
 
@@ -66,8 +71,8 @@ impl Passed {
 /// counters (1) of a queue with their bytes. It keeps its objects alive, so that no pointer comes
 /// to mean another one.
 struct State {
-    built: BTreeMap<(Handle, Handle, usize), Vec<Handle>>,
-    memories: BTreeMap<(Handle, usize), (Handle, u64)>,
+    built: BTreeMap<(Handle, Handle, usize), Vec<Owned>>,
+    memories: BTreeMap<(Handle, usize), (Owned, Owned, u64)>,
 }
 
 unsafe impl Send for State {} // OpenCL's handles may be used from any thread
@@ -112,16 +117,11 @@ pub unsafe fn gemm(
         }
     }
     let (terms, batch) = (if alpha == ZERO { 0 } else { k as u64 }, batch as u64);
-    let run = |[rows, columns]: [i64; 2], column_major| {
-        [if column_major { rows } else { columns }, if column_major { columns } else { rows }]
-            .map(|size| size as u64)
-    };
+    let run = |x, y, by_column| if by_column { [x as u64, y as u64] } else { [y as u64, x as u64] };
     let [i, j, l] = COLUMN_MAJOR;
-    let given = [("a", a, run([m, k], i)), ("b", b, run([k, n], j)), ("c", c, run([m, n], l))];
-    for (name, x, [length, _]) in given {
-        if x.ld < length.max(1) {
-            return wrong(name);
-        }
+    let given = [("a", a, run(m, k, i)), ("b", b, run(k, n, j)), ("c", c, run(m, n, l))];
+    if let Some((name, ..)) = given.iter().find(|(_, x, [length, _])| x.ld < *length.max(&1)) {
+        return wrong(name);
     }
     if queue.is_null() || kernel.is_some_and(|number| number >= NAMES.len()) {
         return wrong(if queue.is_null() { "queue" } else { "kernel" });
@@ -129,7 +129,7 @@ pub unsafe fn gemm(
     let (mut event, mut waits) = (null_mut(), wait_list.len() as u32);
     let mut list = if waits == 0 { null() } else { wait_list.as_ptr() };
     if m == 0 || n == 0 || batch == 0 {
-        return done(clEnqueueMarkerWithWaitList(queue, waits, list, &mut event)).map(|()| event);
+        return done(clEnqueueBarrierWithWaitList(queue, waits, list, &mut event)).map(|()| event);
     }
     for (name, x, shape) in given {
         if (terms > 0 || name == "c") && !x.fits(shape, batch, name == "c") {
@@ -143,24 +143,24 @@ pub unsafe fn gemm(
     let matrices = if COLUMN_MAJOR[2] { [c, a, b] } else { [c, b, a] };
 
     let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
-    let kernels = state.kernels((owner(queue, QUEUE_CONTEXT)?, device, number), &written)?;
     let mut memories = [None, None];
     for kind in (0..2).filter(|&kind| written.bytes[kind] > 0) {
         memories[kind] = Some(state.memory(queue, kind, written.bytes[kind])?);
     }
-    for &built in &kernels {
-        set_arguments(built, [rows, columns, terms], matrices, alpha, beta, memories)?;
+    let kernels = state.kernels((owner(queue, QUEUE_CONTEXT)?, device, number), &written)?;
+    for built in kernels {
+        set_arguments(built.0, [rows, columns, terms], matrices, alpha, beta, memories)?;
     }
     let properties: u64 = info(queue, QUEUE_PROPERTIES, clGetCommandQueueInfo)?;
     let mut passes = kernels.iter().zip(&written.passes).filter(|(_, x)| !x.2.contains(&0)).peekable();
-    while let Some((&built, (_, local, global))) = passes.next() {
+    while let Some((built, (_, local, global))) = passes.next() {
         if properties & OUT_OF_ORDER != 0 {
             done(clEnqueueBarrierWithWaitList(queue, 0, null(), null_mut()))?;
         }
         let (global, local) = (global.map(|x| usize::try_from(x).unwrap_or(usize::MAX)), local.as_ptr());
         let ended = if passes.peek().is_none() { &mut event } else { null_mut() };
         let sizes = global.as_ptr();
-        done(clEnqueueNDRangeKernel(queue, built, 3, null(), sizes, local, waits, list, ended))?;
+        done(clEnqueueNDRangeKernel(queue, built.0, 3, null(), sizes, local, waits, list, ended))?;
         (waits, list) = (0, null());
     }
     Ok(event)
@@ -169,61 +169,52 @@ pub unsafe fn gemm(
 /// Forget the built kernels and scratch memory, and with them their contexts.
 pub fn release() {
     let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
-    for kernel in std::mem::take(&mut state.built).into_values().flatten() {
-        unsafe { clReleaseKernel(kernel) };
-    }
-    for ((queue, _), (memory, _)) in std::mem::take(&mut state.memories) {
-        unsafe { _ = (clReleaseMemObject(memory), clReleaseCommandQueue(queue)) };
-    }
+    (state.built, state.memories) = Default::default();
 }
 
 impl State {
     /// Find a kernel's passes for a context and a device, or build them.
     unsafe fn kernels(
         &mut self, key: (Handle, Handle, usize), written: &Kernel,
-    ) -> Result<Vec<Handle>, Error> {
-        if let Some(kernels) = self.built.get(&key) {
-            return Ok(kernels.clone());
-        }
-        let (mut status, mut kernels) = (0, Vec::new());
-        let (text, length) = (written.source.as_ptr().cast(), written.source.len());
-        let program = clCreateProgramWithSource(key.0, 1, &text, &length, &mut status);
-        done(status)?;
-        let options = CString::new(written.build_options).unwrap_or_default();
-        status = clBuildProgram(program, 1, &key.1, options.as_ptr(), null(), null_mut());
-        for (entry, ..) in &written.passes {
-            if status == 0 {
+    ) -> Result<&[Owned], Error> {
+        if !self.built.contains_key(&key) {
+            let (mut status, mut kernels) = (0, Vec::new());
+            let (text, length) = (written.source.as_ptr().cast(), written.source.len());
+            let program = clCreateProgramWithSource(key.0, 1, &text, &length, &mut status);
+            done(status)?;
+            let program = Owned(program, clReleaseProgram); // the kernels keep what they need
+            let options = CString::new(written.build_options).unwrap_or_default();
+            done(clBuildProgram(program.0, 1, &key.1, options.as_ptr(), null(), null_mut()))?;
+            for (entry, ..) in &written.passes {
                 let name = CString::new(*entry).unwrap_or_default();
-                kernels.push(clCreateKernel(program, name.as_ptr(), &mut status));
+                let kernel = clCreateKernel(program.0, name.as_ptr(), &mut status);
+                done(status)?;
+                kernels.push(Owned(kernel, clReleaseKernel));
             }
+            self.built.insert(key, kernels);
         }
-        clReleaseProgram(program); // the kernels keep what they need
-        let free = |_: &Error| kernels.iter().for_each(|&x| _ = clReleaseKernel(x));
-        done(status).inspect_err(free)?;
-        self.built.insert(key, kernels.clone());
-        Ok(kernels)
+        Ok(&self.built[&key])
     }
 
     /// Find a queue's scratch memory (0) or its counters, full of zeros (1), or make more.
     unsafe fn memory(&mut self, queue: Handle, kind: usize, bytes: u64) -> Result<Handle, Error> {
-        let kept = self.memories.get(&(queue, kind)).filter(|kept| kept.1 >= bytes);
-        if let Some(&(memory, _)) = kept {
-            return Ok(memory);
+        let kept = self.memories.get(&(queue, kind)).filter(|kept| kept.2 >= bytes);
+        if let Some((memory, ..)) = kept {
+            return Ok(memory.0);
         }
         let (context, mut status) = (owner(queue, QUEUE_CONTEXT)?, 0);
         let size = usize::try_from(bytes).unwrap_or(usize::MAX); // which OpenCL refuses
         let made = clCreateBuffer(context, MEM_READ_WRITE, size, null_mut(), &mut status);
         done(status)?;
+        let memory = Owned(made, clReleaseMemObject);
         if kind == 1 {
             let zero = (&raw const status).cast();
-            done(clEnqueueFillBuffer(queue, made, zero, 4, 0, size, 0, null(), null_mut()))
-                .inspect_err(|_| _ = clReleaseMemObject(made))?;
+            done(clEnqueueFillBuffer(queue, made, zero, 4, 0, size, 0, null(), null_mut()))?;
         }
-        match self.memories.insert((queue, kind), (made, bytes)) {
-            // OpenCL keeps it until those who use it have ended.
-            Some((smaller, _)) => clReleaseMemObject(smaller),
-            None => clRetainCommandQueue(queue),
-        };
+        done(clRetainCommandQueue(queue))?;
+        // OpenCL keeps a smaller one until those who use it have ended.
+        let kept = (memory, Owned(queue, clReleaseCommandQueue), bytes);
+        self.memories.insert((queue, kind), kept);
         Ok(made)
     }
 }

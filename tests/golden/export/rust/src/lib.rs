@@ -6,8 +6,8 @@
 //! kernel / time of the chosen one is 0.973 in the geometric mean, 0.912 at the 10th percentile
 //! and 0.841 at worst (at 35x700x2048).
 //!
-//! Measured: device an example, not a measurement; statistic median of 7 samples, kernel time
-//! by device events.
+//! Measured: device an example, not a measurement; statistic median of 7 samples, kernel time by
+//! device events.
 
 mod kernels;
 mod launch;

@@ -29,8 +29,8 @@ fn choose(problem: &Problem) -> (usize, &'static str) {
     if let Ok(place) = EXACT.binary_search_by_key(&sizes, |(size, _)| *size) {
         return (EXACT[place].1, "exact size");
     }
-    let sizes = sizes.map(|size| size.max(0));
-    match fastest(sizes.map(|size| size as u64)) {
+    let sizes = sizes.map(|size| size.max(0) as u64);
+    match fastest(sizes) {
         Some(kernel) => (kernel, "time formulas"),
         None => (tree(sizes), "tree"),
     }
@@ -50,16 +50,10 @@ fn fastest([m, n, k, batch]: [u64; 4]) -> Option<usize> {
     (0..times.len()).min_by_key(|&kernel| times[kernel])
 }
 
-/// How many parts cover a size.
-#[allow(dead_code)]
-fn cover(size: i64, part: i64) -> i64 {
-    (size + part - 1) / part
-}
-
 #[allow(unused_variables)]
-fn tree([m, n, k, batch]: [i64; 4]) -> usize {
-    let mn = i64::saturating_mul(m, n);
-    let k_per_m = k / i64::max(m, 1);
+fn tree([m, n, k, batch]: [u64; 4]) -> usize {
+    let mn = u64::saturating_mul(m, n);
+    let k_per_m = k / u64::max(m, 1);
     if mn <= 4096 {
         if k_per_m <= 15 {
             return 0;
