@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import string
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -157,6 +157,11 @@ def _declare_choice(parser: argparse.ArgumentParser) -> None:
         help="other records to learn from first, of any device or size: files as of --replay, or "
         "run folders; or none (default: runs that ship of this device or one like it)",
     )
+    _declare_end(add)
+    add("--objective", metavar="WORD", help="time, or energy with --observe (default: time)")
+
+
+def _declare_end(add: Callable[..., object]) -> None:
     add(
         "--patience",
         type=positive,
@@ -185,7 +190,6 @@ def _declare_choice(parser: argparse.ArgumentParser) -> None:
         help="do not time the result beside installed libraries, which takes some seconds after "
         "a search of ten or more",
     )
-    add("--objective", metavar="WORD", help="time, or energy with --observe (default: time)")
 
 
 def _declare_measuring(parser: argparse.ArgumentParser) -> None:
