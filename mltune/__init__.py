@@ -1,4 +1,4 @@
-"""mltune tunes OpenCL GEMM kernels for a device and hands the answer over as code.
+"""mltune tunes OpenCL GEMM kernels for a device and exports the result as code.
 
     objective = mltune.Objective("sgemm_nn", sizes="gpu")  # device, space and run folder
     study = mltune.create_study(objective)  # an optuna.Study
@@ -8,7 +8,7 @@
     mltune.export(selector, "c", "tuned-c")
     c = mltune.load(selector)(a, b)  # numpy or pyopencl arrays
 
-A name is loaded when it is used first: `import mltune` loads none of the libraries.
+`import mltune` loads no other library; each name is loaded at its first use.
 """
 
 from __future__ import annotations
@@ -64,17 +64,18 @@ def load(
             folder that holds one as `selector.json`, or the name of a pack that ships with
             mltune, such as `nvidia-h200/sgemm`. Or several: a sequence of these, the folder that
             `mltune tune` wrote, or a device's name for all of its packs.
-        learn: a file for what calls teach, made where there is none; for one selector. The first
-            calls of a size on a queue with profiling try up to three kernels, three times each; by
-            the times of events the fastest is kept. None, the default, learns nothing.
+        learn: a file for what is learned from calls; it is made if it does not exist. For one
+            selector only. The first calls of a size on a queue with profiling try up to three
+            kernels, three times each. The fastest by event times is kept. None, the default,
+            learns nothing.
 
     Returns:
-        a `TunedGemm`; of several a `TunedSet`, where the arrays of a call say which problem type
-        computes it.
+        a `TunedGemm`; of several selectors a `TunedSet`, which finds the problem type of a call by
+        its arrays.
 
     Raises:
         mltune.errors.UsageError: when there is no readable selector, two are for one problem type,
-            or `learn` names a file that holds something else.
+            or `learn` names another kind of file.
     """
     from mltune.errors import UsageError
     from mltune.runtime import load as load_runtime

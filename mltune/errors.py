@@ -1,4 +1,4 @@
-"""The errors that mltune raises on purpose; each kind has one exit code in the command line."""
+"""The errors that mltune raises; the command line has an exit code for each kind."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ LONGEST_MESSAGE = 1000
 
 
 class MltuneError(Exception):
-    """Something failed for a reason that can be said in one line (exit code 1).
+    """Something failed, and one line says why (exit code 1).
 
-    The message is one line whatever it quotes: characters that cannot be printed are escaped, and
-    the middle of one that is too long is left out.
+    The message is always one line. Characters that cannot be printed are escaped, and the middle
+    of a message that is too long is left out.
     """
 
     def __init__(self, message: str) -> None:
@@ -18,23 +18,23 @@ class MltuneError(Exception):
 
 
 class UsageError(MltuneError):
-    """What was asked for is wrong: an option, a file, a name (exit code 2)."""
+    """A wrong option, file or name (exit code 2)."""
 
 
 class UnsupportedError(UsageError):
-    """A valid request that no kernel family can write yet (exit code 2)."""
+    """A valid request that no kernel family supports yet (exit code 2)."""
 
 
 class NoCorrectConfigError(MltuneError):
-    """Every config that was tried failed or computed a wrong result (exit code 3)."""
+    """Every config failed or computed a wrong result (exit code 3)."""
 
 
 class NoDeviceError(MltuneError):
-    """There is no usable OpenCL device, or none by the name that was asked for (exit code 4)."""
+    """There is no usable OpenCL device, or none of the given name (exit code 4)."""
 
 
 class DeviceGoneError(NoDeviceError):
-    """A device that worked, and then could not be opened or trusted again (exit code 4)."""
+    """A device that worked before cannot be opened or trusted any more (exit code 4)."""
 
 
 def _one_line(text: str) -> str:

@@ -25,13 +25,13 @@ def declare(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         type=Path,
         metavar="SELECTOR",
-        help="what mltune distil wrote; without one only the others are compared",
+        help="a selector of mltune distil; without one only the other libraries are compared",
     )
     add(
         "--against",
         default="clblast,cublas,numpy",
         metavar="NAMES",
-        help="libraries, those not present are named and left out (default: clblast,cublas,numpy)",
+        help="libraries; missing ones are named and skipped (default: clblast,cublas,numpy)",
     )
     add(
         "--sizes",

@@ -19,7 +19,7 @@ _MOST_ROWS = 60  # more are a table for a program: people get a row for each siz
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     parser.add_argument(
-        "runs", type=Path, nargs="+", metavar="RUN", help="run folders; the first is the measure"
+        "runs", type=Path, nargs="+", metavar="RUN", help="run folders; the first is the baseline"
     )
 
 

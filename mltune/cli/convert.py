@@ -32,8 +32,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "--licence",
         default="not stated",
         metavar="TEXT",
-        help="of a bundle: under which its rows may be used, such as CC-BY-4.0 "
-        "(default: not stated)",
+        help="licence of a bundle's rows, such as CC-BY-4.0 (default: not stated)",
     )
 
 

@@ -22,12 +22,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--environment",
         action="store_true",
-        help="say what should be fixed before a serious run: other work, governor, clocks",
+        help="say what to fix before a serious run: other work, governor, clocks",
     )
     parser.add_argument(
         "--doctor",
         action="store_true",
-        help="say what keeps a device from working, and the command that mends it",
+        help="say why a device does not work, and print the command that fixes it",
     )
 
 

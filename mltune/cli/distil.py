@@ -35,12 +35,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "--method",
         default="auto",
         metavar="NAME",
-        help="what chooses: taught (a tree that learns from formulas and what they leave), "
-        "formulas (of each kernel's time), tree (of the measured sizes alone), tensile "
-        "(thresholds of M, then N, then K), autogemm (thresholds of M*N, tiles that fit exactly, "
-        "a fallback), or auto: the taught tree unless it loses more than 0.3 %% to its teacher "
-        "or to another; then formulas or tree, what loses less in cross-validation, or a single "
-        "kernel where neither beats that (default: auto)",
+        help="the kind of rule: taught (a tree that learns from a model of the times), "
+        "formulas (one for each kernel's time), tree (learns from the measured sizes alone), "
+        "tensile (thresholds of M, then N, then K), autogemm (thresholds of M*N, tiles that fit "
+        "exactly, a fallback), or auto: the taught tree unless it loses more than 0.3 %% to its "
+        "teacher or to another rule; then the better of formulas and tree in cross-validation, "
+        "or a single kernel if neither beats it (default: auto)",
     )
     add(
         "--tolerance",

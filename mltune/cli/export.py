@@ -38,7 +38,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "--name",
         metavar="WORD",
-        help="of a library of several selectors: what all its names begin with (default: mltune)",
+        help="prefix of all names in a library of several selectors (default: mltune)",
     )
     add(
         "--layout",
@@ -59,7 +59,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="OpenCL sources that take the place of the kernels whose names they have; needs "
+        help="OpenCL sources that replace the kernels of the same names; needs "
         "--layout full (default: none)",
     )
 

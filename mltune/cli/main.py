@@ -24,7 +24,7 @@ from mltune.errors import MltuneError, NoCorrectConfigError, NoDeviceError, Usag
 
 VERBS: dict[str, str] = {
     "tune": "search, distil, compare and export in one command, for a program's calls",
-    "trace": "run a program, and write which GEMM calls it makes, for tune --for",
+    "trace": "run a program and record its GEMM calls, for tune --for",
     "devices": "list the OpenCL devices, and what is wrong when there is none",
     "search": "search the kernel space by measuring on a device; makes a run",
     "report": "write a run as one HTML file with pictures and tables",
@@ -32,18 +32,18 @@ VERBS: dict[str, str] = {
     "export": "write what distil chose as a library in C, Python or Rust",
     "source": "print the OpenCL source of a kernel",
     "bench": "compare the tuned kernels with other libraries",
-    "pack": "build what ships for a device, check it there, list what there is",
+    "pack": "build, verify and list packs, the tuned kernels that ship for a device",
     "train": "learn from runs to predict the time of any kernel on any size",
     "predict": "list the kernels that should be fastest for a size, and measure them",
-    "compare": "put the kernels that several runs share side by side",
+    "compare": "compare runs by the kernels that they share",
     "replay": "repeat one recorded measurement",
-    "salvage": "save what is readable of a damaged run",
-    "convert": "write a run or a file in another form",
-    "import": "read other programs' files, and bundles, into mltune's form",
-    "worker": "take part in a search that is kept in a shared database",
+    "salvage": "save the readable rows of a damaged run",
+    "convert": "convert a run or a file to another format",
+    "import": "import bundles and other programs' files",
+    "worker": "join a search that is kept in a shared database",
     "sweep": "measure hand-written kernels over orders and local sizes, as GEMMbench does",
     "protocol": "measure kernels by Tensile's seven steps, from its YAML file",
-    "completion": "print what lets a shell complete verbs and options",
+    "completion": "print shell completions of verbs and options",
 }
 """In the order in which they are listed, the way to a library first.
 
@@ -127,7 +127,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
             arguments = [*asked, "--help"]
     parser = Parser(
         prog="mltune",
-        description="Tune OpenCL GEMM kernels for a device, and export the answer as code.",
+        description="Tune OpenCL GEMM kernels and export them as code.",
         epilog=_FIRST_STEPS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -156,7 +156,7 @@ def parser_of(verb: str) -> Parser:
 def _declare(parser: Parser, module: ModuleType) -> None:
     parser.epilog = f"example: {module.EXAMPLE}"
     module.declare(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON document, no more")
+    parser.add_argument("--json", action="store_true", help="print one JSON document only")
     parser.add_argument("-q", "--quiet", action="count", default=0, help="say less")
     parser.add_argument("-v", "--verbose", action="count", default=0, help="say more")
 
@@ -174,7 +174,8 @@ def _set_logging(verbosity: int) -> None:
 def _complain(line: str) -> None:
     head = "mltune: "
     first, *others = wrapped(head + " ".join(line.split("\n")), columns(sys.stderr))
-    say((head, "bad"), (first.removeprefix(head), ""), stream=sys.stderr)
+    said = first.removeprefix(head.rstrip()).lstrip()  # nothing where a path fills the next line
+    say((head, "bad"), (said, ""), stream=sys.stderr)
     for each in others:
         print(each, file=sys.stderr)
 

@@ -18,8 +18,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "action",
         choices=("build", "verify", "list"),
         metavar="ACTION",
-        help="build: distil runs into packs; verify: is each kernel right on a device, and three "
-        "sizes as fast as stated; list: which packs there are, and whether they run here",
+        help="build: distil runs into packs; verify: check each kernel on a device, and the speed "
+        "of three sizes; list: all packs, and whether they run here",
     )
     add(
         "given",

@@ -24,7 +24,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         type=positive,
         default=0,
         metavar="N",
-        help="consider N configs that nobody measured, too (default: 0)",
+        help="also consider N configs that were never measured (default: 0)",
     )
     add("--device", metavar="D", help="where to measure (default: the model's device)")
     add("--seed", type=whole, default=0, metavar="N", help="of --explore (default: 0)")

@@ -36,7 +36,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="the run's folder; several problem types get folders in it "
         "(default: runs/<date>-<file>)",
     )
-    add("--resume", action="store_true", help="go on with a run that was cut off")
+    add("--resume", action="store_true", help="continue a run that was interrupted")
     add("--seed", type=whole, metavar="N", help="of the data (default: 0)")
     add(
         "--samples",

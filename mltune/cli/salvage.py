@@ -13,8 +13,8 @@ EXAMPLE = "mltune salvage runs/2026-11-21-sgemm-nn-nvidia-h200 -o runs/salvaged"
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     add = parser.add_argument
-    add("run_folder", type=Path, metavar="RUN", help="the damaged run's folder; it is not touched")
-    add("-o", "--output", type=Path, required=True, metavar="DIR", help="where the rest goes")
+    add("run_folder", type=Path, metavar="RUN", help="the damaged run's folder; it is not changed")
+    add("-o", "--output", type=Path, required=True, metavar="DIR", help="the new run's folder")
 
 
 def run(args: argparse.Namespace) -> int:

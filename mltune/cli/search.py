@@ -81,9 +81,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "--epilogue",
         metavar="E",
-        help="what becomes of alpha A B + beta C before it is stored: bias_m or bias_n (a number "
+        help="operations on alpha A B + beta C before it is stored: bias_m or bias_n (one number "
         "for each row, or column, of C), then relu, gelu, silu, clamp; such as bias_n,relu "
-        "(default: what --problem says, such as sgemm_nn_bias_n_relu)",
+        "(default: as in --problem, such as sgemm_nn_bias_n_relu)",
     )
     add(
         "--sizes",
@@ -95,16 +95,16 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "--space",
         action="append",
         metavar="NAME",
-        help="spaces that ship, by name (mma-nvidia), or YAML files of parameters and "
+        help="shipped spaces by name (mma-nvidia), or YAML files of parameters and "
         "constraints; several, separated by commas or with --space again, are searched as one; "
-        "auto: all that device and problem allow (default: auto)",
+        "auto: all that suit device and problem (default: auto)",
     )
     add(
         "--budget",
         type=positive,
         metavar="N",
-        help="trials: one is a config built once and measured on every size (default: 500; with "
-        "--time-limit as many as it allows)",
+        help="trials: each builds one config and measures it (default: 500; with --time-limit as "
+        "many as fit)",
     )
     add(
         "-o",
@@ -117,7 +117,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "--resume",
         action="store_true",
-        help="go on with a run that was cut off; what it asked for stays, --budget may grow",
+        help="continue a run that was interrupted, with its options; --budget may grow",
     )
     _declare_choice(parser)
     _declare_measuring(parser)
@@ -144,9 +144,9 @@ def _declare_choice(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="hand-written kernels: JSON files in GEMMbench's form, or folders of them; beside "
-        "the generated ones if --space is given, else alone. What their sources say is run on "
-        "the device (default: none)",
+        help="hand-written kernels: JSON files in GEMMbench's form, or folders of them; together "
+        "with generated ones if --space is given, else alone. Their sources run on the device "
+        "(default: none)",
     )
     add(
         "--prior",
@@ -154,8 +154,8 @@ def _declare_choice(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="other records to learn from first, of any device or size: files as of --replay, or "
-        "run folders; or none (default: runs that ship of this device or one like it)",
+        help="records to learn from first, of any device or size: files as for --replay, or "
+        "run folders; or none (default: shipped runs of this device or a similar one)",
     )
     _declare_end(add)
     add("--objective", metavar="WORD", help="time, or energy with --observe (default: time)")
@@ -166,29 +166,29 @@ def _declare_end(add: Callable[..., object]) -> None:
         "--patience",
         type=positive,
         metavar="N",
-        help="end after N trials without a gain, once the sampler expects less than 0.1 %% of "
-        "the time from the next (default: none)",
+        help="end after N trials without a gain, if the sampler expects the next trial to save "
+        "less than 0.1 %% of the time (default: none)",
     )
     add(
         "--time-limit",
         type=seconds,
         metavar="SECONDS",
-        help="end after about this time: trials begin in the first three quarters of it, the rest "
-        "is the leaders' (default: none)",
+        help="end after about this time: trials begin in its first three quarters, and the best "
+        "configs are timed again in the rest (default: none)",
     )
     add(
         "--cross-sizes",
         metavar="S",
-        help="further sizes, on which only the leaders are measured at the end, to teach the "
-        "decision tree; none; or auto: where --sizes names 2 to 49, as many of the suites spread "
-        "and models as fit into a third of the trials' time (default: auto); with --resume they "
-        "are added to those of the run",
+        help="further sizes for the decision tree, on which only the best configs are measured at "
+        "the end; none; or auto: if --sizes names 2 to 49, as many sizes of the suites spread and "
+        "models as fit into a third of the trials' time (default: auto); with --resume they are "
+        "added to the run's",
     )
     add(
         "--no-compare",
         action="store_true",
-        help="do not time the result beside installed libraries, which takes some seconds after "
-        "a search of ten or more",
+        help="do not compare the result with installed libraries, which takes some seconds after "
+        "a search of ten seconds or more",
     )
 
 

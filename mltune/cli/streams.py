@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -31,7 +32,7 @@ class PlainStream(io.TextIOBase):
         encoding = self.stream.encoding or "utf-8"
         shown = printable(text)
         if self.breaks_lines and self.isatty():
-            room = shutil.get_terminal_size().columns
+            room = width_of(self.stream)
             shown = "\n".join("\n".join(wrapped(line, room)) for line in shown.split("\n"))
         self.stream.write(shown.encode(encoding, "backslashreplace").decode(encoding))
         return len(text)
@@ -51,6 +52,14 @@ class PlainStream(io.TextIOBase):
     def writable(self) -> bool:
         """It is."""
         return True
+
+
+def width_of(terminal: TextIO) -> int:
+    """How many columns a terminal has, whatever the other streams lead to."""
+    with contextlib.suppress(OSError, ValueError):  # no terminal of its own
+        if not os.environ.get("COLUMNS"):
+            return os.get_terminal_size(terminal.fileno()).columns
+    return shutil.get_terminal_size().columns
 
 
 def printable(text: str) -> str:

@@ -50,7 +50,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("--observe", metavar="NAMES", help="nvml and/or rapl: energy, clocks (default: none)")
     add("--seed", type=whole, default=0, metavar="N", help="of the data (default: 0)")
     add("-o", "--run", type=Path, metavar="DIR", help="the run's folder (default: as of search)")
-    add("--resume", action="store_true", help="go on with a sweep that was cut off")
+    add("--resume", action="store_true", help="continue a sweep that was interrupted")
     add("--figure", type=Path, metavar="FILE", help="an .svg file of bars (default: none)")
 
 

@@ -56,11 +56,9 @@ def _shrunk(columns: Sequence[Column], widths: Sequence[int], room: int) -> list
         found[at] = max(_NARROWEST, found[at] - excess, min(max(others, default=0), found[at] - 1))
     if _total(found) <= room:
         return found
-    beside = found[0] + len(GAP) if columns else 0
-    return [
-        found[0] if not at else min(columns[at].width, max(room - beside, _NARROWEST))
-        for at in range(len(columns))
-    ]
+    first = min(columns[0].width, max(room // 2, _NARROWEST)) if columns else 0
+    beside = max(room - first - len(GAP), _NARROWEST)
+    return [min(column.width, beside if at else first) for at, column in enumerate(columns)]
 
 
 def _split(widths: Sequence[int], room: int | None) -> Iterator[list[int]]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable
 from typing import TextIO
 
-from mltune.cli.streams import printable
+from mltune.cli.streams import printable, width_of
 
 STYLES = {"bold": "1", "good": "32", "bad": "31", "warning": "33", "heading": "1"}
 _LEAST_COLUMNS = 40
@@ -16,9 +15,8 @@ _LEAST_COLUMNS = 40
 
 def columns(stream: TextIO | None = None) -> int | None:
     """How many columns a stream (standard output, if none) has; None where it is no terminal."""
-    if not _is_terminal(sys.stdout if stream is None else stream):
-        return None
-    return max(shutil.get_terminal_size().columns, _LEAST_COLUMNS)
+    asked = sys.stdout if stream is None else stream
+    return max(width_of(asked), _LEAST_COLUMNS) if _is_terminal(asked) else None
 
 
 def has_colours(stream: TextIO) -> bool:

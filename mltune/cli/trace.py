@@ -36,7 +36,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "program",
         nargs=argparse.REMAINDER,
         metavar="PROGRAM",
-        help="what to run, with its arguments, after --",
+        help="the program with its arguments, after --",
     )
 
 

@@ -28,8 +28,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=(),
         metavar="RUN",
-        help="runs of other devices, learnt from where that makes the error smaller "
-        "(default: none)",
+        help="runs of other devices, used if they reduce the error (default: none)",
     )
     add("--seed", type=whole, default=0, metavar="N", help="of the fit and the split (default: 0)")
 

@@ -52,7 +52,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="the folder of runs, selectors, library and report (default: tuned)",
     )
-    add("--resume", action="store_true", help="go on in DIR; --time may grow, the plan stays")
+    add("--resume", action="store_true", help="continue in DIR; --time may grow, the plan stays")
     add("--dry-run", action="store_true", help="show the plan, and do nothing")
     add(
         "--lang",
@@ -118,9 +118,9 @@ def _print(result: TuneResult) -> None:
                 document["selector"],
             )
         )
-    print_table(("problem", "kernels", "trials", "s", "gain", "unseen", "selector"), rows)
+    print_table(("problem", "kernels", "trials", "s", "gain", "held out", "selector"), rows)
     print("gain: speed over the default kernel's, before any search")
-    print("unseen: speed of the chosen kernel / best known, on sizes that its choice did not see")
+    print("held out: speed of the chosen kernel / best known, on sizes held out of the choice")
     for line in gain_lines(result):
         say((f"gained: {line}", "good"))
     for line in left_lines(result):

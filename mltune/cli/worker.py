@@ -35,8 +35,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "--sampler",
         metavar="NAME",
-        help="that of the study; to be given if it is module:Class, as code that a database names "
-        "is not run (default: the study's)",
+        help="the study's sampler; needed if it is module:Class, because mltune runs no code that "
+        "only a database names (default: the study's)",
     )
     add(
         "-o",
@@ -51,7 +51,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "--time-limit",
         type=seconds,
         metavar="SECONDS",
-        help="begin no trial after this time, and leave the rest to others (default: none)",
+        help="begin no trial after this time; other workers do the rest (default: none)",
     )
 
     add(
@@ -59,7 +59,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         type=seconds,
         default=0.0,
         metavar="SECONDS",
-        help="wait so long for the study to be there (default: 0)",
+        help="wait so long until the study exists (default: 0)",
     )
 
 

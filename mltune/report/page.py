@@ -167,9 +167,9 @@ def _headline(content: Content) -> Markup:
         ),
         tag(
             "p",
-            "A click on a kernel or a size shows its parameters and source. A pointer near a dot "
-            "says what it is; a drag over a picture enlarges that part, a double click shows all "
-            "of it. By keyboard: arrows, + and -, 0, Enter.",
+            "Click a kernel or a size to see its parameters and source. Point at a dot to see "
+            "what it is. Drag over a picture to enlarge that part; double-click to see all of it "
+            "again. Keyboard: arrows, + and -, 0, Enter.",
             class_="note how",
         ),
     )

@@ -97,7 +97,7 @@
     if (!dialog.open) dialog.showModal();
     if (kernel in data.measured) {
       part(".note").textContent = data.measured[kernel] ? "" :
-        "As this mltune writes it; the one that was measured had another text.";
+        "Written by the current version; the source that was measured was different.";
       part(".source").textContent = (await unpacked())[kernel];
     }
   };

@@ -1,4 +1,4 @@
-"""A run folder: `run.json` says what was asked, `run.db` keeps what was measured."""
+"""A run folder: `run.json` has the options, `run.db` has the measurements."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Run:
 
     @classmethod
     def create(cls, folder: Path, info: RunInfo, storage: str = "") -> Run:
-        """Make a run folder, hold it for this process alone, and be ready to add.
+        """Make a run folder, lock it for this process, and open it to add measurements.
 
         Args:
             folder: made if it is not there; other files in it are left alone.
@@ -92,7 +92,7 @@ class Run:
 
     @classmethod
     def resume(cls, folder: Path, storage: str = "") -> Run:
-        """Open a run to add to it, held for this process alone.
+        """Open a run to add measurements, locked for this process.
 
         A run that ships has `measurements.csv.gz` and no `run.db`: that is made from it.
 
@@ -148,21 +148,21 @@ class Run:
 
     @property
     def folder(self) -> Path:
-        """Where the run lies."""
+        """The run's folder."""
         return self._folder
 
     @property
     def info(self) -> RunInfo:
-        """What was asked."""
+        """The options of the run, and its device."""
         return self._info
 
     @property
     def store(self) -> Store:
-        """What was measured."""
+        """The measurements."""
         return self._store
 
     def add_cross_sizes(self, sizes: Sequence[Size]) -> None:
-        """Have the leaders measured on further sizes, beside those they were or had to be.
+        """Add further sizes for the leaders to those of the run.
 
         Raises:
             MltuneError: when the folder cannot be written.
@@ -178,11 +178,11 @@ class Run:
 
     @property
     def url(self) -> URL | None:
-        """The database, with its password, of a run that others may take part in."""
+        """The database of a shared run, with its password."""
         return self._url
 
     def close(self) -> None:
-        """Close the store and let go of the folder; a second time does nothing."""
+        """Close the store and unlock the folder; a second call does nothing."""
         self._store.close()
         if self._lock is not None:
             self._lock.close()

@@ -115,7 +115,7 @@ class RunInfo:
         cross_share: of the time of trials and leaders together, for these sizes: as many of the
             first as fit are measured; 0 for all, however long that takes.
         leaders_chosen: whether, beside the first few sizes of the leaders' cross-benchmark, only
-            those meet on a size that may win there by what was measured so far.
+            those are timed on a size that may win there by what was measured so far.
         priors: paths of the records that the searcher learned from first.
         sampler_arguments: those of a sampler of the user's own, as JSON; empty if it has none.
         observers: names of what else was looked at.

@@ -63,13 +63,14 @@ class TunedGemm:
         Args:
             selector: what chooses.
             kernels: of its portfolio.
-            learn: the file for what calls teach; None to learn nothing.
-            name: of the pack, for messages; the problem type's if left out.
-            speeds: what a pack states; with them it is checked when a device first uses it.
+            learn: the file for what is learned from calls; None to learn nothing.
+            name: the pack's name, for messages (default: the problem type's name).
+            speeds: the speeds that a pack states; with them it is checked when a device first
+                uses it.
 
         Raises:
-            UsageError: when they do not belong together, the problem type is no GEMM, or the file
-                holds something else.
+            UsageError: when they do not belong together, the problem type is no GEMM, or `learn`
+                names another kind of file.
         """
         names = [kernel.name for kernel in selector.portfolio]
         if [kernel.name for kernel in kernels] != names:
@@ -115,7 +116,7 @@ class TunedGemm:
         return self._selector
 
     def select(self, m: int, n: int, k: int, batch: int = 1) -> Choice:
-        """Return the kernel for a size, and why; every whole number is answered."""
+        """Return the kernel for a size, and the reason, for any whole numbers."""
         return self._selector.choose(m, n, k, batch)
 
     def __call__(

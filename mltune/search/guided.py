@@ -60,13 +60,13 @@ class Promise:
 
 
 class GuidedSampler(ConfigSampler):
-    """Proposes the config from which the library is expected to gain most.
+    """Proposes the config with the largest expected gain for the library.
 
     Without transfer it starts with random configs: ten, or more until two have worked. They are
     timed on all sizes, later ones where they may win: a trial's attribute `sizes` lists these.
 
     A trial's time on size i is its intermediate value at step i. In a study of one size the
-    trial's value counts, and a pruned trial is taken for one that failed.
+    trial's value is used, and a pruned trial counts as failed.
 
     Args:
         space: what is searched.

@@ -92,7 +92,7 @@ class Surrogate:
         self._encoding = encoding
         self._source = source
         self._view = view
-        self._knowledge = transfer
+        self._transfer = transfer
         self._fitted = self._fitted_own = 0
         self._candidates = source.around(())
         self._process: GaussianProcess | None = None
@@ -200,7 +200,7 @@ class Surrogate:
     def _whole(
         self, scales: Sequence[Scale], mean: Matrix32, table: Matrix, known: Matrix
     ) -> tuple[Matrix32, Matrix32, Matrix]:
-        """Add the padded work again, to what is expected and to what is to beat."""
+        """Add the tile quantization to the expected times and to the times to beat."""
         least = np.min(np.where(np.isnan(table), np.inf, table), axis=0, initial=np.inf)
         to_beat = np.fmin(least, known)
         parts = [
@@ -215,7 +215,7 @@ class Surrogate:
         return means, slopes, np.array(best)
 
     def _extra_of(self, configs: Sequence[Config]) -> Matrix:
-        """The padded work of configs, as much of it as is seen in the answers."""
+        """The tile quantization of configs, by the share of it that the answers show."""
         if self._work is None or not configs:
             return np.zeros((len(configs), self._incumbents.count))
         extra: Matrix = self._work.logs(configs) @ self._shares
@@ -225,9 +225,9 @@ class Surrogate:
         return np.array([*answers], dtype=np.float64).reshape(-1, self._incumbents.count)
 
     def _scales(self, table: Matrix) -> list[Scale]:
-        if self._knowledge is None:
+        if self._transfer is None:
             return [Scale.of(column, self._view) for column in table.T]
-        reach, spread = self._knowledge.reach, self._knowledge.spread
+        reach, spread = self._transfer.reach, self._transfer.spread
         return [Scale.within(column, self._view, reach, spread) for column in table.T]
 
     def _fit(self, answers: Answers) -> GaussianProcess:
@@ -241,7 +241,7 @@ class Surrogate:
         table = self._table([answers[config] for config in kept]) - self._extra_of(kept)
         values = _units(scales, np.where(np.isnan(table), np.inf, table))
         basis, expected = self._known(kept)
-        doubt = 1.0 if self._knowledge is None else self._knowledge.doubt
+        doubt = 1.0 if self._transfer is None else self._transfer.doubt
         ranks = self._encoding.ranks(kept)
         hyper = fit(
             self._encoding,
@@ -274,10 +274,10 @@ class Surrogate:
 
     def _known(self, configs: Sequence[Config]) -> tuple[Matrix, Matrix]:
         """Return what other records say: functions whose share is unknown, and their sum."""
-        if self._knowledge is None:
+        if self._transfer is None:
             return np.zeros((len(configs), 0)), np.zeros(len(configs))
-        views = self._knowledge.views(configs)
-        return self._knowledge.basis(views), self._knowledge.expected(views)
+        views = self._transfer.views(configs)
+        return self._transfer.basis(views), self._transfer.expected(views)
 
 
 def _units(scales: Sequence[Scale], table: Matrix) -> Matrix:

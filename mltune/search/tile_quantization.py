@@ -28,7 +28,7 @@ _DOUBT = 1.0  # as much as observations whose squares add up to this
 
 
 class TileQuantization:
-    """Knows the logs of padded work, by config and size.
+    """Logs of the work of whole tiles over the work of the size, by config and size.
 
     Args:
         space: derives the sides of a macro tile, or says nothing of them.

@@ -237,7 +237,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selector:
-    """Answers "which kernel for this size?" for one problem type on one device.
+    """Chooses a kernel for a size, for one problem type on one device.
 
     Attributes:
         contraction: the problem type, as the user named it (not made canonical).
@@ -292,7 +292,7 @@ class Selector:
         object.__setattr__(self, "_rule", Rule(self.tree, self.formulas))
 
     def choose(self, m: int, n: int, k: int, batch: int = 1) -> Choice:
-        """Return the kernel for a size; every whole number is answered, 0 and below too."""
+        """Return the kernel for a size, for any whole numbers, also 0 and below."""
         exact = self._exact_map.get((m, n, k, batch))
         if exact is not None:
             return Choice(self.portfolio[exact], exact, Reason.EXACT)

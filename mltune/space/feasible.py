@@ -191,7 +191,7 @@ class _Edges:
         values: Sequence[Value],
         operators: Mapping[str, Callable[..., Any]],
     ) -> _Edges:
-        """Let every state meet every value."""
+        """Pair every state with every value."""
         sources = np.repeat(np.arange(count), len(values))
         numbers = np.tile(np.arange(len(values)), count)
         known = np.array(values, object if operators is LARGE_COLUMN_OPERATORS else None)

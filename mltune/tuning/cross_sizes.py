@@ -1,4 +1,4 @@
-"""On which further sizes the leaders meet where nobody says: those of two suites, in an order.
+"""The default further sizes for the leaders: those of two suites, in a fixed order.
 
 The first few of them are spread over all: each next size is the one that brings the sizes of the
 suites nearest to one that is taken, by the distances of the logs of their sides.
@@ -33,7 +33,7 @@ MANY = 50
 def default_cross_sizes(
     contraction: Contraction, sizes: Sequence[Size], device: DeviceInfo
 ) -> tuple[Size, ...]:
-    """Return the sizes that the leaders meet on as long as there is time, in their order.
+    """Return the further sizes in the order in which the leaders are timed on them.
 
     There are none where the user named a single size, many, or counted how often each is called:
     then these are all that matter. Nor are there for problems that the suites are not of.

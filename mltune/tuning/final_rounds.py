@@ -1,6 +1,6 @@
 """The leaders' cross-benchmark: interleaved rounds, whose times later stages rely on.
 
-On the first few sizes all leaders meet, on further ones those that may win there by what was
+All leaders are timed on the first few sizes. On further sizes those are that may win by what was
 measured so far.
 """
 
@@ -49,7 +49,7 @@ class FinalRounds:
         before: rounds that are already measured.
         add: commits a measurement.
         allowance: gives out further sizes.
-        choice: says who meets on a size; None for all leaders on every size.
+        choice: the leaders to time on a size; None for all leaders on every size.
     """
 
     def __init__(

@@ -1,10 +1,10 @@
 """Which config is the fastest for each size, from the leaders' interleaved measurements.
 
-The rounds of a config on a size are taken together, but for those that took clearly longer than
-its fastest one: what was in their way was not the config. Its time is the median of all their
-samples, with a 95 % confidence interval. A config cannot be told apart from the fastest one if
-their intervals meet. Of those that cannot, and whose medians are within 1 % of the fastest, the
-one is chosen that is fastest over all sizes, and of equals the one that was tried first.
+The samples of all rounds of a config on a size are pooled. Rounds that took clearly longer than
+the config's fastest round are left out, because something else disturbed them. The config's time
+is the median of the samples, with a 95 % confidence interval. A config ties with the fastest one
+if their intervals overlap. Among ties whose medians are within 1 % of the fastest, the config that
+is fastest over all sizes is chosen; among equals, the one that was tried first.
 """
 
 from __future__ import annotations

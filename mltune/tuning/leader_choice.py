@@ -78,7 +78,7 @@ class LeaderChoice:
 
     Args:
         leaders: the trials that compete.
-        problems: that they may meet on.
+        problems: the sizes that they may be timed on.
         device: that measures.
         rows: what the run holds, in the order in which it was measured.
         is_apart: whether to learn in a thread while the device measures.

@@ -254,7 +254,7 @@ def new_run_info(
 
 
 def _with_cross_sizes(info: RunInfo, text: str) -> RunInfo:
-    """A run whose leaders meet on further sizes, as `--cross-sizes` says."""
+    """A run whose leaders are timed on further sizes, as `--cross-sizes` says."""
     if text == NONE:
         return info
     if text == AUTO:

@@ -63,19 +63,19 @@ def ignore_note(line: str) -> None:
 
 
 class Objective:
-    """The time of a config on the sizes of a run: owns the device, the space and the run folder.
+    """The time of a config on the sizes of a run; owns the device, the space and the run folder.
 
-    Call it with a trial of a study, or give it to the `optimize` of the study that
-    `create_study` returns, which builds the next kernels meanwhile and measures the leaders again
-    at the end. Every measurement is in the run folder when it is made. Close it at the end, or
+    Call it with a trial of your own study. Or give it to `optimize` of the study that
+    `create_study` returns: that also builds kernels ahead, and times the best configs again at the
+    end. Every measurement is stored in the run folder at once. Close the objective at the end, or
     use it as a context manager.
 
     Args:
         problem: a problem type, such as `sgemm_nn`.
-        sizes: as `--sizes` takes them; a suite for the kind of device if left out.
+        sizes: as `--sizes` takes them (default: a suite for the kind of device).
         device: as `--device` takes it.
-        note: is told single lines, such as what is wrong with a file.
-        options: further ones of `mltune search`, by the names of `SearchOptions`: `space`,
+        note: a function that takes notes of one line, such as warnings about a file.
+        options: further options of `mltune search`, by the names of `SearchOptions`: `space`,
             `seed`, `folder`, `resume`, `samples`, `builders` and so on.
 
     Raises:

@@ -31,15 +31,15 @@ def search(
     show_progress_bar: bool = False,
     **options: Any,
 ) -> SearchResult:
-    """Search as `mltune search` does: trials, then the leaders' cross-benchmark.
+    """Search as `mltune search` does: trials, then final rounds of the best configs.
 
     Args:
         problem: a problem type, such as `sgemm_nn`.
         sizes: as `--sizes` takes them.
         device: as `--device` takes it.
-        budget: trials; 500 unless given.
+        budget: the number of trials (default: 500).
         show_progress_bar: whether to show one, in a notebook or a terminal.
-        options: further ones, by the names of `SearchOptions`: `space`, `seed`, `folder`,
+        options: further options, by the names of `SearchOptions`: `space`, `seed`, `folder`,
             `resume`, `time_limit_seconds` and so on.
 
     Raises:
@@ -76,12 +76,12 @@ def tune(
 
     Args:
         problems: problem types between commas; `sgemm` alone means all its transposes.
-        calls: a file of a program's calls, as `mltune trace` writes it; or `problems`.
-        folder: where everything is kept.
-        seconds: of the whole; 600 unless given.
+        calls: a file of a program's calls, as `mltune trace` writes it. Give this or `problems`.
+        folder: for runs, selectors, library and report.
+        seconds: the time limit of the whole (default: 600).
         show_progress_bar: whether to show one, in a notebook or a terminal.
-        options: further ones, by the names of `TuneOptions`: `sizes`, `device`, `seed`, `resume`,
-            `space`, `against` and `languages`.
+        options: further options, by the names of `TuneOptions`: `sizes`, `device`, `seed`,
+            `resume`, `space`, `against` and `languages`.
 
     Raises:
         UsageError: when an option or a file is wrong, or nothing is left to tune.
@@ -128,13 +128,13 @@ def distil(
     max_kernels: int = 16,
     output: str | Path | None = None,
 ) -> Selector:
-    """Distil the measurements of runs into a selector, with the loss that it states.
+    """Distil the measurements of runs into a selector that states its loss.
 
     Args:
         runs: of one problem type on one device.
-        method: what chooses, as `--method`.
-        max_kernels: the most kernels to ship.
-        output: where to write it, too; nowhere if left out.
+        method: the kind of rule, as for `--method`.
+        max_kernels: the largest number of kernels to ship.
+        output: a place to write the selector to (default: it is not written).
 
     Raises:
         UsageError: when a run cannot be read, or a setting is out of range.
@@ -162,11 +162,11 @@ def export(
     """Write one selector, or several, with their kernels as a library.
 
     Args:
-        selector: what `distil` returned, or where it lies; several, each for another problem type,
-            give one library (`c`, `clblast`).
+        selector: what `distil` returned, or its path. Several selectors, each for another problem
+            type, give one library (`c`, `clblast`).
         language: `c`, `clblast`, `python`, `rust` or `json`.
         folder: of the library.
-        name: of a library of several; `mltune` if left out.
+        name: the prefix of a library of several selectors (default: `mltune`).
 
     Returns:
         the files.
@@ -184,11 +184,11 @@ def export(
 
 
 def report(run: RunLike, output: str | Path | None = None) -> Path:
-    """Write the report of a run, one HTML file, and return where it lies.
+    """Write the report of a run, one HTML file, and return its path.
 
     Args:
-        run: that is reported.
-        output: the file; `report.html` in the run's folder if left out.
+        run: an open run, or its folder.
+        output: the file (default: `report.html` in the run's folder).
 
     Raises:
         UsageError: when the run cannot be read, or the report cannot be written there.

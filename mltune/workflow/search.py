@@ -361,10 +361,10 @@ def _search_together(
     run, runner, info = objective.run, objective.runner, objective.info
     key = device_key(runner.device, runner.device_number)
     study = new_study(info, objective.space, info.seed, note)
-    with joined(info, run.store, key) as board:
-        board.set_budget(trials_asked(options, info))
+    with joined(info, run.store, key) as queue:
+        queue.set_budget(trials_asked(options, info))
         tuning = SharedTuning(
-            info, run.store, board, runner, study, show, note, partial(open_writer, info, url)
+            info, run.store, queue, runner, study, show, note, partial(open_writer, info, url)
         )
         reason = StopReason.BUDGET
         limit = _seconds_of_trials(info, options.time_limit_seconds, started)
@@ -372,7 +372,7 @@ def _search_together(
         tuning.work(limit, end)
         if not tuning.counts.concluded and limit is not None:
             reason = StopReason.TIME_LIMIT
-            board.set_budget(0)  # what is begun is finished, here or elsewhere
+            queue.set_budget(0)  # what is begun is finished, here or elsewhere
             tuning.work(leaders_end=end)
         if workers is not None:
             workers.wait()

@@ -88,7 +88,7 @@ def report_text(result: TuneResult) -> str:
         "## What was tuned",
         "",
         "| problem type | kernels | trials | seconds | speed / default kernel "
-        "| on unseen sizes / best known |",
+        "| on held-out sizes / best known |",
         "|---|---|---|---|---|---|",
     ]
     for each in result.tuned:

@@ -37,21 +37,21 @@ def create_study(
     storage: str | optuna.storages.BaseStorage | None = None,
     study_name: str | None = None,
 ) -> TunedStudy:
-    """Make a study that makes an objective small.
+    """Make a study that minimises an objective.
 
     Args:
-        objective: what the study is for.
-        sampler: any of Optuna's; its proposals are made feasible and new. The run's own, which is
-            `GuidedSampler` unless the objective asks for another, if left out.
-        pruner: says before each further size whether it is worth timing; after
-            `GuidedSampler`'s plan if left out.
-        storage: as Optuna's. If left out the study lives in memory, is written into the run's
-            `run.db` at most some seconds later, and knows the trials that the run holds.
-        study_name: the run folder's name if left out.
+        objective: the objective.
+        sampler: any sampler of Optuna; its proposals are made feasible and new (default: the
+            run's sampler, which is `GuidedSampler` unless the objective names another).
+        pruner: decides before each further size whether to time it (default: by the plan of
+            `GuidedSampler`).
+        storage: as in Optuna. By default the study is in memory, has the run's trials, and is
+            written to the run's `run.db` within some seconds.
+        study_name: the study's name (default: the run folder's name).
 
     Raises:
-        UsageError: when the run asks for a sampler that there is not, the run is shared, or the
-            storage has a study of that name that is another's.
+        UsageError: when the run's sampler does not exist, the run is shared, or the storage has
+            another study of that name.
     """
     info = objective.info
     if objective.run.url is not None:

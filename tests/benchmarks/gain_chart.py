@@ -1,57 +1,67 @@
-"""Draw what mltune gains by size over the libraries that a user has today.
+"""Draw what the default command gains by size over the vendor's library.
 
-    python tests/benchmarks/gain_chart.py    # docs/figures/sgemm-h200.csv -> docs/gain.svg
+    python tests/benchmarks/gain_chart.py    # docs/figures/sgemm-h200-default.csv -> docs/gain.svg
 
-Each dot is a problem size, at the side of the cube that takes as many operations. Each line goes
-through the geometric means of the sizes between two powers of two.
+Each dot is a problem size, placed at the side of the cube that takes as many operations.
 """
 
 from __future__ import annotations
 
 import csv
 import math
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 DOCS = Path(__file__).parents[2] / "docs"
-FIGURES = DOCS / "figures" / "sgemm-h200.csv"
+FIGURES = DOCS / "figures" / "sgemm-h200-default.csv"
 CHART = DOCS / "gain.svg"
-WIDTH, HEIGHT = 860, 250
-LEFT, RIGHT, TOP, BOTTOM = 52, 172, 20, 40
-SIDES = (32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
-RATIOS = (0.5, 1, 2, 5, 10, 20, 50)
+WIDTH, HEIGHT = 860, 230
+LEFT, RIGHT, TOP, BOTTOM = 52, 172, 24, 40
+SIDES = (32, 64, 128, 256, 512, 1024, 2048, 4096)
+RATIOS = (0.5, 1, 1.5, 2, 2.5)
+LOW, HIGH = 0.35, 3.0
 STYLE = """
 text { font: 13px system-ui, "DejaVu Sans", sans-serif; fill: #57606a }
 .strong { font-weight: 600 }
 .grid { stroke: #d8dee4 } .one { stroke: #57606a; stroke-dasharray: 4 4 }
-.clblast { fill: #0969da; stroke: #0969da } .cublas { fill: #bc4c00; stroke: #bc4c00 }
-circle.dot { stroke: none; opacity: .35 } polyline.line { fill: none; stroke-width: 2.5 }
-text.strong { stroke: none }
+.mean { stroke: #0969da; stroke-width: 2 }
+.matrix { fill: #0969da } .vector { fill: #bc4c00 }
 @media (prefers-color-scheme: dark) {
 text { fill: #9198a1 } .grid { stroke: #30363d } .one { stroke: #9198a1 }
-.clblast { fill: #58a6ff; stroke: #58a6ff } .cublas { fill: #f0883e; stroke: #f0883e } }
+.mean { stroke: #58a6ff } .matrix { fill: #58a6ff } .vector { fill: #f0883e } }
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """How much faster mltune is at one size; `side` is that of the cube with the same work."""
+    """How many times as fast mltune is at one size."""
 
-    side: float
-    over_cublas: float
-    over_clblast: float
+    m: int
+    n: int
+    k: int
+    ratio: float
+
+    @property
+    def side(self) -> float:
+        """The side of the cube that takes as many operations."""
+        return math.cbrt(self.m * self.n * self.k)
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether C is a single row or column."""
+        return min(self.m, self.n) == 1
 
 
 def read_gains(path: Path) -> tuple[Gain, ...]:
-    """Read a table of speeds in GFLOP/s by size."""
+    """Read a table of times in microseconds by size."""
     with path.open(encoding="utf-8") as file:
         return tuple(
             Gain(
-                side=math.prod(map(int, row["size"].split("x"))) ** (1 / 3),
-                over_cublas=float(row["mltune_gflops"]) / float(row["cublas_gflops"]),
-                over_clblast=float(row["mltune_gflops"]) / float(row["clblast_gflops"]),
+                m=int(row["m"]),
+                n=int(row["n"]),
+                k=int(row["k"]),
+                ratio=float(row["cublas_us"]) / float(row["mltune_us"]),
             )
             for row in csv.DictReader(file)
         )
@@ -64,17 +74,21 @@ def geometric_mean(values: Sequence[float]) -> float:
 
 def draw(gains: Sequence[Gain]) -> str:
     """Return the chart as SVG, with colours for light and for dark pages."""
-    clblast = [(gain.side, gain.over_clblast) for gain in gains]
-    cublas = [(gain.side, gain.over_cublas) for gain in gains]
+    mean = geometric_mean([gain.ratio for gain in gains])
+    beside = WIDTH - RIGHT + 8
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
             f'width="{WIDTH}" height="{HEIGHT}" role="img">',
-            "<title>Speed of mltune over CLBlast and cuBLAS by problem size</title>",
+            "<title>Speed of mltune over cuBLAS by problem size</title>",
             f"<style>{STYLE}</style>",
             *_grid(),
-            *_series("clblast", "vs CLBlast (OpenCL)", clblast, rise=22),
-            *_series("cublas", "vs cuBLAS (CUDA)", cublas, rise=-8),
+            _level(mean, "mean"),
+            *(_dot(gain) for gain in gains),
+            f'<text x="{beside}" y="{_y(mean) + 4}" class="strong matrix">{mean:.2f}x on average'
+            "</text>",
+            f'<text x="{beside}" y="{_y(1) + 4}">as fast as cuBLAS</text>',
+            *_key(beside),
             "</svg>\n",
         ]
     )
@@ -86,48 +100,51 @@ def _x(side: float) -> float:
 
 
 def _y(ratio: float) -> float:
-    low, high = 0.4, 60.0
-    share = math.log(ratio / low) / math.log(high / low)
+    share = math.log(ratio / LOW) / math.log(HIGH / LOW)
     return round(HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM), 1)
 
 
+def _level(ratio: float, kind: str) -> str:
+    y, right = _y(ratio), WIDTH - RIGHT
+    return f'<line x1="{LEFT}" x2="{right}" y1="{y}" y2="{y}" class="{kind}"/>'
+
+
+def _dot(gain: Gain) -> str:
+    kind = "vector" if gain.is_vector else "matrix"
+    name = f"{gain.m}x{gain.n}x{gain.k}: {gain.ratio:.2f}x"
+    return (
+        f'<circle cx="{_x(gain.side)}" cy="{_y(gain.ratio)}" r="4" class="{kind}">'
+        f"<title>{name}</title></circle>"
+    )
+
+
+def _key(left: int) -> list[str]:
+    rows = []
+    for kind, words, y in (
+        ("matrix", "matrix times matrix", 40),
+        ("vector", "matrix times vector", 60),
+    ):
+        rows.append(f'<circle cx="{left + 5}" cy="{y - 4}" r="4" class="{kind}"/>')
+        rows.append(f'<text x="{left + 16}" y="{y}">{words}</text>')
+    return rows
+
+
 def _grid() -> list[str]:
-    bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
     lines = []
     for ratio in RATIOS:
-        y, kind = _y(ratio), "one" if ratio == 1 else "grid"
-        lines.append(f'<line x1="{LEFT}" x2="{right}" y1="{y}" y2="{y}" class="{kind}"/>')
-        lines.append(f'<text x="{LEFT - 8}" y="{y + 4}" text-anchor="end">{ratio:g}x</text>')
+        lines.append(_level(ratio, "one" if ratio == 1 else "grid"))
+        lines.append(
+            f'<text x="{LEFT - 8}" y="{_y(ratio) + 4}" text-anchor="end">{ratio:g}x</text>'
+        )
     lines += [
-        f'<text x="{_x(side)}" y="{bottom + 18}" text-anchor="middle">{side}</text>'
+        f'<text x="{_x(side)}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{side}</text>'
         for side in SIDES
     ]
-    middle = (LEFT + right) / 2
     return [
         *lines,
-        f'<text x="{LEFT}" y="{TOP - 2}">speed of mltune / speed of the other</text>',
-        f'<text x="{middle}" y="{HEIGHT - 5}" text-anchor="middle">'
+        f'<text x="{LEFT}" y="{TOP - 10}">speed of mltune / speed of cuBLAS</text>',
+        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 5}" text-anchor="middle">'
         "problem size: side of the cube with as many operations</text>",
-    ]
-
-
-def _series(kind: str, name: str, points: Sequence[tuple[float, float]], rise: float) -> list[str]:
-    dots = [f'<circle cx="{_x(x)}" cy="{_y(y)}" r="2.5" class="{kind} dot"/>' for x, y in points]
-    octaves: dict[int, list[tuple[float, float]]] = defaultdict(list)
-    for side, ratio in points:
-        octaves[math.floor(math.log2(side))].append((side, ratio))
-    means = [
-        (geometric_mean([x for x, _ in near]), geometric_mean([y for _, y in near]))
-        for _, near in sorted(octaves.items())
-    ]
-    line = " ".join(f"{_x(x)},{_y(y)}" for x, y in means)
-    whole = geometric_mean([ratio for _, ratio in points])
-    at = round(_y(means[-1][1]) - rise, 1)
-    return [
-        *dots,
-        f'<polyline points="{line}" class="{kind} line"/>',
-        f'<text x="{WIDTH - RIGHT + 8}" y="{at}" class="{kind} strong">{name}</text>',
-        f'<text x="{WIDTH - RIGHT + 8}" y="{at + 16}">{whole:.3g}x on average</text>',
     ]
 
 

@@ -2,8 +2,8 @@
 
     python tests/benchmarks/leader_pairs.py RUN... --seeds 2
 
-A quarter of the sizes is held out. The leaders meet on the others: on all, on random ones that
-make up the same share of the pairs, in random pairs, and where `LeaderChoice` has them meet.
+A quarter of the sizes is held out. The leaders are timed on the others in four ways: on all, on
+random sizes that make up the same share of the pairs, in random pairs, and as `LeaderChoice` says.
 Prints the share of the pairs that were timed, then the speed over the best known one, as
 geometric means: of the fastest kernel that was timed on a size, and on sizes held out of the
 formulas that `distil` makes of these times, and of what the model expects to be the fastest.
@@ -76,7 +76,7 @@ class Whole:
         )
 
     def chosen(self, order: Sequence[int]) -> tuple[list[Measurement], float]:
-        """Let leaders meet where the choice has them, and say how long it thought."""
+        """Time the leaders that the choice names, and return how long it computed."""
         choice = LeaderChoice(self.leaders, self.problems, self.device)
         found = []
         began = time.process_time()

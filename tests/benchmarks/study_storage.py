@@ -133,12 +133,12 @@ def _begin_run(place: Place) -> None:
 def _mltune(place: Place, *, shown: bool) -> Iterator[MakeTrial]:
     """The queue and the study of a worker, without the measurements."""
     info = place.info
-    with Store(place.where, run=info.id) as store, joined(info, store, str(os.getpid())) as board:
+    with Store(place.where, run=info.id) as store, joined(info, store, str(os.getpid())) as trials:
         study = new_study(info, _space(), own_seed(), simulated.ignore)
         runner = ReplayRunner((), info.device)
         session = MeasurementSession(runner, info.objective)
         queue = SharedQueue(
-            *(study, runner, info.problems, board, store.trial, session),
+            *(study, runner, info.problems, trials, store.trial, session),
             *(AtOnce(lambda row: row), simulated.ignore),
         )
 
@@ -158,7 +158,7 @@ def _mltune(place: Place, *, shown: bool) -> Iterator[MakeTrial]:
             if shown:
                 url = make_url(place.where)
                 writer = partial(open_writer, info, url)
-                shared = SharedStudy(study, board, writer, simulated.ignore)
+                shared = SharedStudy(study, trials, writer, simulated.ignore)
                 queue.on_news(stack.enter_context(shared).hear)
             stack.enter_context(queue)
             yield make_trial
@@ -256,15 +256,15 @@ class _QueueStorage(InMemoryStorage):
     numbers of the run, and Optuna's tables for the dashboard.
     """
 
-    def __init__(self, board: SharedTrials) -> None:
+    def __init__(self, trials: SharedTrials) -> None:
         super().__init__()
-        self._board = board
+        self._trials = trials
         self._numbers: dict[int, int] = {}
         self._mine: set[int] = set()
         self._heard = self._begun = 0
 
     def create_new_trial(self, study_id: int, template_trial: FrozenTrial | None = None) -> int:
-        news = self._board.news(self._heard, self._begun)
+        news = self._trials.news(self._heard, self._begun)
         for finished in news.finished:
             if finished.number not in self._mine:
                 super().create_new_trial(study_id, _told(finished.config, finished.values or ()))
@@ -278,7 +278,7 @@ class _QueueStorage(InMemoryStorage):
         super().set_trial_param(trial_id, param_name, param_value_internal, distribution)
         trial = self.get_trial(trial_id)
         if len(trial.params) > _PARAMETERS:
-            number = self._board.claim(without_family(Config.of(trial.params)))
+            number = self._trials.claim(without_family(Config.of(trial.params)))
             if number is None:
                 raise _TakenError
             self._numbers[trial_id] = number
@@ -289,7 +289,7 @@ class _QueueStorage(InMemoryStorage):
         if state.is_finished():
             steps = self.get_trial(trial_id).intermediate_values
             logs = {size: math.log(value) for size, value in steps.items()}
-            self._board.finish(self._numbers.pop(trial_id), logs, Status.OK)
+            self._trials.finish(self._numbers.pop(trial_id), logs, Status.OK)
         return changed
 
 
@@ -308,9 +308,9 @@ def _behind_interface(place: Place) -> Iterator[MakeTrial]:
     """Our tables behind Optuna's `BaseStorage`."""
     with (
         Store(place.where, run=place.info.id) as store,
-        joined(place.info, store, str(os.getpid())) as board,
+        joined(place.info, store, str(os.getpid())) as trials,
     ):
-        study = optuna.create_study(storage=_QueueStorage(board), sampler=_sampler())
+        study = optuna.create_study(storage=_QueueStorage(trials), sampler=_sampler())
         yield partial(_try, study)
 
 

@@ -5,7 +5,7 @@
 Starts a PostgreSQL of its own (Debian's `postgresql`; with --flush it flushes every commit to the
 disk, as one in use does), and forks that many simulated workers for each line: the whole session
 with leases, claims and answers to a sampler, on replayed measurements that take --pause seconds.
-Latency is that of one call of the board: of a claim (one a trial), of measurements added in one
+Latency is that of one call of the queue: of a claim (one a trial), of measurements added in one
 transaction (all that wait then) and of a finished trial. What processors are used for a trial
 hardly depends on other work on the machine, rate and latency do.
 """
@@ -39,10 +39,10 @@ _COLUMNS = (
 
 
 class Timed(SharedTrials):
-    """A board that notes how long its calls take."""
+    """A queue that notes how long its calls take."""
 
-    def __init__(self, board: SharedTrials, calls: dict[str, list[float]]) -> None:
-        self.__dict__.update(board.__dict__)
+    def __init__(self, queue: SharedTrials, calls: dict[str, list[float]]) -> None:
+        self.__dict__.update(queue.__dict__)
         self._calls = calls
 
     def claim(self, config: Config) -> int | None:
@@ -88,13 +88,13 @@ def _line(server: postgres.Server, workers: int, options: argparse.Namespace) ->
             calls: dict[str, list[float]] = defaultdict(list)
             used = 0.0
 
-            def begin(board: SharedTrials) -> SharedTrials:
+            def begin(queue: SharedTrials) -> SharedTrials:
                 nonlocal used
                 (folder / f"{device}.ready").touch()
                 while not go.exists():
                     time.sleep(0.1)
                 used = time.process_time()
-                return Timed(board, calls)
+                return Timed(queue, calls)
 
             simulated.take_part(
                 study, f"simulated {device}", options.pause, begin, options.seconds

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import io
+import os
 
 import pytest
 
-from mltune.cli.streams import PlainStream
+from mltune.cli import main
+from mltune.cli.streams import PlainStream, width_of
 from mltune.cli.wrapping import wrapped
 
 SENTENCE = "spent: 5 s of building, 12 timings of a config on a size, 0 s of kernels"
@@ -50,3 +52,26 @@ def test_a_stream_breaks_lines_on_a_terminal_when_asked(monkeypatch: pytest.Monk
     whole, *parts = terminal.getvalue().splitlines()
     assert whole == SENTENCE
     assert parts == wrapped(SENTENCE, 28)
+
+
+def test_a_complaint_about_a_path_wider_than_the_terminal_begins_once(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    path = "/" + 70 * "a"
+
+    assert main(["replay", path, "1"]) == 2
+
+    head, where, *_ = capfd.readouterr().err.splitlines()
+    assert head.replace("\x1b[31m", "").replace("\x1b[0m", "").strip() == "mltune:"
+    assert where.startswith(f"  {path}")
+
+
+def test_a_stream_is_as_wide_as_its_own_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
+    monkeypatch.delenv("COLUMNS", raising=False)
+    leader, follower = pty.openpty()
+    termios.tcsetwinsize(follower, (24, 61))
+    with os.fdopen(leader, "rb"), os.fdopen(follower, "w") as terminal:
+        assert width_of(terminal) == 61

@@ -225,7 +225,7 @@ def test_the_readme_shows_the_loader_a_driver_from_pip(
             command, cwd=tmp_path, capture_output=True, text=True, check=False, env=without
         )
 
-    assert "no such OpenCL device (-1)" in run(example, "5", "6", "7").stderr
+    assert "no such OpenCL device: see README.md (-1)" in run(example, "5", "6", "7").stderr
     done = run("bash", "-c", f"{command} 5 6 7")
     assert done.returncode == 0, done.stderr
     assert "right" in done.stdout

@@ -1,4 +1,4 @@
-"""How long the leaders meet on further sizes, on made-up times."""
+"""How long the leaders are timed on further sizes, with made-up times."""
 
 from __future__ import annotations
 

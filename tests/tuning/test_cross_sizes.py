@@ -1,4 +1,4 @@
-"""On which further sizes the leaders meet where the user does not say."""
+"""The default further sizes for the leaders."""
 
 from __future__ import annotations
 

@@ -19,12 +19,12 @@ def row(make: Make, reference: float, *seconds: float) -> Measurement:
     )
 
 
-def steady(make: Make, *references: float) -> DriftCorrection:
+def corrected(make: Make, *references: float) -> DriftCorrection:
     return DriftCorrection(row(make, reference) for reference in references)
 
 
 def test_a_slow_reference_is_a_disturbance_and_taken_out_of_the_time(make: Make) -> None:
-    times = steady(make, *(1.0,) * 20)
+    times = corrected(make, *(1.0,) * 20)
 
     assert times.is_undisturbed(row(make, 1.05))
     assert not times.is_undisturbed(row(make, 2.0))
@@ -32,37 +32,37 @@ def test_a_slow_reference_is_a_disturbance_and_taken_out_of_the_time(make: Make)
 
 
 def test_an_reference_that_always_varies_is_no_disturbance(make: Make) -> None:
-    times = steady(make, *(11.0, 12.0, 13.0, 14.0) * 5)
+    times = corrected(make, *(11.0, 12.0, 13.0, 14.0) * 5)
 
     assert times.slowdown(row(make, 14.5)) == 1
 
 
 def test_a_device_that_is_often_disturbed_does_not_make_that_normal(make: Make) -> None:
-    times = steady(make, *(1.0,) * 2, *(1.4,) * 8, *(3.0,) * 10)
+    times = corrected(make, *(1.0,) * 2, *(1.4,) * 8, *(3.0,) * 10)
 
     assert times.slowdown(row(make, 3.0)) > 2
 
 
 def test_samples_that_disagree_are_a_disturbance(make: Make) -> None:
-    times = steady(make, *(1.0,) * 20)
+    times = corrected(make, *(1.0,) * 20)
 
     assert not times.is_undisturbed(row(make, 1.0, *(1.0, 2.0) * 10))
     assert times.is_undisturbed(row(make, 1.0, *(1.0, 1.01) * 10))
 
 
 def test_three_samples_of_a_lost_race_say_too_little(make: Make) -> None:
-    assert steady(make, 1.0).is_undisturbed(row(make, 1.0, 1.0, 1.5, 2.0))
+    assert corrected(make, 1.0).is_undisturbed(row(make, 1.0, 1.0, 1.5, 2.0))
 
 
 def test_a_failure_and_a_row_without_reference_are_undisturbed(make: Make) -> None:
-    times = steady(make, *(1.0,) * 20)
+    times = corrected(make, *(1.0,) * 20)
 
     assert times.is_undisturbed(make(0, 8, Status.TIMEOUT))
     assert times.is_undisturbed(make(0, 8, 1.0))
 
 
 def test_a_clear_disturbance_is_more_than_a_flagged_one(make: Make) -> None:
-    times = steady(make, *(1.0,) * 20)
+    times = corrected(make, *(1.0,) * 20)
 
     assert not times.is_undisturbed(row(make, 1.2))
     assert not times.is_clearly_disturbed(row(make, 1.2))

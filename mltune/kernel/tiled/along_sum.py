@@ -19,7 +19,7 @@ def width_along(settings: Settings, arithmetic: Arithmetic) -> int:
 
 
 def row_swizzle(depth_u: int, together: int, element_bytes: int) -> tuple[int, int]:
-    """How vectors of a row change places, so that those who read together meet no bank twice.
+    """How vectors of a row are permuted, so that work-items that read together use no bank twice.
 
     Args:
         depth_u: terms in a row.

@@ -266,7 +266,7 @@ class Operand:
 
     @cached_property
     def _swizzle(self) -> Definition:
-        """How vectors change places from row to row, so that neighbours meet other banks."""
+        """How vectors are permuted from row to row, so that neighbours use different banks."""
         if not self.is_along:
             places = largest_width(_SWIZZLE_PLACES, self.extent // self._read_width)
             moved = f"((column) ^ (l) % {places} * {self._read_width})"

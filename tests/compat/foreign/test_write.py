@@ -26,7 +26,7 @@ def recording(statuses: tuple[Status, ...] = ENDINGS, count: int = 400) -> Recor
         seconds = rng.lognormvariate(-7, 3) if status is Status.OK else None
         config = Config.of({"tile": number, "way": ("cast", "vload")[number % 2]})
         points.append(Point(config, seconds, status))
-    return Recording(where="here", problem="sgemm_nn", device="SharedTrials", points=tuple(points))
+    return Recording(where="here", problem="sgemm_nn", device="a card", points=tuple(points))
 
 
 def written(form: str, given: Recording, folder: Path) -> tuple[Path, tuple[str, ...]]:
@@ -99,8 +99,8 @@ CLBLAST = {
     "arg_m": "1024",
     "arg_n": "512",
     "arg_k": "256",
-    "clblast_device_name": "SharedTrials",
-    "device_name": "SharedTrials",
+    "clblast_device_name": "a card",
+    "device_name": "a card",
     "results": [
         {"kernel": "Xgemm", "time": 2.5, "parameters": {"KWG": 32, "MWG": 64}},
         {"kernel": "Xgemm", "time": -1.0, "parameters": {"KWG": 16, "MWG": 64}},
@@ -116,7 +116,7 @@ def test_what_clblasts_tuners_write_is_read(tmp_path: Path) -> None:
     found = read_recording(path)
 
     assert found.form == "CLBlast tuner JSON"
-    assert (found.problem, found.device) == ("xgemm_1 32 1024x512x256", "SharedTrials")
+    assert (found.problem, found.device) == ("xgemm_1 32 1024x512x256", "a card")
     assert [(p.config["KWG"], p.seconds, p.status) for p in found.points] == [
         (32, 0.0025, Status.OK),
         (16, None, Status.INVALID),

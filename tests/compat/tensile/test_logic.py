@@ -82,7 +82,7 @@ MORE: list[dict[str, int | str]] = [
 def test_what_is_written_reads_back_to_the_same_kernel(more: dict[str, int | str]) -> None:
     contraction = parse_problem_type("sgemm_nt")
     config = Config.of({**WIDE, **more})
-    text = logic_text(contraction, [((96, 64, 32), config, 12.5)], "a board")
+    text = logic_text(contraction, [((96, 64, 32), config, 12.5)], "a card")
     back = parse_logic(text, "logic.yaml")
 
     def source(of: Config) -> str:
@@ -98,7 +98,7 @@ def test_what_is_written_reads_back_to_the_same_kernel(more: dict[str, int | str
 def test_every_column_major_gemm_can_be_written(name: str) -> None:
     contraction = parse_problem_type(name)
     batch = (3,) if "batched" in name else ()
-    text = logic_text(contraction, [((8, 4, 2, *batch), Config.of(WIDE), 1.0)], "a board")
+    text = logic_text(contraction, [((8, 4, 2, *batch), Config.of(WIDE), 1.0)], "a card")
 
     assert parse_logic(text, "logic.yaml").contraction == contraction
 

@@ -85,7 +85,7 @@ static cl_device_id find_device(const char *wanted)
         }
     }
     if (best == NULL)
-        fail("no such OpenCL device", CL_DEVICE_NOT_FOUND);
+        fail("no such OpenCL device: see README.md", CL_DEVICE_NOT_FOUND);
     return best;
 }
 
