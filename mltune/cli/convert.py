@@ -25,7 +25,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="FORM",
         help="of a run: bundle (one file to hand on), t4, kernel-tuner, csv, logic "
         "(Tensile's), gemmbench (its hand-written kernels); of a tuner's record: t4, "
-        "kernel-tuner, csv; of a space: t1; of T1: space; of Tensile's YAML: sizes, space",
+        "kernel-tuner, csv; of a space: t1; of T1: space; of Tensile's YAML: sizes, space, and "
+        "selector of its logic; of a selector: logic; of AutoGEMM's data: selectors, space",
     )
     add("-o", "--output", type=Path, required=True, metavar="OUT", help="what to write")
     add(

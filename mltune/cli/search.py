@@ -331,7 +331,7 @@ def _print_result(result: SearchResult) -> None:
     ties = sum(len(choice.equals) > 1 for choice in result.choices)
     if ties:
         of_all = f"{ties} of {len(result.choices)} sizes"
-        print(f"on {of_all} other configs are as fast, as far as their samples tell")
+        print(f"on {of_all} other configs tie with these: their intervals overlap")
     print(
         f"ms: {device.time_words}, median of "
         f"{result.info.timing.samples} or more samples; id: mltune replay {result.run} ID"

@@ -88,12 +88,10 @@ class FullCWriter:
         texts["README.md"] += fill(_FULL / "README_files.md.in", values)
         headers = (
             f'#include "{name}_binaries.h"\n#include "{name}_build_options.h"\n'
-            "\n#include <string.h>\n"
+            "\n#include <stdio.h>\n#include <string.h>\n"
         )
         launching = launch_values(library, sources, _FULL / "build_binary.c.in")
-        texts[f"{name}.c"] = launch_file(
-            library, launching | {"build_headers": headers, "posix_headers": ""}
-        )
+        texts[f"{name}.c"] = launch_file(library, launching | {"build_headers": headers})
         return write_files(out, texts)
 
     def _user_values(self, library: Library) -> dict[str, str]:

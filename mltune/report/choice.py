@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+from mltune.measurement.measurement import Measurement
 from mltune.report.content import Selection
 from mltune.report.formulas import formula_table
+from mltune.report.leaf_map import leaf_map
 from mltune.report.loss import portfolio_curve, regret_strips
 from mltune.report.markup import Markup, tag
 from mltune.report.numbers import percent
@@ -15,8 +18,13 @@ from mltune.report.tables import table
 from mltune.report.tree import draw_tree
 
 
-def choice_section(selection: Selection | str) -> Markup:
-    """How many kernels are worth it, what each rule loses, and the rule that was taken."""
+def choice_section(selection: Selection | str, best: Sequence[Measurement]) -> Markup:
+    """How many kernels are worth it, what each rule loses, and the rule that was taken.
+
+    Args:
+        selection: the rule, or why there is none.
+        best: the fastest measurement of each size.
+    """
     title = "Choosing a kernel"
     if isinstance(selection, str):
         return section("selection", title, note(selection))
@@ -63,7 +71,19 @@ def choice_section(selection: Selection | str) -> Markup:
             legend,
         )
     losses = _regret_table(selection) if selection.losses else ""
-    return section("selection", title, tag("div", *figures, class_="pair"), losses, chooses)
+    outlines = (
+        "Lines are the borders between kernels."
+        if selector.formulas
+        else "Lines are the borders of leaves; a hatched leaf rests on no measurement."
+    )
+    where = figure(
+        "leaf-map",
+        "The choice over M and N",
+        f"Which kernel is chosen at a K; a dot is a size that was measured. {outlines} A square "
+        "is asked at its middle, rounded to five binary digits.",
+        leaf_map(selection, [row.problem for row in best]),
+    )
+    return section("selection", title, tag("div", *figures, class_="pair"), losses, where, chooses)
 
 
 def _regret_table(selection: Selection) -> Markup:

@@ -126,7 +126,7 @@ def _sections(content: Content) -> tuple[Markup, ...]:
         _parameters(content),
         *_repetitions(content),
         model_section(content.model),
-        choice_section(content.selection),
+        choice_section(content.selection, content.best),
         _effort(content),
         _failures(content.measurements),
         _measurements(len(content.measurements)),

@@ -29,6 +29,7 @@
       if (shape.matches("polyline")) {
         return shape.getAttribute("points").split(" ").map((each) => each.split(",").map(Number));
       }
+      if (shape.matches("g")) return [this.low, this.low.map((one, axis) => one + this.size[axis])];
       if (shape.matches("line")) return [[value("x1"), value("y1")], [value("x2"), value("y2")]];
       if (shape.matches("rect")) {
         return [[value("x") + value("width") / 2, value("y") + value("height") / 2]];
@@ -92,6 +93,11 @@
       else if (shape.matches("polyline")) set(["points", placed.map(String).join(" ")]);
       else if (shape.matches("line")) {
         set(["x1", placed[0][0]], ["y1", placed[0][1]], ["x2", placed[1][0]], ["y2", placed[1][1]]);
+      } else if (shape.matches("g")) {
+        const [from, to] = corners.map((corner) => this.place(corner));
+        const scale = [0, 1].map((axis) => (to[axis] - from[axis]) / this.size[axis]);
+        const shift = [0, 1].map((axis) => from[axis] - scale[axis] * this.low[axis]);
+        set(["transform", `translate(${shift.join(" ")}) scale(${scale.join(" ")})`]);
       } else {
         const half = (name) => Number(shape.getAttribute(name) ?? 0) / 2;
         set(["x", placed[0][0] - half("width")], ["y", placed[0][1] - half("height")]);

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mltune.compat.autogemm_data import SECTION as AUTOGEMM
+from mltune.compat.autogemm_data import read_selection_data
 from mltune.compat.foreign.text import read_text
 from mltune.compat.foreign.write import WRITERS
 from mltune.compat.t1 import SECTION as T1_SECTION
@@ -29,10 +31,19 @@ from mltune.reading import parse_json
 from mltune.run.bundle import FORMAT as BUNDLE_FORMAT
 from mltune.run.bundle import read_bundle, unpack, write_bundle
 from mltune.run.run import Run
+from mltune.selector import Selector
+from mltune.selector.json import FORMAT as SELECTOR_FORMAT
+from mltune.selector.json import read_selector, write_selector
 from mltune.shell import command
 from mltune.space.config import Config
 from mltune.space.yaml_document import parse_document
 from mltune.tuning.final_selection import choose
+from mltune.workflow.foreign_selector import (
+    logic_of_selector,
+    rule_of_run,
+    selector_of_logic,
+    selectors_of_autogemm,
+)
 from mltune.workflow.recordings import read_any
 from mltune.workflow.shipped_priors import SHIPPED
 
@@ -159,10 +170,17 @@ def _recognise(path: Path) -> tuple[_Kind, str]:
     text, _ = read_text(path)
     start = text.lstrip()[:1]
     if start == "{":
-        for word, kind in ((f'"{BUNDLE_FORMAT}"', _BUNDLE), ('"transA"', _KERNELS)):
+        known = (
+            (f'"{BUNDLE_FORMAT}"', _BUNDLE),
+            (f'"{SELECTOR_FORMAT}"', _SELECTOR),
+            ('"transA"', _KERNELS),
+        )
+        for word, kind in known:
             if word in text[:4096]:
                 return kind, text
         return (_T1 if f'"{T1_SECTION}"' in text else _RECORDING), text
+    if AUTOGEMM in text and not text.lstrip().startswith("-"):
+        return _AUTOGEMM, text
     document = parse_document(text, str(path))
     if isinstance(document.content, tuple):
         return _LOGIC, text
@@ -237,13 +255,57 @@ def _run_to_logic(job: _Job) -> Result:
     fastest = [(row.problem.size, row.config, gflops) for row in known if (gflops := row.gflops)]
     if not fastest:
         raise UsageError(f"{job.source}: no kernel of the family '{TILED}' was the fastest")
-    files = _written(job.out, logic_text(info.contraction, fastest, info.device.name))
+    rule = rule_of_run(info, measurements)
+    files = _written(job.out, logic_text(info.contraction, fastest, info.device.name, rule))
     notes = [f"{job.source}: alpha = {info.alpha}, beta = {info.beta} are not in it"]
     if len(known) < len(best):
         lost = len(best) - len(known)
         notes.append(f"{job.source}: {lost} sizes are not in it, whose kernels are no '{TILED}'")
     convert = command("mltune", "convert", job.out, "--to", "space", "-o", "space.yaml")
     return files, notes, convert
+
+
+def _logic_to_selector(job: _Job) -> Result:
+    selector, notes = selector_of_logic(job.text, str(job.source))
+    return _selector_file(selector, job.out), notes, _export([job.out])
+
+
+def _selector_to_logic(job: _Job) -> Result:
+    text, notes = logic_of_selector(read_selector(job.source), str(job.source))
+    return _written(job.out, text), notes, ""
+
+
+def _autogemm_to_selectors(job: _Job) -> Result:
+    data, notes = read_selection_data(job.text, str(job.source))
+    made = selectors_of_autogemm(data, job.source.name)
+    files = [
+        file
+        for selector in made
+        for file in _selector_file(
+            selector, job.out / f"{problem_type_name(selector.contraction)}.json"
+        )
+    ]
+    notes.append(
+        f"{job.source}: kernels take any number of terms, so of several unrolls the first is used"
+    )
+    return files, notes, _export(files)
+
+
+def _autogemm_to_space(job: _Job) -> Result:
+    data, notes = read_selection_data(job.text, str(job.source))
+    configs = list(dict.fromkeys(config for each in data for config in each.configs()))
+    text = space_of_configs(job.out.stem, configs)
+    notes.append(f"{job.source}: the space has all combinations of the values")
+    return _written(job.out, text), notes, command("mltune", "search", "--space", job.out)
+
+
+def _selector_file(selector: Selector, out: Path) -> list[Path]:
+    write_selector(selector, out)
+    return [out]
+
+
+def _export(selectors: Sequence[Path]) -> str:
+    return command("mltune", "export", *selectors, "--lang", "c", "-o", "tuned")
 
 
 def _kernels_to_kernels(job: _Job) -> Result:
@@ -341,8 +403,16 @@ _BUNDLE = _Kind("a bundle of mltune", {"run": _bundle_to_run})
 _RECORDING = _Kind("a tuner's record", _RECORDING_TARGETS)
 _KERNELS = _Kind("hand-written kernels", {"gemmbench": _kernels_to_kernels})
 _PROTOCOL = _Kind("Tensile's benchmark file", {"sizes": _protocol_to_sizes})
-_LOGIC = _Kind("Tensile's library logic", {"sizes": _logic_to_sizes, "space": _logic_to_space})
+_LOGIC = _Kind(
+    "Tensile's library logic",
+    {"sizes": _logic_to_sizes, "space": _logic_to_space, "selector": _logic_to_selector},
+)
+_SELECTOR = _Kind("a selector of mltune", {"logic": _selector_to_logic})
+_AUTOGEMM = _Kind(
+    "AutoGEMM's selection data",
+    {"selectors": _autogemm_to_selectors, "space": _autogemm_to_space},
+)
 _T1 = _Kind("a space in T1", {"space": _t1_to_space})
 _SPACE = _Kind("a space of mltune", {"t1": _space_to_t1})
 _SUFFIXES = {"t4": ".t4.json", "sizes": ".csv", "space": ".yaml", "t1": ".t1.json",
-             "bundle": ".json.gz"}  # fmt: skip
+             "bundle": ".json.gz", "logic": ".yaml"}  # fmt: skip

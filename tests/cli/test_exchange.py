@@ -7,10 +7,14 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
+from mltune import load
 from mltune.resources import data_folder
 from mltune.run.run import TABLE_NAME, Run
+from mltune.selector import Reason
+from mltune.selector.json import read_selector
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Command
@@ -113,6 +117,101 @@ def test_a_run_becomes_library_logic_and_that_a_space(
     assert "16,16,16,1\n" in (tmp_path / "logic.csv").read_text()
     assert mltune("convert", logic, "--to", "space", "-o", space).code == 0
     assert "depth_u: {values: [8]}" in space.read_text()
+
+
+def test_library_logic_and_a_selector_become_each_other(mltune: Command, tmp_path: Path) -> None:
+    logic, selector = tmp_path / "logic.yaml", tmp_path / "selector.json"
+    ranges = "[[-1, [[64, [[-1, [[-1, 0]]]]], [-1, [[-1, [[32, 0], [-1, 1]]]]]]]]"
+    other = "{WorkGroup: [8, 8, 1], ThreadTile: [2, 2]}]"
+    logic.write_text(LOGIC.replace("null", ranges).replace("[4, 4]}]", f"[4, 4]}}, {other}"))
+
+    made = mltune("convert", logic, "--to", "selector", "-o", selector)
+    back = mltune("convert", selector, "--to", "logic", "-o", tmp_path / "back.yaml")
+    again = mltune(
+        "convert", tmp_path / "back.yaml", "--to", "selector", "-o", tmp_path / "2.json"
+    )
+
+    assert (made.code, back.code, again.code) == (0, 0, 0), back.err
+    first, second = read_selector(selector), read_selector(tmp_path / "2.json")
+    assert (first.tree, first.exact) == (second.tree, second.exact)
+    for kernel, stated in zip(first.portfolio, second.portfolio, strict=True):
+        assert kernel.config.to_json().items() <= stated.config.to_json().items()
+    assert first.choose(64, 32, 16).reason is Reason.EXACT
+    assert [first.choose(m, n, k).index for m, n, k in ((9, 9, 9), (9, 32, 65), (9, 33, 65))] == [
+        0, 0, 1,
+    ]  # fmt: skip
+    assert f"next: mltune export {selector}" in made.out
+    assert mltune("export", selector, "--lang", "c", "-o", tmp_path / "c").code == 0
+
+
+def test_logic_without_ranges_says_what_others_get(mltune: Command, tmp_path: Path) -> None:
+    (tmp_path / "logic.yaml").write_text(LOGIC)
+
+    made = mltune(
+        "convert", tmp_path / "logic.yaml", "--to", "selector", "-o", tmp_path / "s.json"
+    )
+
+    assert made.code == 0
+    assert "others than its exact sizes get its commonest kernel" in made.err
+
+
+def test_a_runs_logic_has_ranges(mltune: Command, finished_run: Path, tmp_path: Path) -> None:
+    logic = tmp_path / "logic.yaml"
+    mltune("convert", finished_run, "--to", "logic", "-o", logic)
+    mltune("convert", logic, "--to", "selector", "-o", tmp_path / "s.json")
+
+    assert not logic.read_text().endswith("null\n")
+    assert len(read_selector(tmp_path / "s.json").exact) == 6
+
+
+def test_a_selector_that_tensile_cannot_express_is_refused(
+    mltune: Command, tmp_path: Path
+) -> None:
+    pack = data_folder("models") / "pthread-amd-epyc" / "sgemm_nn" / "selector.json"
+
+    refused = mltune("convert", pack, "--to", "logic", "-o", tmp_path / "logic.yaml")
+
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+
+
+AUTOGEMM = """\
+kernelSelectionData = {
+  "s":[
+    [ 30, [ 8, 8, 2, 2], [ [ 8, 8, 4, 4], [ 8, 8, 2, 2] ] ], # comment
+    [  0, [ 8, 8, 1, 1], [ ] ],
+  ],
+}
+unrolls = { "s":[8, 1] }
+"""
+
+
+@pytest.mark.device
+def test_autogemms_data_becomes_one_library(
+    mltune: Command, tmp_path: Path, device_spec: str
+) -> None:
+    data = tmp_path / "AutoGemmParameters.py"
+    data.write_text(AUTOGEMM)
+
+    made = mltune("import", data, "-o", tmp_path, "--json")
+    folder = tmp_path / "AutoGemmParameters"
+    files = sorted(folder.iterdir())
+
+    assert made.json["imported"][0]["files"] == [
+        str(folder / f"sgemm_{trans}.json") for trans in ("nn", "nt", "tn", "tt")
+    ]
+    tiles = [kernel.config["thread_tile_0"] for kernel in read_selector(files[0]).portfolio]
+    chosen = [
+        read_selector(files[0]).choose(*size, 5).index for size in ((32, 64), (33, 64), (9, 9))
+    ]
+    assert [tiles[number] for number in chosen] == [4, 2, 1]
+    assert mltune("export", *files, "--lang", "c", "-o", tmp_path / "c").code == 0
+    space = tmp_path / "space.yaml"
+    assert mltune("convert", data, "--to", "space", "-o", space).code == 0
+    assert "work_group_0: {values: [8]}" in space.read_text()
+    gemm = load(files[1])
+    a = np.asfortranarray(np.arange(40 * 9, dtype=np.float32).reshape(40, 9) % 7)
+    b = np.arange(9 * 33, dtype=np.float32).reshape(9, 33) % 5
+    np.testing.assert_array_equal(gemm(a, b), a @ b)
 
 
 @pytest.mark.parametrize(

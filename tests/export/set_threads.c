@@ -1,6 +1,6 @@
 /* Eight threads make random calls of a library of several problem types, and check each result.
 
-   usage: set_threads CALLS
+   usage: set_threads CALLS [FILE]      with a file, they learn: calls of few sizes, with times
 
    Numbers are small whole ones, so that all results are exact in every precision, half included. */
 
@@ -20,7 +20,7 @@ typedef struct worker {
     cl_context context;
     cl_device_id device;
     unsigned random;
-    int calls, wrong;
+    int calls, learns, wrong;
 } worker;
 
 /* A matrix of a batch: `count` runs of `length` numbers, as they lie in memory. */
@@ -136,8 +136,9 @@ static int one_call(worker *of, cl_command_queue queue)
 {
     const char precision = "sdh"[pick(of, 0, 2)], order = "cr"[pick(of, 0, 1)];
     const char trans_a = "nt"[pick(of, 0, 1)], trans_b = "nt"[pick(of, 0, 1)];
-    const int64_t sizes[] = {pick(of, 1, most_extent), pick(of, 1, most_extent),
-                             pick(of, 1, most_terms), pick(of, 0, 3) ? 1 : most_batch};
+    const int least[] = {of->learns ? most_extent - 1 : 1, of->learns ? most_terms - 1 : 1};
+    const int64_t sizes[] = {pick(of, least[0], most_extent), pick(of, least[0], most_extent),
+                             pick(of, least[1], most_terms), pick(of, 0, 3) ? 1 : most_batch};
     const int factors[] = {pick(of, -2, 2), pick(of, 0, 1)};
     const int row = order == 'r';
     const int along[] = {(trans_a == 'n') != row, (trans_b == 'n') != row, !row};
@@ -176,7 +177,8 @@ static int one_call(worker *of, cl_command_queue queue)
 static void *work(void *given)
 {
     worker *const of = given;
-    const cl_command_queue queue = clCreateCommandQueue(of->context, of->device, 0, NULL);
+    const cl_command_queue queue = clCreateCommandQueue(
+        of->context, of->device, of->learns ? CL_QUEUE_PROFILING_ENABLE : 0, NULL);
     int i;
 
     for (i = 0; i < of->calls; ++i)
@@ -198,9 +200,11 @@ int main(int argc, char **argv)
         clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS)
         return EXIT_FAILURE;
     context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+    if (argc > 2 && mltune_learn(argv[2]) != 0)
+        return EXIT_FAILURE;
     for (i = 0; i < num_threads; ++i) {
         const worker made = {0, context, device, (unsigned)(2463534242u + 7919u * (unsigned)i),
-                             calls / num_threads, 0};
+                             calls / num_threads, argc > 2, 0};
 
         workers[i] = made;
         if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)

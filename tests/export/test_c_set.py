@@ -1,6 +1,7 @@
 """One C library of several problem types."""
 
 import ctypes
+import json
 import os
 import random
 import shutil
@@ -228,9 +229,11 @@ def test_the_same_set_gives_the_same_files(tiled: Make, tmp_path: Path) -> None:
     assert first == second
 
 
+@pytest.mark.parametrize("learns", [False, True])
 @pytest.mark.parametrize("sanitizer", ["address", "thread"])
 def test_eight_threads_make_two_thousand_calls(
     sanitizer: str,
+    learns: bool,
     tiled: Make,
     compile_opencl: Build,
     sanitize: Callable[[str], str],
@@ -251,9 +254,11 @@ def test_eight_threads_make_two_thousand_calls(
     kept = {"MLTUNE_CACHE_DIR": str(tmp_path / "cache")}
 
     done = subprocess.run(
-        [program, "2000"],
+        [program, "2000", *[tmp_path / "learned.json"] * learns],
         capture_output=True, text=True, check=False, env=opencl_environment | way | kept,
     )  # fmt: skip
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "0 of 2000 calls wrong\n"
+    if learns:
+        assert json.loads((tmp_path / "learned.json").read_text())["learned"]

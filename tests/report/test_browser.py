@@ -15,7 +15,7 @@ from tests.report.conftest import SHIPPED
 
 FIGURES = (
     *("roofline", "progress", "importance", "speed-map", "kernel-map", "parameters"),
-    *("calibration", "portfolio", "regret"),
+    *("calibration", "portfolio", "regret", "leaf-map"),
 )
 Shipped = tuple[RunInfo, list[Measurement]]
 
@@ -63,9 +63,18 @@ addEventListener("load", () => {
   const walked = document.querySelector(".bubble").textContent;
   const strips = document.querySelector("#figure-regret svg");
   strips.dispatchEvent(new KeyboardEvent("keydown", { bubbles: true, key: "+" }));
+  const choices = [...document.querySelectorAll(".by-k input")];
+  const drawnAt = () => [...document.querySelectorAll(".at-k")].flatMap(
+    (one, place) => getComputedStyle(one).display === "block" ? [place] : []);
+  const chosenK = choices.findIndex((one) => one.checked), before = drawnAt();
+  choices[0].click();
+  const mapsShown = [String(before) === String(chosenK), String(drawnAt()) === "0"];
+  const leaves = document.querySelector(".at-k svg");
+  leaves.dispatchEvent(new KeyboardEvent("keydown", { bubbles: true, key: "ArrowRight" }));
+  const leaf = document.querySelector(".bubble").textContent;
   const names = strips.querySelectorAll(":scope > text").length;
   document.body.dataset.probe = JSON.stringify({
-    hint, all, enlarged, again, walked, names,
+    hint, mapsShown, leaf, all, enlarged, again, walked, names,
     opened: dialog.open, parameters: dialog.querySelectorAll("dt").length,
     replay: dialog.querySelector(".replay").textContent,
     ...seen, fastest, found: rows(),
@@ -110,6 +119,8 @@ def test_a_browser_shows_every_figure_and_complains_about_nothing(
     assert seen["again"]
     assert re.fullmatch(r"trial \d+: .*", seen["walked"])
     assert seen["names"] > 2
+    assert seen["mapsShown"] == [True, True]
+    assert seen["leaf"]
 
 
 def test_the_page_as_it_is_runs_its_script_without_complaint(

@@ -25,7 +25,7 @@ SECTIONS = (
 )
 FIGURES = (
     *("roofline", "progress", "importance", "speed-map", "kernel-map", "parameters"),
-    *("calibration", "portfolio", "regret"),
+    *("calibration", "portfolio", "regret", "leaf-map"),
 )
 VOID = {"meta", "input"}
 

@@ -14,7 +14,7 @@ import pytest
 import mltune
 from mltune.errors import UsageError
 from mltune.problem import Precision, gemm
-from mltune.runtime.learning import TRIES, Learner, candidates
+from mltune.runtime.learning import TRIES, Learner, _Trial, candidates
 from mltune.selector import Selector
 from tests.runtime.test_tuned_gemm import selector_for
 
@@ -63,7 +63,24 @@ def test_the_faster_kernel_is_kept_and_saved(
     assert set(used[2 * TRIES :]) == {best}
     assert Learner(selector, path).number("d", SIZE) == best
     rows = json.loads(path.read_text())["learned"]
-    assert rows == [{"device": "d", "size": [*SIZE], "kernel": selector.portfolio[best].name}]
+    assert rows == [
+        {
+            "device": "d",
+            "size": [*SIZE],
+            "kernel": selector.portfolio[best].name,
+            "problem": "sgemm_nn",
+        }
+    ]
+
+
+def test_of_several_the_two_fastest_are_tried_again(selector: Selector, tmp_path: Path) -> None:
+    learner = Learner(selector, tmp_path / "learned.json")
+    times = {1: 120, 0: 110, 2: 100, 3: 140, 4: 130}
+    learner._trials["d", SIZE] = _Trial(1, [*times] * TRIES, len(times))
+
+    used = teach(learner, times, 10)
+
+    assert used == [1, 0, 2, 3, 4, 0, 2, 0, 2, 2]
 
 
 def test_a_kernel_that_is_far_too_slow_is_tried_once(selector: Selector, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Tensile's library logic: which solution was the fastest for which exact size."""
+"""Tensile's library logic: which solution is the fastest for exact sizes, and for ranges."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from mltune.compat.tensile.complete import complete
 from mltune.compat.tensile.keys import flag, parameter_names, read_value
+from mltune.compat.tensile.range_logic import INDICES, read_ranges
 from mltune.errors import UsageError
 from mltune.problem import Contraction, Precision, Size, gemm
+from mltune.selector import Tree
 from mltune.space.config import Config, Value
 from mltune.space.yaml_document import Item, parse_document
 
-_TYPE, _SOLUTIONS, _EXACT = 4, 5, 7
+_TYPE, _SOLUTIONS, _ORDER, _EXACT, _RANGES = 4, 5, 6, 7, 8
 """Places in the file, which is one list."""
 
 _PRECISIONS = {
@@ -41,6 +43,19 @@ class Logic:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which config a file of library logic chooses, by its number.
+
+    Attributes:
+        exact: for sizes (m, n, k, batch).
+        tree: for others; None where the file has no ranges.
+    """
+
+    exact: tuple[tuple[tuple[int, int, int, int], int], ...]
+    tree: Tree | None
+
+
 def parse_logic(text: str, name: str) -> Logic:
     """Read the text of a file of library logic.
 
@@ -65,6 +80,43 @@ def parse_logic(text: str, name: str) -> Logic:
             for what, count in left_out.items()
         ),
     )
+
+
+def parse_choice(text: str, name: str) -> Choice:
+    """Read which of the configs of `parse_logic` is chosen.
+
+    Raises:
+        UsageError: with the line of the first mistake, such as a solution without a counterpart.
+    """
+    parts = parse_document(text, name).sequence("library logic")
+    solutions = [_config(item, Counter()) for item in parts[_SOLUTIONS].sequence("the solutions")]
+    unique = list(dict.fromkeys(config for config in solutions if config is not None))
+    numbers = {
+        place: unique.index(config) for place, config in enumerate(solutions) if config is not None
+    }
+    exact = {}
+    content = parts[_EXACT].content
+    for row in content if isinstance(content, tuple) else ():
+        m, n, k, *batch = _size(row).extents
+        won = row.sequence("an exact size")[1:]
+        number = won[0].sequence("solution and speed")[0].content if won else None
+        if not isinstance(number, int) or number not in numbers:
+            raise UsageError(f"{row.where}: there is no solution {number} with a counterpart")
+        exact[m, n, k, batch[0] if batch else 1] = numbers[number]
+    ranges = parts[_RANGES] if len(parts) > _RANGES else None
+    tree = None
+    if ranges is not None and isinstance(ranges.content, tuple):
+        tree = read_ranges(ranges, _order(parts[_ORDER]), numbers)
+    return Choice(tuple(exact.items()), tree)
+
+
+def _order(item: Item) -> list[str]:
+    """The sizes that the levels of the ranges ask for."""
+    listed = [one.content for one in item.sequence("the order of the indices")]
+    names = INDICES if len(listed) == len(INDICES) else ("m", "n", "k")
+    if sorted(map(str, listed)) != [str(place) for place in range(len(names))]:
+        raise UsageError(f"{item.where}: the order of the indices must name each of them once")
+    return [names[number] for number in listed if isinstance(number, int)]
 
 
 def _contraction(item: Item, batched: bool) -> Contraction:

@@ -1,4 +1,4 @@
-"""Library logic as Tensile writes it: the solutions, and the fastest one for each exact size.
+"""Library logic as Tensile writes it: the solutions, the fastest one for exact sizes, and ranges.
 
 What Tensile has no name for stands under mltune's own, which `parse_logic` reads back.
 """
@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from mltune.compat.tensile.keys import spelt
+from mltune.compat.tensile.range_logic import ORDER, range_part
 from mltune.errors import UsageError
 from mltune.kernel.name import kernel_name
 from mltune.kernel.parameters.tiled import TILED
 from mltune.problem import Contraction, Precision, gemm_name, problem_type_name
+from mltune.selector import Tree
 from mltune.space.config import Config, Value
 
 Fastest = tuple[tuple[int, ...], Config, float]
@@ -28,13 +30,25 @@ _TYPES = {
 }
 
 
-def logic_text(contraction: Contraction, fastest: Sequence[Fastest], device: str) -> str:
+def logic_text(
+    contraction: Contraction,
+    fastest: Sequence[Fastest],
+    device: str,
+    rule: tuple[Sequence[Config], Tree] | None = None,
+) -> str:
     """Write the logic of configs of `tiled`.
 
+    Args:
+        contraction: the problem type.
+        fastest: of the exact sizes.
+        device: its name.
+        rule: configs, and a tree that chooses one for other sizes; None without ranges.
+
     Raises:
-        UsageError: when Tensile has no such problem type.
+        UsageError: when Tensile has no such problem type, or no such questions.
     """
-    configs = list(dict.fromkeys(config for _, config, _ in fastest))
+    ranged = () if rule is None else rule[0]
+    configs = list(dict.fromkeys((*ranged, *(config for _, config, _ in fastest))))
     solutions = [_solution(contraction, config, n) for n, config in enumerate(configs)]
     exact = [
         [[m, n, batch[0] if batch else 1, k], [configs.index(config), round(gflops, 3)]]
@@ -48,12 +62,15 @@ def logic_text(contraction: Contraction, fastest: Sequence[Fastest], device: str
         _problem_type(contraction),
     ]
     lines = [json.dumps(part) for part in parts]
-    lines += [_listed(solutions), "[2, 3, 0, 1]", _listed(exact), "null"]
+    ranges = "null" if rule is None else _listed(range_part(rule[1]))
+    lines += [_listed(solutions), json.dumps(ORDER), _listed(exact), ranges]
     return "".join(f"- {line}\n" for line in lines)
 
 
 def _listed(entries: Sequence[Any]) -> str:
     """A list with an entry on each line."""
+    if not entries:
+        return "[]"
     return "[\n    " + ",\n    ".join(map(json.dumps, entries)) + "\n  ]"
 
 

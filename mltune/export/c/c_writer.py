@@ -19,7 +19,7 @@ from mltune.export.template import fill
 from mltune.kernel import Kernel
 from mltune.kernel.abi import Geometry, Kind, arguments
 from mltune.kernel.two_step_build import needs_two_steps
-from mltune.selector import Selector
+from mltune.selector import Reason, Selector
 
 TEMPLATES = Path(__file__).parent / "templates"
 # Rows, columns (or the other way round) of each matrix, and how an element is found when packed.
@@ -82,6 +82,8 @@ def _values(library: Library) -> dict[str, str]:
     return {
         "library": library.name,
         "guard": library.name.upper(),
+        "problem_type": library.problem_type,
+        "num_kernels": str(len(library.kernels)),
         **launch_values(library, sources),
         "find_device": fill(TEMPLATES / "find_device.c.in", {}),
         "formula": library.formula,
@@ -128,12 +130,15 @@ def launch_values(
     prefix = types or library.name
     names = {"library": library.name, "types": prefix, "guard": prefix.upper()}
     names["binaries"] = fill(TEMPLATES / "binaries.c.in", names)
+    names["learned_file"] = fill(TEMPLATES / "learned_file.c.in", names).rstrip("\n")
     built = fill(build, names | steps).rstrip("\n")
     return {
         "launch": fill(
             TEMPLATES / "launch.c.in",
             names | {"build": built} | _arguments(library) | epilogue.launch_values(library),
         ),
+        "learn": fill(TEMPLATES / "learn.c.in", names).rstrip("\n") + "\n",
+        "exact": Reason.EXACT.value,
         "build_headers": _BUILD_HEADERS,
         "posix_headers": _POSIX_HEADERS,
     }

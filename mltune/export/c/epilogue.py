@@ -40,11 +40,17 @@ def arguments(library: Library, factor: str) -> list[tuple[str, str]]:
 def launch_values(library: Library) -> dict[str, str]:
     """What the launch code of all problem types names."""
     if not arguments(library, ""):
-        return {"epilogue_type": "", "epilogue_parameter": "", "epilogue_passed": ""}
+        return {
+            "epilogue_type": "",
+            "epilogue_parameter": "",
+            "epilogue_passed": "",
+            "epilogue_member": "",
+        }
     return {
         "epilogue_type": _TYPE,
         "epilogue_parameter": "const epilogue *with, ",
-        "epilogue_passed": "with, ",
+        "epilogue_passed": "given->with, ",
+        "epilogue_member": "    const epilogue *with;\n",
     }
 
 

@@ -14,3 +14,4 @@ void free(void *);
 char *getenv(const char *);
 void *malloc(size_t);
 int rand(void);
+void *realloc(void *, size_t);

@@ -11,6 +11,7 @@
 #include "mltune_sgemm_nn_binaries.h"
 #include "mltune_sgemm_nn_build_options.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <stdlib.h>
@@ -20,6 +21,10 @@
 #include <windows.h>
 #else
 #include <pthread.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #endif
 
 /* A matrix is `count` runs of `length` contiguous elements, `ld` apart. */
@@ -283,11 +288,26 @@ static cl_int memory_for(cl_command_queue queue, int kind, uint64_t bytes, const
     return CL_SUCCESS;
 }
 
+/* What is asked of a kernel: C = alpha * A * B + beta * C, where all three lie column by column or
+   are transposed, and the sums have so many terms: with 0, A and B are not read. */
+typedef struct call {
+    cl_command_queue queue;
+    const matrix *c, *a, *b;
+    int64_t terms, batch;
+    const void *alpha, *beta;
+    size_t factor_bytes;
+    cl_uint num_events;
+    const cl_event *wait_list;
+    cl_event *event;
+} call;
+
 /* Start the passes that have work one after the other, whatever the queue's order. */
-static cl_int enqueue(cl_command_queue queue, const mltune_sgemm_nn_kernel *written,
-                      const cl_kernel *kernels, const mltune_sgemm_nn_launch *launch,
-                      cl_uint num_events, const cl_event *wait_list, cl_event *event)
+static cl_int enqueue(const mltune_sgemm_nn_kernel *written, const cl_kernel *kernels,
+                      const mltune_sgemm_nn_launch *launch, const call *given, cl_event *events)
 {
+    const cl_command_queue queue = given->queue;
+    cl_event *const begun = events != NULL ? &events[0] : NULL;
+    cl_event *const ended = events != NULL && given->event == NULL ? &events[1] : given->event;
     cl_command_queue_properties properties = 0;
     cl_int status = CL_SUCCESS;
     int first = -1, last = -1, i, j;
@@ -316,8 +336,14 @@ static cl_int enqueue(cl_command_queue queue, const mltune_sgemm_nn_kernel *writ
         if (status == CL_SUCCESS)
             status = clEnqueueNDRangeKernel(
                 queue, kernels[i], 3, NULL, global, written->passes[i].work_group,
-                i == first ? num_events : 0, i == first ? wait_list : NULL,
-                i == last ? event : NULL);
+                i == first ? given->num_events : 0, i == first ? given->wait_list : NULL,
+                i == last    ? ended
+                : i == first ? begun
+                             : NULL);
+    }
+    if (status == CL_SUCCESS && last >= 0 && events != NULL && given->event != NULL) {
+        events[1] = *given->event;
+        clRetainEvent(events[1]);
     }
     return status;
 }
@@ -339,15 +365,13 @@ static int inside(const matrix *x, int64_t batch, size_t element_bytes)
            sum(sum((uint64_t)x->offset, span(x)), batches) <= bytes / element_bytes;
 }
 
-/* Start a kernel of C = alpha * A * B + beta * C, where all three lie column by column or are
-   transposed, and the sums have so many terms: with 0, A and B are not read. */
-static cl_int launch(const mltune_sgemm_nn_kernel *written, cl_command_queue queue, const matrix *c,
-                     const matrix *a, const matrix *b, int64_t terms, int64_t batch,
-                     const void *alpha, const void *beta, size_t factor_bytes, cl_uint num_events,
-                     const cl_event *wait_list, cl_event *event)
+/* Start a kernel. The events between which it runs are to be released; the first is NULL if there
+   is one pass only, and the place of both is NULL if nobody asks for them. */
+static cl_int launch(const mltune_sgemm_nn_kernel *written, const call *given, cl_event *events)
 {
-    mltune_sgemm_nn_extents extents = {(uint64_t)c->length, (uint64_t)c->count,
-                              terms > 0 ? (uint64_t)terms : 1, (uint64_t)batch, 0};
+    mltune_sgemm_nn_extents extents = {(uint64_t)given->c->length, (uint64_t)given->c->count,
+                              given->terms > 0 ? (uint64_t)given->terms : 1,
+                              (uint64_t)given->batch, 0};
     mltune_sgemm_nn_launch computed;
     const cl_kernel *kernels = NULL;
     const cl_mem *memories[num_memories] = {NULL, NULL};
@@ -355,19 +379,20 @@ static cl_int launch(const mltune_sgemm_nn_kernel *written, cl_command_queue que
     int i;
 
     LOCK();
-    status = kernels_for(queue, written, &kernels);
+    status = kernels_for(given->queue, written, &kernels);
     if (status == CL_SUCCESS)
-        status = compute_units(queue, &extents.units);
+        status = compute_units(given->queue, &extents.units);
     written->compute(&extents, &computed);
     if (status == CL_SUCCESS && written->has_scratch)
-        status = memory_for(queue, plain, computed.scratch_bytes, &memories[plain]);
+        status = memory_for(given->queue, plain, computed.scratch_bytes, &memories[plain]);
     if (status == CL_SUCCESS && written->has_counters)
-        status = memory_for(queue, zeroed, computed.counter_bytes, &memories[zeroed]);
+        status = memory_for(given->queue, zeroed, computed.counter_bytes, &memories[zeroed]);
     for (i = 0; i < written->num_passes && status == CL_SUCCESS; ++i)
-        status = set_arguments(kernels[i], &extents, (uint64_t)terms, c, a, b, alpha, beta,
-                               factor_bytes, memories);
+        status = set_arguments(kernels[i], &extents, (uint64_t)given->terms, given->c, given->a,
+                               given->b, given->alpha, given->beta, given->factor_bytes,
+                               memories);
     if (status == CL_SUCCESS)
-        status = enqueue(queue, written, kernels, &computed, num_events, wait_list, event);
+        status = enqueue(written, kernels, &computed, given, events);
     UNLOCK();
     return status;
 }
@@ -399,6 +424,784 @@ static void release(void)
     UNLOCK();
 }
 
+/* The problem type. */
+typedef struct type {
+    const char *name;
+    const mltune_sgemm_nn_kernel *kernels;
+    int num_kernels;
+} type;
+
+enum { num_types = 1 };
+
+static const type types[num_types] = {{"sgemm_nn", mltune_sgemm_nn_kernels, 2}};
+
+static int select_for(const type *of, const mltune_sgemm_nn_problem *problem)
+{
+    (void)of;
+    return mltune_sgemm_nn_select(problem);
+}
+
+/* Whether a size was measured with all kernels. */
+static int is_measured(const type *of, const mltune_sgemm_nn_problem *problem)
+{
+    (void)of;
+    return strcmp(mltune_sgemm_nn_reason(problem), "exact size") == 0;
+}
+
+static const char *kernel_name(const type *of, int number)
+{
+    (void)of;
+    return mltune_sgemm_nn_kernel_name(number);
+}
+
+/* Selection that learns in use; off until mltune_sgemm_nn_learn names a file. The first calls of a size that
+   was not measured try the chosen kernel and those that are chosen most for sizes nearby, in turn.
+   By the times of their events the fastest is kept, and saved. No call waits for a time. */
+enum { most_tried = 5, num_tries = 3, num_buckets = 4096 };
+
+/* A kernel that is tried for a size. */
+typedef struct contender {
+    int number, left; /* left: how often it is still to be tried */
+    int num_running, num_known;
+    cl_event running[num_tries][2]; /* of the first pass, NULL if there is one only, and the last */
+    cl_ulong known[num_tries];      /* nanoseconds */
+} contender;
+
+/* What is known of a size on a device. */
+typedef struct lesson {
+    const type *of;
+    const char *device;
+    mltune_sgemm_nn_problem problem;
+    int best, is_saved;
+    int num_tried, next_tried;
+    contender *tried; /* the chosen kernel first; NULL when the best is known */
+    struct lesson *next;
+} lesson;
+
+/* The name of a device, or of one that only the file knows. */
+typedef struct device_name {
+    cl_device_id device;
+    struct device_name *next;
+    char text[1];
+} device_name;
+
+static char *learned_file = NULL; /* NULL: nothing is learned */
+static lesson *lessons[num_buckets];
+static device_name *device_names = NULL;
+
+static const char *name_device(cl_device_id device, const char *text)
+{
+    const size_t length = strlen(text);
+    device_name *const entry = malloc(sizeof *entry + length);
+
+    if (entry == NULL)
+        return NULL;
+    entry->device = device;
+    memcpy(entry->text, text, length + 1);
+    entry->next = device_names;
+    device_names = entry;
+    return entry->text;
+}
+
+/* The name of a queue's device, if its events will tell when they began and ended; or NULL. */
+static const char *device_with_times(cl_command_queue queue)
+{
+    const device_name *entry;
+    cl_command_queue_properties properties = 0;
+    cl_device_id device;
+    char text[1024];
+
+    if (clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL) !=
+            CL_SUCCESS ||
+        (properties & CL_QUEUE_PROFILING_ENABLE) == 0 ||
+        clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL) != CL_SUCCESS)
+        return NULL;
+    for (entry = device_names; entry != NULL; entry = entry->next)
+        if (entry->device == device)
+            return entry->text;
+    if (clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof text, text, NULL) != CL_SUCCESS)
+        return NULL;
+    return name_device(device, text);
+}
+
+static lesson **bucket_for(const mltune_sgemm_nn_problem *problem)
+{
+    const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t mixed = (uint64_t)problem->m * factor;
+
+    mixed = (mixed ^ (uint64_t)problem->n) * factor;
+    mixed = (mixed ^ (uint64_t)problem->k) * factor;
+    mixed = (mixed ^ (uint64_t)problem->batch) * factor;
+    return &lessons[mixed >> 52]; /* of num_buckets */
+}
+
+static lesson *lesson_for(const type *of, const char *device, const mltune_sgemm_nn_problem *problem)
+{
+    lesson *entry = *bucket_for(problem);
+
+    while (entry != NULL &&
+           (entry->of != of || entry->problem.m != problem->m || entry->problem.n != problem->n ||
+            entry->problem.k != problem->k || entry->problem.batch != problem->batch ||
+            strcmp(entry->device, device) != 0))
+        entry = entry->next;
+    return entry;
+}
+
+static lesson *new_lesson(const type *of, const char *device, const mltune_sgemm_nn_problem *problem,
+                          int best)
+{
+    lesson **const bucket = bucket_for(problem);
+    lesson *const entry = calloc(1, sizeof *entry);
+
+    if (entry == NULL)
+        return NULL;
+    entry->of = of;
+    entry->device = device;
+    entry->problem = *problem;
+    entry->best = best;
+    entry->next = *bucket;
+    *bucket = entry;
+    return entry;
+}
+
+static void release_events(cl_event *events)
+{
+    int i;
+
+    for (i = 0; i < 2; ++i)
+        if (events[i] != NULL)
+            clReleaseEvent(events[i]);
+}
+
+static void end_trial(lesson *of)
+{
+    int i, j;
+
+    for (i = 0; i < of->num_tried && of->tried != NULL; ++i)
+        for (j = 0; j < of->tried[i].num_running; ++j)
+            release_events(of->tried[i].running[j]);
+    free(of->tried);
+    of->tried = NULL;
+}
+
+/* Half of a size, the size, or twice as much. */
+static int64_t nearby(int64_t size, int way)
+{
+    return way == 0 ? (size + 1) / 2 : way * size;
+}
+
+/* The kernels to try: the chosen one, and those that are chosen most for sizes nearby. */
+static int contenders_for(const type *of, const mltune_sgemm_nn_problem *problem, int chosen, int *tried)
+{
+    int numbers[27], counts[27], num_found = 0, num_tried = 1, way, i;
+
+    for (way = 0; way < 27; ++way) {
+        const mltune_sgemm_nn_problem near = {nearby(problem->m, way / 9), nearby(problem->n, way / 3 % 3),
+                                      nearby(problem->k, way % 3), problem->batch};
+        const int number = select_for(of, &near);
+
+        for (i = 0; i < num_found && numbers[i] != number; ++i)
+            ;
+        if (i == num_found) {
+            numbers[num_found] = number;
+            counts[num_found++] = 0;
+        }
+        counts[i] += number != chosen;
+    }
+    tried[0] = chosen;
+    while (num_tried < most_tried) {
+        int most = 0;
+
+        for (i = 1; i < num_found; ++i)
+            if (counts[i] > counts[most])
+                most = i;
+        if (counts[most] == 0)
+            break;
+        tried[num_tried++] = numbers[most];
+        counts[most] = 0;
+    }
+    return num_tried;
+}
+
+/* Begin with a size; NULL without memory. A size that was measured leaves nothing to learn. */
+static lesson *begin_lesson(const type *of, const char *device, const mltune_sgemm_nn_problem *problem,
+                            int chosen)
+{
+    int tried[most_tried], i;
+    lesson *const made = new_lesson(of, device, problem, chosen);
+
+    if (made == NULL || is_measured(of, problem))
+        return made;
+    made->num_tried = contenders_for(of, problem, chosen, tried);
+    if (made->num_tried > 1)
+        made->tried = calloc((size_t)made->num_tried, sizeof *made->tried);
+    for (i = 0; i < made->num_tried && made->tried != NULL; ++i) {
+        made->tried[i].number = tried[i];
+        made->tried[i].left = num_tries;
+    }
+    return made;
+}
+
+static cl_ulong least(const contender *of)
+{
+    cl_ulong found = of->known[0];
+    int i;
+
+    for (i = 1; i < of->num_known; ++i)
+        found = of->known[i] < found ? of->known[i] : found;
+    return found;
+}
+
+/* Twice the median. */
+static cl_ulong twice_median(const contender *of)
+{
+    cl_ulong sorted[num_tries];
+    int i, j;
+
+    for (i = 0; i < of->num_known; ++i) {
+        for (j = i; j > 0 && sorted[j - 1] > of->known[i]; --j)
+            sorted[j] = sorted[j - 1];
+        sorted[j] = of->known[i];
+    }
+    return sorted[(of->num_known - 1) / 2] + sorted[of->num_known / 2];
+}
+
+/* Whether a launch has ended, and if so its time; -1 if it failed. */
+static int has_ended(const cl_event *events, cl_ulong *nanoseconds)
+{
+    const cl_event first = events[0] != NULL ? events[0] : events[1];
+    cl_int state;
+    cl_ulong begun, ended;
+
+    if (clGetEventInfo(events[1], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL) !=
+            CL_SUCCESS ||
+        state < 0)
+        return -1;
+    if (state != CL_COMPLETE)
+        return 0;
+    if (clGetEventProfilingInfo(first, CL_PROFILING_COMMAND_START, sizeof begun, &begun, NULL) !=
+            CL_SUCCESS ||
+        clGetEventProfilingInfo(events[1], CL_PROFILING_COMMAND_END, sizeof ended, &ended, NULL) !=
+            CL_SUCCESS)
+        return -1;
+    *nanoseconds = ended > begun ? ended - begun : 0;
+    return 1;
+}
+
+/* Take the times of launches that have ended. A kernel that failed, or took half as long again as
+   the fastest, is tried no more; when all have a time, only the two fastest are. */
+static void read_times(lesson *of)
+{
+    const contender *fastest = NULL;
+    int num_timed = 0, num_faster, i, j;
+
+    for (i = 0; i < of->num_tried; ++i) {
+        contender *const each = &of->tried[i];
+
+        for (j = each->num_running - 1; j >= 0; --j) {
+            const int ended = has_ended(each->running[j], &each->known[each->num_known]);
+
+            if (ended == 0)
+                continue;
+            each->num_known += ended > 0;
+            each->left = ended > 0 ? each->left : 0;
+            release_events(each->running[j]);
+            memcpy(each->running[j], each->running[--each->num_running], sizeof each->running[j]);
+        }
+        num_timed += each->num_known > 0 || each->left == 0;
+        if (each->num_known > 0 && (fastest == NULL || least(each) < least(fastest)))
+            fastest = each;
+    }
+    for (i = 0; i < of->num_tried; ++i) {
+        contender *const each = &of->tried[i];
+
+        if (each->num_known == 0)
+            continue;
+        for (num_faster = 0, j = 0; j < of->num_tried; ++j)
+            num_faster += of->tried[j].num_known > 0 &&
+                          (least(&of->tried[j]) < least(each) ||
+                           (least(&of->tried[j]) == least(each) && j < i));
+        if ((double)least(each) > 1.5 * (double)least(fastest) ||
+            (num_timed == of->num_tried && num_faster > 1))
+            each->left = 0;
+    }
+}
+
+/* The fastest kernel, or the chosen one if that is as fast but for 2 %, which may be noise. */
+static int best_of(const lesson *of)
+{
+    const contender *fastest = &of->tried[0];
+    int i;
+
+    for (i = 0; i < of->num_tried; ++i)
+        if (of->tried[i].num_known > 0 &&
+            (fastest->num_known == 0 || twice_median(&of->tried[i]) < twice_median(fastest)))
+            fastest = &of->tried[i];
+    if (of->tried[0].num_known == 0 ||
+        (double)twice_median(&of->tried[0]) * 0.98 <= (double)twice_median(fastest))
+        return of->tried[0].number;
+    return fastest->number;
+}
+
+/* What was learned, as JSON that Python's runtime reads and writes too:
+   {"learned": [{"device": ..., "size": [m, n, k, batch], "kernel": ..., "problem": ...}, ...]}
+   Rows of other libraries stay as they are. */
+enum { most_text = 1024 };
+
+typedef struct row {
+    char device[most_text], kernel[most_text], problem[most_text];
+    mltune_sgemm_nn_problem size;
+    const char *text; /* as it stands in the file */
+    size_t length;
+} row;
+
+/* A file that is written, with so many rows already. */
+typedef struct rows {
+    FILE *file;
+    int count;
+} rows;
+
+static int take(const char **at, char wanted)
+{
+    *at += strspn(*at, " \t\r\n");
+    if (**at != wanted)
+        return 0;
+    ++*at;
+    return 1;
+}
+
+/* Read four hexadecimal digits as a letter, and write it in UTF-8. */
+static int take_code(const char **at, char **to)
+{
+    unsigned code = 0;
+    int i;
+
+    for (i = 0; i < 4; ++i, ++*at) {
+        static const char digits[] = "0123456789abcdefABCDEF";
+        const char *const digit = **at == '\0' ? NULL : strchr(digits, **at);
+
+        if (digit == NULL)
+            return 0;
+        code = code * 16 + (unsigned)(digit - digits) - (digit - digits > 15 ? 6u : 0u);
+    }
+    if (code >= 0x800)
+        *(*to)++ = (char)(0xe0 | code >> 12);
+    if (code >= 0x80)
+        *(*to)++ = (char)(code < 0x800 ? 0xc0 | code >> 6 : 0x80 | (code >> 6 & 63));
+    *(*to)++ = (char)(code < 0x80 ? code : 0x80 | (code & 63));
+    return 1;
+}
+
+static int take_string(const char **at, char *to)
+{
+    static const char escapes[] = "\"\\/bfnrtu", meant[] = "\"\\/\b\f\n\r\t";
+    const char *const end = to + most_text - 4;
+
+    if (!take(at, '"'))
+        return 0;
+    while (**at != '"') {
+        const char *escape = NULL;
+
+        if ((unsigned char)**at < ' ' || to >= end)
+            return 0;
+        if (**at != '\\') {
+            *to++ = *(*at)++;
+            continue;
+        }
+        if (*++*at != '\0')
+            escape = strchr(escapes, *(*at)++);
+        if (escape == NULL)
+            return 0;
+        if (*escape != 'u')
+            *to++ = meant[escape - escapes];
+        else if (!take_code(at, &to))
+            return 0;
+    }
+    ++*at;
+    *to = '\0';
+    return 1;
+}
+
+static int take_number(const char **at, int64_t *number)
+{
+    int digits = 0;
+
+    *at += strspn(*at, " \t\r\n");
+    for (*number = 0; **at >= '0' && **at <= '9' && digits < 18; ++digits)
+        *number = *number * 10 + (*(*at)++ - '0');
+    return digits > 0;
+}
+
+static int take_size(const char **at, mltune_sgemm_nn_problem *size)
+{
+    return take(at, '[') && take_number(at, &size->m) && take(at, ',') &&
+           take_number(at, &size->n) && take(at, ',') && take_number(at, &size->k) &&
+           take(at, ',') && take_number(at, &size->batch) && take(at, ']');
+}
+
+static int take_row(const char **at, row *of)
+{
+    char key[most_text];
+    int has_size = 0, is_right;
+
+    of->device[0] = of->kernel[0] = of->problem[0] = '\0';
+    of->text = *at + strspn(*at, " \t\r\n");
+    if (!take(at, '{'))
+        return 0;
+    do {
+        is_right = take_string(at, key) && take(at, ':');
+        if (!is_right)
+            return 0;
+        if (strcmp(key, "size") == 0)
+            is_right = has_size = take_size(at, &of->size);
+        else if (strcmp(key, "device") == 0)
+            is_right = take_string(at, of->device);
+        else if (strcmp(key, "kernel") == 0)
+            is_right = take_string(at, of->kernel);
+        else
+            is_right = strcmp(key, "problem") == 0 && take_string(at, of->problem);
+    } while (is_right && take(at, ','));
+    is_right = is_right && take(at, '}') && has_size && of->kernel[0] != '\0';
+    of->length = (size_t)(*at - of->text);
+    return is_right;
+}
+
+/* Hand every row of a text to a function; 0 if the text is something else. */
+static int take_rows(const char *at, void (*each)(const row *of, rows *to), rows *to)
+{
+    char key[most_text];
+    row of;
+    int is_right = take(&at, '{') && take_string(&at, key) && strcmp(key, "learned") == 0 &&
+                   take(&at, ':') && take(&at, '[');
+
+    if (is_right && !take(&at, ']')) {
+        do {
+            is_right = take_row(&at, &of);
+            if (is_right)
+                each(&of, to);
+        } while (is_right && take(&at, ','));
+        is_right = is_right && take(&at, ']');
+    }
+    return is_right && take(&at, '}') && take(&at, '\0');
+}
+
+/* Read the whole file, to be freed. An empty list where there is none; NULL if it is not read. */
+static char *read_file(void)
+{
+    static const char nothing[] = "{\"learned\": []}";
+    FILE *const file = fopen(learned_file, "rb");
+    size_t size = 0, most = file == NULL ? sizeof nothing : 1 << 14;
+    char *text = malloc(most);
+
+    if (file == NULL && text != NULL)
+        memcpy(text, nothing, sizeof nothing);
+    while (file != NULL && text != NULL) {
+        char *larger;
+
+        size += fread(text + size, 1, most - size, file);
+        if (size < most) /* at its end, or unreadable */
+            break;
+        most *= 2;
+        larger = realloc(text, most);
+        if (larger == NULL)
+            free(text);
+        text = larger;
+    }
+    if (file != NULL) {
+        if (text != NULL)
+            text[size] = '\0';
+        fclose(file);
+    }
+    return text;
+}
+
+/* The problem type that has a row's kernel, and its number there. */
+static const type *kernel_of(const row *of, int *number)
+{
+    int i;
+
+    for (i = 0; i < num_types; ++i) {
+        if (of->problem[0] != '\0' && strcmp(of->problem, types[i].name) != 0)
+            continue;
+        for (*number = 0; *number < types[i].num_kernels; ++*number)
+            if (strcmp(kernel_name(&types[i], *number), of->kernel) == 0)
+                return &types[i];
+    }
+    return NULL;
+}
+
+static void remember_row(const row *of, rows *to)
+{
+    const device_name *name = device_names;
+    const char *device;
+    int number;
+    const type *const owner = kernel_of(of, &number);
+    lesson *made;
+
+    (void)to;
+    if (owner == NULL || lesson_for(owner, of->device, &of->size) != NULL)
+        return;
+    while (name != NULL && strcmp(name->text, of->device) != 0)
+        name = name->next;
+    device = name != NULL ? name->text : name_device(NULL, of->device);
+    made = device == NULL ? NULL : new_lesson(owner, device, &of->size, number);
+    if (made != NULL)
+        made->is_saved = 1;
+}
+
+static void begin_row(rows *to)
+{
+    fputs(to->count++ == 0 ? "\n " : ",\n ", to->file);
+}
+
+/* Write a row of the file again, unless more is known. */
+static void keep_row(const row *of, rows *to)
+{
+    int number;
+    const type *const owner = kernel_of(of, &number);
+    const lesson *const known = owner == NULL ? NULL : lesson_for(owner, of->device, &of->size);
+
+    if (known != NULL && known->is_saved)
+        return;
+    begin_row(to);
+    fwrite(of->text, 1, of->length, to->file);
+}
+
+static void write_string(FILE *file, const char *text)
+{
+    fputc('"', file);
+    for (; *text != '\0'; ++text) {
+        if (*text == '"' || *text == '\\')
+            fputc('\\', file);
+        if ((unsigned char)*text < ' ')
+            fprintf(file, "\\u%04x", (unsigned)*text);
+        else
+            fputc(*text, file);
+    }
+    fputc('"', file);
+}
+
+static void write_row(const lesson *of, rows *to)
+{
+    begin_row(to);
+    fputs("{\"device\": ", to->file);
+    write_string(to->file, of->device);
+    fprintf(to->file, ", \"size\": [%lld, %lld, %lld, %lld], \"kernel\": ",
+            (long long)of->problem.m, (long long)of->problem.n, (long long)of->problem.k,
+            (long long)of->problem.batch);
+    write_string(to->file, kernel_name(of->of, of->best));
+    fputs(", \"problem\": ", to->file);
+    write_string(to->file, of->of->name);
+    fputs("}", to->file);
+}
+
+/* Make a file, or empty it. */
+static FILE *create(const char *path)
+{
+#ifdef _WIN32
+    return fopen(path, "wb");
+#else
+    const int made = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    FILE *const file = made < 0 ? NULL : fdopen(made, "wb");
+
+    if (made >= 0 && file == NULL)
+        close(made);
+    return file;
+#endif
+}
+
+/* Write all that is known, with what other processes wrote meanwhile; the file changes as a whole
+   or not at all. 0 if it cannot be written, or is something else. */
+static int save_learned(void)
+{
+    static int tag;
+    const size_t size = strlen(learned_file) + 64;
+    char *const temporary = malloc(size), *const text = read_file();
+    rows to = {NULL, 0};
+    const lesson *each;
+    int is_right, i;
+
+#ifdef _WIN32
+    const unsigned long process = GetCurrentProcessId();
+#else
+    const unsigned long process = (unsigned long)getpid();
+#endif
+    if (temporary != NULL && text != NULL) {
+        snprintf(temporary, size, "%s.%lx.%llx.tmp", learned_file, process,
+                 (unsigned long long)(uintptr_t)&tag);
+        to.file = create(temporary);
+    }
+    if (to.file == NULL) {
+        free(temporary);
+        free(text);
+        return 0;
+    }
+    fputs("{\"learned\": [", to.file);
+    is_right = take_rows(text, keep_row, &to);
+    for (i = 0; i < num_buckets; ++i)
+        for (each = lessons[i]; each != NULL; each = each->next)
+            if (each->is_saved)
+                write_row(each, &to);
+    fputs("\n]}\n", to.file);
+    is_right = !ferror(to.file) && is_right;
+    is_right = fclose(to.file) == 0 && is_right;
+#ifdef _WIN32
+    is_right = is_right && MoveFileExA(temporary, learned_file, MOVEFILE_REPLACE_EXISTING);
+#else
+    is_right = is_right && rename(temporary, learned_file) == 0;
+#endif
+    if (!is_right)
+        remove(temporary);
+    free(temporary);
+    free(text);
+    return is_right;
+}
+
+/* Remember what the file knows; -1 if it is no such file, or cannot be written. */
+static int read_learned(void)
+{
+    char *const text = read_file();
+    const int is_right = text != NULL && take_rows(text, remember_row, NULL);
+
+    free(text);
+    return is_right && save_learned() ? 0 : -1;
+}
+/* The number of the kernel to launch now, and the size if its time is to be taken. */
+static int number_for(const type *of, const mltune_sgemm_nn_problem *problem, cl_command_queue queue,
+                      int chosen, lesson **watched)
+{
+    const char *device;
+    lesson *found = NULL;
+    contender *next = NULL;
+    int number = chosen, is_running = 0, i;
+
+    LOCK();
+    device = device_with_times(queue);
+    if (device != NULL)
+        found = lesson_for(of, device, problem);
+    if (device != NULL && found == NULL)
+        found = begin_lesson(of, device, problem, chosen);
+    if (found != NULL && found->tried != NULL) {
+        read_times(found);
+        for (i = 0; i < found->num_tried; ++i)
+            is_running |= found->tried[i].num_running > 0;
+        for (i = 0; i < found->num_tried && next == NULL; ++i) {
+            contender *const each = &found->tried[(found->next_tried + i) % found->num_tried];
+
+            next = each->left > 0 ? each : NULL;
+        }
+        if (next != NULL && next->num_running == 0) {
+            --next->left;
+            found->next_tried = (int)(next - found->tried) + 1;
+            number = next->number;
+        } else if (next == NULL && !is_running) {
+            number = found->best = best_of(found);
+            end_trial(found);
+            found->is_saved = 1;
+            save_learned();
+        }
+        if (found->tried != NULL) {
+            const contender *const each = next != NULL && number == next->number ? next : found->tried;
+
+            *watched = each->num_running + each->num_known < num_tries ? found : NULL;
+        }
+    } else if (found != NULL) {
+        number = found->best;
+    }
+    UNLOCK();
+    return number;
+}
+
+/* Keep the events of a launch until they tell its time; try a kernel no more that was not started. */
+static void watch(lesson *of, int number, cl_int status, cl_event *events)
+{
+    int i;
+
+    LOCK();
+    for (i = 0; i < of->num_tried && of->tried != NULL; ++i) {
+        contender *const each = &of->tried[i];
+
+        if (each->number != number)
+            continue;
+        if (status != CL_SUCCESS) {
+            each->left = i == 0 ? each->left : 0;
+        } else if (each->num_running + each->num_known < num_tries) {
+            memcpy(each->running[each->num_running++], events, sizeof each->running[0]);
+            events[0] = events[1] = NULL;
+        }
+    }
+    UNLOCK();
+    release_events(events);
+}
+
+/* Launch the best kernel that is known for a problem, or one that is tried; if it does not start,
+   the chosen one; if that does not build, the first that does. */
+static cl_int launch_best(const type *of, const mltune_sgemm_nn_problem *problem, const call *given)
+{
+    const int chosen = select_for(of, problem);
+    cl_event events[2] = {NULL, NULL};
+    lesson *watched = NULL;
+    int number = chosen, i;
+    cl_int status;
+
+    if (learned_file != NULL && given->terms > 0)
+        number = number_for(of, problem, given->queue, chosen, &watched);
+    status = launch(&of->kernels[number], given, watched != NULL ? events : NULL);
+    if (watched != NULL)
+        watch(watched, number, status, events);
+    if (status != CL_SUCCESS && number != chosen)
+        status = launch(&of->kernels[chosen], given, NULL);
+    for (i = 0; i < of->num_kernels && does_not_build(status); ++i)
+        if (i != chosen)
+            status = launch(&of->kernels[i], given, NULL);
+    return status;
+}
+
+/* Learn no more, and forget what was learned. */
+static void learn_nothing(void)
+{
+    int i;
+
+    for (i = 0; i < num_buckets; ++i) {
+        while (lessons[i] != NULL) {
+            lesson *const next = lessons[i]->next;
+
+            end_trial(lessons[i]);
+            free(lessons[i]);
+            lessons[i] = next;
+        }
+    }
+    while (device_names != NULL) {
+        device_name *const next = device_names->next;
+
+        free(device_names);
+        device_names = next;
+    }
+    free(learned_file);
+    learned_file = NULL;
+}
+
+static int learn(const char *file)
+{
+    int status = 0;
+
+    LOCK();
+    learn_nothing();
+    if (file != NULL) {
+        learned_file = malloc(strlen(file) + 1);
+        if (learned_file != NULL) {
+            memcpy(learned_file, file, strlen(file) + 1);
+            status = read_learned();
+        } else {
+            status = -CL_OUT_OF_HOST_MEMORY;
+        }
+        if (status != 0)
+            learn_nothing();
+    }
+    UNLOCK();
+    return status;
+}
+
 int mltune_sgemm_nn_with(
     int64_t m, int64_t n, int64_t k, cl_float alpha, cl_mem a, int64_t offset_a, int64_t lda,
     cl_mem b, int64_t offset_b, int64_t ldb, cl_float beta, cl_mem c, int64_t offset_c,
@@ -411,6 +1214,8 @@ int mltune_sgemm_nn_with(
     const matrix matrix_c = {c, offset_c, m, n, ldc, 0};
     const cl_float factors[] = {alpha, beta};
     const int64_t terms = alpha == 0 ? 0 : k; /* so that no kernel reads A and B in vain */
+    const call given = {queue, &matrix_c, &matrix_a, &matrix_b, terms, problem.batch, &factors[0],
+                        &factors[1], sizeof factors[0], num_events, wait_list, event};
 
     if (m < 0 || m > INT32_MAX)
         return -1;
@@ -444,9 +1249,9 @@ int mltune_sgemm_nn_with(
         return -8;
     if (!inside(&matrix_c, problem.batch, sizeof(cl_float)))
         return -12;
-    return -launch(&mltune_sgemm_nn_kernels[kernel < 0 ? mltune_sgemm_nn_select(&problem) : kernel], queue,
-                   &matrix_c, &matrix_a, &matrix_b, terms, problem.batch, &factors[0], &factors[1],
-                   sizeof factors[0], num_events, wait_list, event);
+    if (kernel >= 0)
+        return -launch(&mltune_sgemm_nn_kernels[kernel], &given, NULL);
+    return -launch_best(&types[0], &problem, &given);
 }
 
 int mltune_sgemm_nn(
@@ -463,4 +1268,10 @@ int mltune_sgemm_nn(
 void mltune_sgemm_nn_release(void)
 {
     release();
+    learn(NULL);
+}
+
+int mltune_sgemm_nn_learn(const char *file)
+{
+    return learn(file);
 }

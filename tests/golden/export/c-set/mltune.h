@@ -130,7 +130,18 @@ const char *mltune_kernel_for(char precision, char order, char trans_a, char tra
 int mltune_num_types(void);
 const char *mltune_type(int number);
 
-/* Forget the built kernels, and with them their contexts. No other call may be under way. */
+/*
+ * Learn in use from now on, and keep what is learned in a file, which Python's runtime and other
+ * processes may share; NULL ends that. Without this call nothing is learned. On a queue with
+ * CL_QUEUE_PROFILING_ENABLE the first calls of a size that was not measured try up to five kernels in
+ * turn, and by the times of their events the fastest is kept. No call waits for a time.
+ *
+ * Returns 0; -1 if the file holds something else, or cannot be written; 6 (CL_OUT_OF_HOST_MEMORY
+ * with its sign turned) without memory. No other call may be under way.
+ */
+int mltune_learn(const char *file);
+
+/* Forget the built kernels, and with them their contexts, and learn no more. No other call may be under way. */
 void mltune_release(void);
 
 #ifdef __cplusplus

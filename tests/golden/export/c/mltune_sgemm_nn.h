@@ -38,7 +38,8 @@ extern "C" {
  *
  * Returns 0 on success; -i if argument i, counted from 1, is wrong (a buffer that is too small
  * for its matrix included); and an OpenCL error code with its sign turned, above 0, if OpenCL
- * refuses: 11 (CL_BUILD_PROGRAM_FAILURE) if the kernel does not build for the device.
+ * refuses. Where a kernel does not build for the device, the others are tried:
+ * 11 (CL_BUILD_PROGRAM_FAILURE) means that none of them does.
  *
  * May be called from any number of threads at once. The first call that needs a kernel on a
  * device builds it, meanwhile other calls wait.
@@ -49,14 +50,25 @@ int mltune_sgemm_nn(
     int64_t ldc, cl_command_queue queue, cl_uint num_events, const cl_event *wait_list,
     cl_event *event);
 
-/* The same with the kernel of this number, or with the one chosen for the size if it is -1. */
+/* The same with the kernel of this number and no other, or as above if it is -1. */
 int mltune_sgemm_nn_with(
     int64_t m, int64_t n, int64_t k, cl_float alpha, cl_mem a, int64_t offset_a, int64_t lda,
     cl_mem b, int64_t offset_b, int64_t ldb, cl_float beta, cl_mem c, int64_t offset_c,
     int64_t ldc, cl_command_queue queue, cl_uint num_events, const cl_event *wait_list,
     cl_event *event, int kernel);
 
-/* Forget the built kernels, and with them their contexts. No other call may be under way. */
+/*
+ * Learn in use from now on, and keep what is learned in a file, which Python's runtime and other
+ * processes may share; NULL ends that. Without this call nothing is learned. On a queue with
+ * CL_QUEUE_PROFILING_ENABLE the first calls of a size that was not measured try up to five kernels in
+ * turn, and by the times of their events the fastest is kept. No call waits for a time.
+ *
+ * Returns 0; -1 if the file holds something else, or cannot be written; 6 (CL_OUT_OF_HOST_MEMORY
+ * with its sign turned) without memory. No other call may be under way.
+ */
+int mltune_sgemm_nn_learn(const char *file);
+
+/* Forget the built kernels, and with them their contexts, and learn no more. No other call may be under way. */
 void mltune_sgemm_nn_release(void);
 
 #ifdef __cplusplus

@@ -1,0 +1,42 @@
+"""Distil names the sizes to measure next, search takes them, and distil knows them."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mltune.run.run import Run
+from mltune.selector.json import read_selector
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Command
+
+pytestmark = pytest.mark.device
+
+
+def test_what_distil_suggests_is_measured_and_learned_from(
+    mltune: Command, finished_run: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(finished_run, run)
+    before = mltune("distil", run, "--suggest", 3, "-o", tmp_path / "before.json")
+    assert before.code == 0, before.err
+    (command,) = (line for line in before.out.splitlines() if "--cross-sizes" in line)
+    again = shlex.split(command)
+    suggested = again[-1].split(",")
+
+    searched = mltune(*again[1:], "--no-compare", "--quiet")
+    after = mltune("distil", run, "--suggest", 3, "-o", tmp_path / "after.json", "--json")
+
+    assert (searched.code, after.code) == (0, 0), searched.err + after.err
+    with Run.open(run) as opened:
+        measured = {row.problem.label for row in opened.store.measurements()}
+    assert len(suggested) == 3
+    assert set(suggested) <= measured
+    assert not set(after.json["suggested"]) & set(suggested)  # others would help most now
+    known = [read_selector(tmp_path / name).exact for name in ("before.json", "after.json")]
+    assert len(known[1]) == len(known[0]) + 3

@@ -1,0 +1,118 @@
+/* Calls a library again and again for one size, and prints the kernel of each call.
+
+   usage: learn FILE CALLS M N K [KERNEL NANOSECONDS]...
+
+   The library learns in FILE. Kernels, named by their last pass, seem to take the times given, or
+   1000. To be linked with --wrap=clEnqueueNDRangeKernel and --wrap=clGetEventProfilingInfo. */
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "mltune.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { most_events = 100000 };
+
+static cl_event seen[most_events];
+static char names[most_events][256];
+static char last[256];
+static int num_seen = 0, num_given;
+static char **given;
+
+cl_int __real_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                                     const size_t *offset, const size_t *global,
+                                     const size_t *local, cl_uint num_events,
+                                     const cl_event *wait_list, cl_event *event);
+cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                                     const size_t *offset, const size_t *global,
+                                     const size_t *local, cl_uint num_events,
+                                     const cl_event *wait_list, cl_event *event);
+cl_int __wrap_clGetEventProfilingInfo(cl_event event, cl_profiling_info name, size_t size,
+                                      void *value, size_t *size_ret);
+
+cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                                     const size_t *offset, const size_t *global,
+                                     const size_t *local, cl_uint num_events,
+                                     const cl_event *wait_list, cl_event *event)
+{
+    cl_int status;
+
+    clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof last, last, NULL);
+    status = __real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
+                                           num_events, wait_list, event);
+    if (status == CL_SUCCESS && event != NULL && num_seen < most_events) {
+        seen[num_seen] = *event;
+        strcpy(names[num_seen++], last);
+    }
+    return status;
+}
+
+cl_int __wrap_clGetEventProfilingInfo(cl_event event, cl_profiling_info name, size_t size,
+                                      void *value, size_t *size_ret)
+{
+    cl_ulong time = 1000;
+    int i, j;
+
+    for (i = num_seen - 1; i > 0 && seen[i] != event; --i)
+        ;
+    for (j = 0; j < num_given; j += 2)
+        if (strcmp(given[j], names[i]) == 0)
+            time = (cl_ulong)atol(given[j + 1]);
+    time = name == CL_PROFILING_COMMAND_START ? 0 : time;
+    memcpy(value, &time, size);
+    (void)size_ret;
+    return CL_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+    const int calls = atoi(argv[2]);
+    const int64_t m = atol(argv[3]), n = atol(argv[4]), k = atol(argv[5]);
+    const size_t size = (size_t)(m * k + k * n + m * n);
+    float *const numbers = malloc(size * sizeof *numbers);
+    cl_platform_id platform;
+    cl_device_id device;
+    cl_context context;
+    cl_command_queue queue;
+    cl_mem memory;
+    size_t i;
+    int status, call;
+
+    num_given = argc - 6;
+    given = argv + 6;
+    status = mltune_learn(argv[1]);
+    if (status != 0) {
+        printf("learn: %d\n", status);
+        free(numbers);
+        return EXIT_SUCCESS;
+    }
+    if (clGetPlatformIDs(1, &platform, NULL) != CL_SUCCESS ||
+        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS)
+        return EXIT_FAILURE;
+    context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+    queue = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, NULL);
+    for (i = 0; i < size; ++i)
+        numbers[i] = 1;
+    memory = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, size * sizeof *numbers, numbers, NULL);
+    for (call = 0; call < calls && status == 0; ++call) {
+        cl_event event;
+
+        status = mltune_sgemm('c', 'n', 'n', m, n, k, 1, memory, 0, m, memory, m * k, k, 0, memory,
+                              m * k + k * n, m, queue, 0, NULL, call % 2 ? &event : NULL);
+        clFinish(queue);
+        if (status == 0 && call % 2)
+            clReleaseEvent(event);
+        puts(last);
+    }
+    clEnqueueReadBuffer(queue, memory, CL_TRUE, 0, size * sizeof *numbers, numbers, 0, NULL, NULL);
+    for (i = (size_t)(m * k + k * n); i < size; ++i)
+        status |= numbers[i] < (float)k || numbers[i] > (float)k;
+    mltune_release();
+    clReleaseMemObject(memory);
+    clReleaseCommandQueue(queue);
+    clReleaseContext(context);
+    free(numbers);
+    return status;
+}

@@ -1,0 +1,84 @@
+"""The map of the choice over M and N."""
+
+import re
+
+import pytest
+
+from mltune.problem import Precision, gemm, problem_of_size
+from mltune.report.content import Selection
+from mltune.report.leaf_map import CELLS, MOST_K, leaf_map
+from mltune.selector import Leaf, LeafLoss, PortfolioKernel, Selector, Split, Tree
+from mltune.space.config import Config
+
+CONTRACTION = gemm(Precision.SINGLE)
+KNOWN, BLIND = LeafLoss(sizes=3, geomean=0.98, worst=0.9), LeafLoss(sizes=0, expected=0.97)
+BY_M = Split("m", 64, Leaf(0, KNOWN), Leaf(1, BLIND))
+
+
+def drawn(tree: Tree, ks: tuple[int, ...] = (64, 128)) -> str:
+    kernels = tuple(
+        PortfolioKernel(name=name, family="none", config=Config.of({}), source_hash="")
+        for name in ("first", "second")
+    )
+    selector = Selector(contraction=CONTRACTION, portfolio=kernels, tree=tree)
+    selection = Selection(selector=selector, portfolio_curve=(), sizes=(), losses=())
+    problems = [problem_of_size(CONTRACTION, (m, n, k)) for m, n in SIZES for k in ks]
+    return leaf_map(selection, problems)
+
+
+SIZES = ((4, 4), (64, 1024), (1024, 1024))
+
+
+def paths(page: str, css: str) -> list[str]:
+    return re.findall(rf'<path d="([^"]*)" class="{css}"', page)
+
+
+def area(path: str) -> int:
+    return sum(int(wide) * int(high) for wide, high in re.findall(r"h(\d+)v(\d+)h-", path))
+
+
+def test_every_k_has_a_choice_and_a_picture_in_words() -> None:
+    page = drawn(BY_M)
+
+    assert page.count('type="radio"') == page.count('class="at-k"') == 2
+    assert page.count('checked="checked"') == 1
+    assert "<title>Kernels over M and N at K = 128</title>" in page
+    assert "K = 64, 3 sizes measured: A " in page
+
+
+def test_kernels_cover_the_map_and_leaves_are_outlined() -> None:
+    page = drawn(BY_M)
+
+    first, second = area(paths(page, "area k0")[0]), area(paths(page, "area k1")[0])
+    assert first + second == CELLS**2
+    assert first == second  # 64 is the middle between 4 and 1024
+    assert re.fullmatch(rf"M0 (\d+)h{CELLS}", paths(page, "outline")[0])
+    assert paths(drawn(Leaf(0, KNOWN)), "outline") == ["", ""]
+
+
+def test_two_leaves_of_one_kernel_are_outlined_apart() -> None:
+    page = drawn(Split("n", 100, Leaf(1, KNOWN), Leaf(1, KNOWN)))
+
+    assert area(paths(page, "area k1")[0]) == CELLS**2
+    assert re.fullmatch(rf"M(\d+) 0v{CELLS}", paths(page, "outline")[0])
+
+
+def test_a_leaf_without_a_measurement_is_hatched_and_said() -> None:
+    page = drawn(BY_M)
+
+    rows = {int(row) for row in re.findall(r"M\d+ (\d+)l1 1", paths(page, "blind")[0])}
+    assert rows == set(range(min(rows), CELLS))
+    assert "rests on no measurement" in page
+    assert "no size measured; expected 0.970" in page
+    assert paths(drawn(Leaf(0, KNOWN)), "blind") == ["", ""]
+
+
+@pytest.mark.parametrize("count", [1, MOST_K, 40])
+def test_so_many_k_are_drawn_at_most(count: int) -> None:
+    ks = tuple(8 * step for step in range(1, count + 1))
+
+    page = drawn(BY_M, ks)
+
+    assert page.count('class="at-k"') == min(count, MOST_K)
+    assert f">{ks[0]}</label>" in page
+    assert f">{ks[-1]}</label>" in page
