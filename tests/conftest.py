@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
+from mltune.device.opencl.linker import has_linker
 from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel
 from mltune.problem import Contraction, gemm
@@ -40,6 +41,8 @@ _CACHE.mkdir(parents=True, exist_ok=True)
 os.environ["POCL_CACHE_DIR"] = str(_CACHE)
 # What trying out a device has shown is kept there, too.
 os.environ["MLTUNE_DEVICES_DIR"] = str(_CACHE.with_name("devices"))
+# PoCL calls a linker, also where a test uses it by itself: ziglang's if there is no ld.
+has_linker()
 # What one test computed must not answer another, nor the user's own cache.
 os.environ["MLTUNE_CACHE_DIR"] = ""
 # Warnings are errors here, and pyopencl warns about every kernel that has a build log.

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from mltune.bench.contestant import CannotComputeError, Contestant, Product
 from mltune.bench.other_work import OtherWork
@@ -254,41 +254,57 @@ def compare(
                 if broken := products.pop(contestant.name, None):
                     broken.close()
         counts = {name: _warm_up(product) for name, product in products.items()}
-        kernel: dict[str, list[float]] = {name: [] for name in products}
-        call: dict[str, list[float]] = {name: [] for name in products}
-        lost = dict.fromkeys(products, 0)
-        end = time.monotonic() + most_seconds
-        names = list(products)
         others = OtherWork()
-        has_host = not all(product.has_kernel_time for product in products.values())
-        for turn in range(rounds):
-            if turn >= _LEAST_ROUNDS and time.monotonic() > end:
-                break
-            first = turn % max(len(names), 1)
-            for name in names[first:] + names[:first]:
-                if has_host:
-                    let_threads_sleep()
-                seconds = products[name].kernel_seconds(counts[name])
-                if seconds is not None:
-                    kernel[name].append(seconds)
-                else:
-                    lost[name] += products[name].has_kernel_time
-                call[name].append(products[name].call_seconds(counts[name]))
+        samples = _in_turns(products, counts, rounds, most_seconds)
         share = others.share()
         timings = {
             name: Timing(
-                kernel_seconds=tuple(kernel[name]),
-                call_seconds=tuple(call[name]),
+                kernel_seconds=tuple(taken.kernel),
+                call_seconds=tuple(taken.call),
                 error=errors[name],
                 kernel=products[name].kernel,
-                kernel_lost=lost[name],
+                kernel_lost=taken.lost,
             )
-            for name in names
+            for name, taken in samples.items()
         }
     finally:
         for product in products.values():
             product.close()
     return SizeResult(problem, timings, refusals, share)
+
+
+@dataclass(slots=True)
+class _Samples:
+    """What one contestant's clocks said, and how often the kernel's said nothing."""
+
+    kernel: list[float] = field(default_factory=list)
+    call: list[float] = field(default_factory=list)
+    lost: int = 0
+
+
+def _in_turns(
+    products: Mapping[str, Product], counts: Mapping[str, int], rounds: int, most_seconds: float
+) -> dict[str, _Samples]:
+    """Time each product once a round; each round begins with another one."""
+    samples = {name: _Samples() for name in products}
+    names = list(products)
+    has_host = not all(product.has_kernel_time for product in products.values())
+    end = time.monotonic() + most_seconds
+    for turn in range(rounds):
+        if turn >= _LEAST_ROUNDS and time.monotonic() > end:
+            break
+        first = turn % max(len(names), 1)
+        for name in names[first:] + names[:first]:
+            product, taken = products[name], samples[name]
+            if has_host:
+                let_threads_sleep()
+            seconds = product.kernel_seconds(counts[name])
+            if seconds is not None:
+                taken.kernel.append(seconds)
+            else:
+                taken.lost += product.has_kernel_time
+            taken.call.append(product.call_seconds(counts[name]))
+    return samples
 
 
 def let_threads_sleep() -> None:

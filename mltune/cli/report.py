@@ -75,7 +75,7 @@ def _follow(args: argparse.Namespace) -> int:
         if args.json:
             print_json({"address": address})
         else:
-            print(f"live: {address} (loads itself anew every {REFRESH_SECONDS} s; Ctrl-C ends it)")
+            print(f"live: {address} (reloads every {REFRESH_SECONDS} s; Ctrl-C ends it)")
         sys.stdout.flush()
         run_server()
     return 0

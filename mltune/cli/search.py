@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import string
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -157,6 +157,11 @@ def _declare_choice(parser: argparse.ArgumentParser) -> None:
         help="records to learn from first, of any device or size: files as for --replay, or "
         "run folders; or none (default: shipped runs of this device or a similar one)",
     )
+    _declare_end(add)
+    add("--objective", metavar="WORD", help="time, or energy with --observe (default: time)")
+
+
+def _declare_end(add: Callable[..., object]) -> None:
     add(
         "--patience",
         type=positive,
@@ -185,7 +190,6 @@ def _declare_choice(parser: argparse.ArgumentParser) -> None:
         help="do not compare the result with installed libraries, which takes some seconds after "
         "a search of ten seconds or more",
     )
-    add("--objective", metavar="WORD", help="time, or energy with --observe (default: time)")
 
 
 def _declare_measuring(parser: argparse.ArgumentParser) -> None:
@@ -327,7 +331,7 @@ def _print_result(result: SearchResult) -> None:
     ties = sum(len(choice.equals) > 1 for choice in result.choices)
     if ties:
         of_all = f"{ties} of {len(result.choices)} sizes"
-        print(f"on {of_all} other configs are as fast, as far as their samples tell")
+        print(f"on {of_all} other configs tie with these: their intervals overlap")
     print(
         f"ms: {device.time_words}, median of "
         f"{result.info.timing.samples} or more samples; id: mltune replay {result.run} ID"

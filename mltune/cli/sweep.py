@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
         _print(result)
     if result.stopped:
         again = command("mltune", "sweep", "--resume", "--run", result.run)
-        print(f"{result.stopped}; go on with: {again}", file=sys.stderr)
+        print(f"{result.stopped}; continue with: {again}", file=sys.stderr)
     return result.exit_code
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 
 from mltune.distil.methods import SINGLE, TAUGHT
 from mltune.distil.regret import RegretRow
+from mltune.distil.rules import TEACHER
 from mltune.distil.table import GAP
 
 MOST_LOST = 0.003
@@ -18,8 +19,9 @@ def best_rule(rows: Mapping[str, RegretRow], without: Collection[str] = ()) -> s
     """The rule that ships unless another is asked for, given the rows of all by their names.
 
     That is the fastest in the mean of formulas and trees, or the taught tree where it is nearly
-    that, if it beats a single kernel. Otherwise, or where nothing could be judged, it is that
-    kernel: a rule that is worse has only found luck.
+    that, if it beats a single kernel; so must its teacher, as a student that is better is lucky.
+    Otherwise, or where nothing could be judged, it is that kernel: a rule that is worse has only
+    found luck.
 
     Args:
         rows: of all rules.
@@ -28,6 +30,8 @@ def best_rule(rows: Mapping[str, RegretRow], without: Collection[str] = ()) -> s
     if not rows:
         return SINGLE
     better = [rule for rule in _CANDIDATES if rule not in without and beats_single(rows, rule)]
+    if TAUGHT in better and TEACHER in rows and not beats_single(rows, TEACHER):
+        better.remove(TAUGHT)
     best = max(better, key=lambda rule: rows[rule].regret.geomean, default=SINGLE)
     nearly = rows[best].regret.geomean * (1 - MOST_LOST)
     return TAUGHT if TAUGHT in better and rows[TAUGHT].regret.geomean >= nearly else best

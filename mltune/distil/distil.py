@@ -15,6 +15,7 @@ from mltune.distil.table import TimeTable
 from mltune.distil.taught import Taught, taught
 from mltune.distil.vectors import whole_vectors
 from mltune.errors import UsageError
+from mltune.one_thread import one_thread
 from mltune.problem import Contraction
 from mltune.selector import MAX_DEPTH, Selector, Split
 
@@ -35,6 +36,7 @@ class Distilled:
     left_out: tuple[LeftOut, ...] = ()
 
 
+@one_thread()
 def distil(
     table: TimeTable,
     contraction: Contraction,

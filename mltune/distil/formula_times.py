@@ -24,22 +24,47 @@ def log_seconds(formulas: Sequence[TimeFormula], sizes: Array) -> Array:
     Returns:
         A row for each size, a column for each kernel.
     """
-    return np.stack([np.log(_femtoseconds(each, sizes) * _FEMTO) for each in formulas], axis=1)
+    known = _Known(sizes)
+    return np.stack(
+        [np.log(_femtoseconds(each, known) * _FEMTO) for each in formulas],
+        axis=1,
+    )
 
 
-def _femtoseconds(formula: TimeFormula, sizes: Array) -> Array:
+class _Known:
+    """Sizes, and what several formulas count of them."""
+
+    def __init__(self, sizes: Array) -> None:
+        self.m, self.n, self.k, self.batch = np.ascontiguousarray(sizes.T)
+        self._whole = sizes.T.astype(np.int64)
+        self._parts: dict[tuple[int, int], Array] = {}
+        self._rests: dict[tuple[int, ...], NDArray[np.bool_]] = {}
+
+    def parts(self, axis: int, step: int) -> Array:
+        """How many steps cover an extent."""
+        if (axis, step) not in self._parts:
+            extent = (self.m, self.n, self.k)[axis]
+            self._parts[axis, step] = np.ceil(extent / step)
+        return self._parts[axis, step]
+
+    def is_odd(self, multiples: tuple[int, ...]) -> NDArray[np.bool_]:
+        """Whether one of the first extents is no multiple."""
+        if multiples not in self._rests:
+            rests = [self._whole[axis] % each for axis, each in enumerate(multiples) if each > 1]
+            self._rests[multiples] = np.any(rests, axis=0) if rests else self.m < 0
+        return self._rests[multiples]
+
+
+def _femtoseconds(formula: TimeFormula, sizes: _Known) -> Array:
     """`TimeFormula.femtoseconds`, at least 1."""
-    m, n, k, batch = sizes.T
-    tiles = np.ceil(m / formula.rows) * np.ceil(n / formula.columns) * batch
-    of_m, of_n, of_k = formula.multiples
-    is_odd = ((m % of_m) + (n % of_n) + (k % of_k)) > 0
+    tiles = sizes.parts(0, formula.rows) * sizes.parts(1, formula.columns) * sizes.batch
     each_step = formula.step + formula.tile_step * tiles + _of_waves(formula.waves, tiles)
-    each_step += is_odd * (formula.odd_step + _of_waves(formula.odd_waves, tiles))
+    odd_step = formula.odd_step + _of_waves(formula.odd_waves, tiles)
+    each_step += sizes.is_odd(formula.multiples) * odd_step
     once = formula.launch + formula.tile * tiles
     once += formula.wave * np.ceil(tiles / formula.units)
-    of_m, of_n = formula.result_multiples
-    once += (((m % of_m) + (n % of_n)) > 0) * (formula.odd_tile * tiles)
-    return np.asarray(np.maximum(once + each_step * np.ceil(k / formula.depth), 1.0))
+    once += sizes.is_odd(formula.result_multiples) * (formula.odd_tile * tiles)
+    return np.asarray(np.maximum(once + each_step * sizes.parts(2, formula.depth), 1.0))
 
 
 def _of_waves(waves: Sequence[Waves], tiles: Array) -> Array:

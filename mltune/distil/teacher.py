@@ -70,8 +70,12 @@ class Teacher:
         Returns:
             A row for each size, a column for each kernel of the portfolio.
         """
-        expected = _mixed(log_seconds(self.formulas, sizes), self.share) + self.offsets
+        expected = self.roughly(sizes)
         return expected if self.residuals is None else expected + self.residuals.expect(sizes)
+
+    def roughly(self, sizes: Array) -> Array:
+        """The same without what was learned of the rests, which takes a tenth of the time."""
+        return np.asarray(_mixed(log_seconds(self.formulas, sizes), self.share) + self.offsets)
 
     def doubt(self, sizes: Array) -> Array:
         """Their standard deviations, likewise; infinite where nothing tells."""

@@ -66,7 +66,7 @@ class Run:
         make_folder(folder)
         if (folder / INFO_NAME).exists():
             raise UsageError(
-                f"{folder}: holds a run already; go on with --resume, or give another --run"
+                f"{folder}: holds a run already; continue with --resume, or give another --run"
             )
         lock = FolderLock(folder)
         store = None

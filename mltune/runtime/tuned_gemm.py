@@ -16,6 +16,7 @@ import pyopencl.array as cl_array
 
 from mltune.device import choose, list_devices
 from mltune.device.opencl.describe import describe
+from mltune.device.opencl.linker import has_linker
 from mltune.device.opencl.listing import driver_device
 from mltune.device_info import DeviceInfo
 from mltune.errors import MltuneError, NoDeviceError, UsageError
@@ -369,6 +370,7 @@ def load(selector: Path | Selector, learn: Path | None = None, *, check: bool = 
             the file holds something else.
         NoDeviceError: when no kernel of a pack runs on any device that is there.
     """
+    has_linker()  # PoCL crashes without one, and a caller's own queue may be on it
     if isinstance(selector, Selector):
         return _bound(selector, "selector", learn)
     file = find_selector(selector)

@@ -19,13 +19,13 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from mltune.errors import UsageError
+from mltune.one_thread import one_thread
 from mltune.search.candidates import CandidateSource
 from mltune.search.encoding import Encoding, Matrix, Matrix32
 from mltune.search.expectation import View
 from mltune.search.expected_gain import ExpectedGain
 from mltune.search.forecast import Forecast
 from mltune.search.incumbents import Incumbents
-from mltune.search.one_thread import one_thread
 from mltune.search.sampler import SIZES, ConfigSampler
 from mltune.search.surrogate import THOROUGH, Surrogate, Thoroughness
 from mltune.search.tile_quantization import TileQuantization

@@ -25,6 +25,7 @@ from mltune.cost_model.features import Encoder
 from mltune.cost_model.train import distinct_columns
 from mltune.device_info import DeviceInfo
 from mltune.distil.fit import Settings
+from mltune.distil.formula_times import log_seconds
 from mltune.distil.formulas import formula_of
 from mltune.distil.table import EXPECTED_WEIGHT
 from mltune.distil.vectors import whole_vectors
@@ -44,8 +45,6 @@ _FILLED = 100
 
 _LEAST_DOUBT = 0.05
 """Of the log of a time: models that were taught by the same times agree too well."""
-
-_FEMTO = 1e-15
 
 Predict = Callable[[Array], Array]
 
@@ -199,5 +198,4 @@ class LearnedTimes:
 
 
 def _logs(formula: TimeFormula, sizes: Array) -> Array:
-    times = [max(formula.femtoseconds(*map(int, size)), 1) * _FEMTO for size in sizes]
-    return np.log(np.array(times, dtype=np.float64))
+    return log_seconds((formula,), sizes)[:, 0]

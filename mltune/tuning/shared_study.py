@@ -77,7 +77,7 @@ class SharedStudy:
                 self._write(self._writer, News(whole.counts, (), whole.begun))
                 self._study.listen(self._writer.note)
             except MltuneError as error:
-                self._note(f"{error}; the search goes on without a study for dashboards")
+                self._note(f"{error}; the search continues without a study for dashboards")
                 self._looked = math.inf
                 self.close()
 

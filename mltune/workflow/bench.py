@@ -117,7 +117,7 @@ def bench(options: BenchOptions, show: Show) -> BenchResult:
     with _open(options.against, gemm, entry, queues) as (contestants, absent):
         if not contestants:
             reasons = "; ".join(f"{name}: {why}" for name, why in absent)
-            raise UsageError(f"bench: nobody to compare ({reasons or 'name a selector'})")
+            raise UsageError(f"bench: nothing to compare ({reasons or 'name a selector'})")
         results: list[SizeResult] = []
         step = Steps("bench", show)
         limit = options.time_limit_seconds

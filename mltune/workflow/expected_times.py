@@ -11,6 +11,7 @@ from mltune.device_info import DeviceInfo
 from mltune.distil import TimeTable
 from mltune.distil.table import Size
 from mltune.measurement import Measurement, Status
+from mltune.one_thread import one_thread
 from mltune.problem import Problem
 from mltune.run.run_info import RunInfo
 from mltune.tuning.leader_model import LeaderModel
@@ -63,8 +64,9 @@ def with_expected(
         [problems[size] for size in table.sizes],
         device,
     )
-    learned = model.learn(table.seconds)
-    found = learned.expect(range(len(table.sizes)))
+    with one_thread():
+        learned = model.learn(table.seconds)
+        found = learned.expect(range(len(table.sizes)))
     expected = np.exp(found.logs + doubt * found.doubt)
     fails = [[(size, one.name) in failed for one in table.kernels] for size in table.sizes]
     return replace(table, expected=np.where(fails, np.nan, expected))

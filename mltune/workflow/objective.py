@@ -198,7 +198,7 @@ class Objective:
 def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, SearchSpace]:
     if options.folder is not None and (options.folder / INFO_NAME).exists():
         raise UsageError(
-            f"{options.folder}: holds a run already; go on with --resume, or give another --run"
+            f"{options.folder}: holds a run already; continue with --resume, or give another --run"
         )
     # A mistake in the user's own file is told before a device is opened; what `auto` stands for
     # depends on the device.

@@ -222,7 +222,7 @@ def _root(options: ProtocolOptions, protocol: Protocol) -> Path:
         return root
     if kept.exists() or (root / INFO_NAME).exists():
         raise UsageError(
-            f"{root}: holds a run already; go on with --resume, or give another --run"
+            f"{root}: holds a run already; continue with --resume, or give another --run"
         )
     return root
 

@@ -192,7 +192,7 @@ def read_priors(info: RunInfo, note: Note) -> list[Recording]:
     for path in info.priors:
         prior = read_shipped(path) if path.startswith(SHIPPED) else read_any(Path(path))
         if prior is None:
-            note(f"--prior: this mltune ships no {path}: the search goes on without it")
+            note(f"--prior: this mltune ships no {path}: the search continues without it")
         else:
             priors.append(prior)
     for prior in priors:

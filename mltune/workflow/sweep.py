@@ -248,7 +248,7 @@ def _resume(options: SweepOptions) -> tuple[Run, WorkerRunner]:
     info = run.info
     try:
         if info.sampler != SWEEP:
-            raise UsageError(f"{run.folder}: is no sweep; go on with mltune search --resume")
+            raise UsageError(f"{run.folder}: is no sweep; continue it with mltune search --resume")
         opened = WorkerRunner(
             options.device or info.device.uuid or info.device.name,
             family_named(info.family, str(run.folder), info.kernels),

@@ -99,7 +99,7 @@ def _begun(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
     """Check what was asked, and plan."""
     if (options.folder / STATE_NAME).exists() and not options.dry_run:
         raise UsageError(
-            f"{options.folder}: was tuned into before (--resume goes on; -o names another folder)"
+            f"{options.folder}: was tuned before (--resume continues; -o names another folder)"
         )
     if options.calls is None and options.problems is None:
         raise UsageError("tune: needs --for CALLS.csv, or --problems such as sgemm,hgemm_nt")
@@ -166,7 +166,7 @@ def _resumed(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
         ("--seed", options.seed),
     ):
         if given is not None:
-            raise UsageError(f"{name}: cannot go with --resume, which goes on with the same plan")
+            raise UsageError(f"{name}: cannot go with --resume, which continues the same plan")
     _check_words(options.against or (), options.languages or ())
     entry = choose(options.device or state.device)
     if entry.info.model != state.model:

@@ -54,13 +54,13 @@ def curve(recording: Recording, seconds: list[float | None], budget: int) -> Cur
     return optimum / np.minimum.accumulate(times)
 
 
-def our_curves(recording: Recording, sampler: str, seeds: int, budget: int) -> list[Curve]:
+def our_curves(recording: Recording, sampler: str, seeds: range, budget: int) -> list[Curve]:
     """Search with one of mltune's samplers, once a seed."""
     points = {point.config: point for point in recording.points}
     space = RecordedSpace(recording.where, points)
     curves = []
     asking: list[float] = []
-    for seed in range(seeds):
+    for seed in seeds:
         made = make_sampler(sampler, space, seed)
         study = optuna.create_study(sampler=made)
         seconds: list[float | None] = []
@@ -123,7 +123,8 @@ def task(file: Path, name: str, args: argparse.Namespace) -> Curve:
     """Return the mean curve of one sampler on one space."""
     recording = read_any(file)
     if name in SAMPLERS:
-        curves = our_curves(recording, name, args.seeds, args.budget)
+        seeds = range(args.first_seed, args.first_seed + args.seeds)
+        curves = our_curves(recording, name, seeds, args.budget)
     else:
         curves = peer_curves(args.kernel_tuner, recording, name, args.seeds, args.budget)
     mean: Curve = np.mean(curves, axis=0)
@@ -189,6 +190,7 @@ def main() -> None:
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--samplers", default="guided,tpe,evolution,random")
     parser.add_argument("--seeds", type=int, default=25)
+    parser.add_argument("--first-seed", type=int, default=0, help="of mltune's samplers")
     parser.add_argument("--budget", type=int, default=500)
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--kernel-tuner", metavar="PYTHON", help="one that has Kernel Tuner")

@@ -97,7 +97,7 @@ def test_beside_other_work_no_figure_stands_without_a_warning(
         (("--figure", "x.png"), "figure: must be an .svg file, got 'x.png'"),
         (("--figure", "nosuch/x.svg"), "figure: nosuch/x.svg: there is no folder nosuch"),
         (("--problem", "s:abc,cd->abd"), "problem: bench compares GEMMs"),
-        (("--against", "cublas", "--device", "{device}"), "bench: nobody to compare (cublas: "),
+        (("--against", "cublas", "--device", "{device}"), "bench: nothing to compare (cublas: "),
     ],
 )
 def test_a_mistake_is_one_line(

@@ -178,7 +178,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("search --device 99:0 --sizes 8x8x8", 4, "no device '99:0'"),
     ("search --device {nothing} --sizes 8x8x8", 2, "device: expected auto"),
     # Where a run goes.
-    ("search --run {run}", 2, "holds a run already; go on with --resume"),
+    ("search --run {run}", 2, "holds a run already; continue with --resume"),
     (SEARCH.replace("{new}", "{wrong}/file"), 2, "file: is a file, not a folder"),
     (SEARCH.replace("{new}", "{wrong}/file/run"), 2, "cannot make this folder"),
     (SEARCH.replace("{new}", "/proc/mltune"), 2, "/proc/mltune: cannot make this folder"),

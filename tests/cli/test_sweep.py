@@ -170,4 +170,4 @@ def test_another_run_is_no_sweep(mltune: Command, finished_run: Path) -> None:
     wrong = mltune("sweep", "--resume", "--run", finished_run)
 
     assert wrong.code == 2
-    assert "is no sweep; go on with mltune search --resume" in wrong.err
+    assert "is no sweep; continue it with mltune search --resume" in wrong.err

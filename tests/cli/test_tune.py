@@ -101,7 +101,7 @@ def test_a_folder_is_gone_on_with_and_not_written_over(
     assert first.json["against"]["numpy"]["ratio"] == pytest.approx(2)
     assert (again.code, again.err) == (
         2,
-        f"mltune: {folder}: was tuned into before (--resume goes on; -o names another folder)\n",
+        f"mltune: {folder}: was tuned before (--resume continues; -o names another folder)\n",
     )
     assert (other.code, "cannot go with --resume" in other.err) == (2, True)
     assert [each["trials"] for each in longer.json["tuned"]] == [5, 5]

@@ -10,6 +10,7 @@ import pytest
 from mltune.distil import RegretRow, TimeTable, distil
 from mltune.distil.best import beats_single, best_rule
 from mltune.distil.methods import SINGLE, TAUGHT
+from mltune.distil.rules import TEACHER
 from mltune.distil.table import GAP
 from mltune.problem import Precision, gemm
 from mltune.selector import Leaf, Regret
@@ -46,6 +47,21 @@ def test_a_rule_ships_if_it_beats_a_single_kernel_in_the_mean_and_at_the_worst(
 
     assert best_rule(known) == ships
     assert best_rule({}) == SINGLE
+
+
+@pytest.mark.parametrize(("teacher", "ships"), [((0.9, 0.5), TAUGHT), ((0.9, 0.4), SINGLE)])
+def test_a_taught_tree_ships_if_its_teacher_beats_a_single_kernel(
+    teacher: tuple[float, float], ships: str
+) -> None:
+    known = {
+        TEACHER: row(TEACHER, *teacher),
+        TAUGHT: row(TAUGHT, 0.95, 0.6),
+        "formulas": row("formulas", 0.7, 0.6),
+        "tree": row("tree", 0.7, 0.6),
+        SINGLE: row(SINGLE, 0.8, 0.5),
+    }
+
+    assert best_rule(known) == ships
 
 
 @pytest.mark.parametrize(("taught", "ships"), [(0.948, TAUGHT), (0.946, "formulas")])

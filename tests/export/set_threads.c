@@ -1,6 +1,6 @@
 /* Eight threads make random calls of a library of several problem types, and check each result.
 
-   usage: set_threads CALLS [FILE]      with a file, they learn: calls of few sizes, with times
+   usage: set_threads CALLS [FILE]      with a file, they learn: few sizes of sgemm_nn, with times
 
    Numbers are small whole ones, so that all results are exact in every precision, half included. */
 
@@ -134,8 +134,9 @@ static int is_right(char precision, const matrix *a, const matrix *b, const matr
 
 static int one_call(worker *of, cl_command_queue queue)
 {
-    const char precision = "sdh"[pick(of, 0, 2)], order = "cr"[pick(of, 0, 1)];
-    const char trans_a = "nt"[pick(of, 0, 1)], trans_b = "nt"[pick(of, 0, 1)];
+    const char precision = "sdh"[pick(of, 0, of->learns ? 0 : 2)], order = "cr"[pick(of, 0, 1)];
+    const int most = of->learns ? 0 : 1;
+    const char trans_a = "nt"[pick(of, 0, most)], trans_b = "nt"[pick(of, 0, most)];
     const int least[] = {of->learns ? most_extent - 1 : 1, of->learns ? most_terms - 1 : 1};
     const int64_t sizes[] = {pick(of, least[0], most_extent), pick(of, least[0], most_extent),
                              pick(of, least[1], most_terms), pick(of, 0, 3) ? 1 : most_batch};

@@ -43,11 +43,11 @@ from mltune.workflow.recorded import Recorded
 from tests.devices import CPU
 from tests.export.conftest import SMALL
 
-EXAMPLES = int(os.environ.get("MLTUNE_HOSTILE_EXAMPLES", "75"))
+EXAMPLES = int(os.environ.get("MLTUNE_HOSTILE_EXAMPLES", "150"))
 SETTINGS = settings(
     max_examples=EXAMPLES,
     deadline=None,
-    derandomize=EXAMPLES == 75,
+    derandomize=EXAMPLES == 150,
     suppress_health_check=list(HealthCheck),
     database=None,
 )

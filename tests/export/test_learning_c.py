@@ -3,6 +3,8 @@
 import json
 import subprocess
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -13,7 +15,11 @@ import pytest
 from mltune.export import SET_WRITERS
 from mltune.export.library import Library
 from mltune.export.library_set import LibrarySet
+from mltune.kernel.families import FAMILIES
 from mltune.runtime.learning import TRIES, Learner, candidates
+from mltune.selector import Leaf, PortfolioKernel, Split, Tree
+from mltune.space.config import Config
+from tests.export.conftest import SMALL
 
 SIZE = (33, 36, 40)
 """The chosen kernel is the first; for sizes nearby also the second."""
@@ -25,22 +31,57 @@ def library(tiled: Callable[..., Library]) -> Library:
 
 
 @pytest.fixture(scope="module")
-def program(
-    library: Library,
+def five(tiled: Callable[..., Library]) -> Library:
+    """Five kernels, of which each is chosen for some size near `SIZE`."""
+    library = tiled("sgemm_nn")
+    kernels = [
+        FAMILIES["tiled"].generate(
+            library.selector.contraction, Config.of({**SMALL, "depth_u": 4 * number})
+        )
+        for number in range(1, 6)
+    ]
+    tree: Tree = Leaf(4)
+    for number, feature in enumerate("mnk"):
+        tree = Split(feature, SIZE[number], tree, Leaf(number))
+    selector = replace(
+        library.selector,
+        portfolio=tuple(
+            PortfolioKernel(
+                name=each.name, family="tiled", config=each.config, source_hash=each.source_hash
+            )
+            for each in kernels
+        ),
+        tree=Split("mnk", SIZE[0] * SIZE[1] * SIZE[2] // 3, Leaf(3), tree),
+    )
+    return Library.of(selector, kernels)
+
+
+@pytest.fixture(scope="module")
+def build(
     tiled: Callable[..., Library],
     compile_opencl: Callable[..., Path],
     tmp_path_factory: pytest.TempPathFactory,
-) -> Path:
-    folder = tmp_path_factory.mktemp("learn")
-    libraries = LibrarySet("mltune", (tiled("sgemm_nt"), library))
-    files = SET_WRITERS["c"].write(libraries, folder)
-    sources = [file for file in files if file.suffix == ".c" and file.name != "example.c"]
-    wrapped = [
-        f"-Wl,--wrap={name}" for name in ("clEnqueueNDRangeKernel", "clGetEventProfilingInfo")
-    ]
-    source = Path(__file__).with_name("learn.c")
-    options = ("-fsanitize=address", "-Wno-pedantic", f"-I{folder}")
-    return compile_opencl(folder / "learn", source, *sources, *wrapped, *options)
+) -> Callable[[Library], Path]:
+    """Make the program that calls a library."""
+
+    def make(library: Library) -> Path:
+        folder = tmp_path_factory.mktemp("learn")
+        libraries = LibrarySet("mltune", (tiled("sgemm_nt"), library))
+        files = SET_WRITERS["c"].write(libraries, folder)
+        sources = [file for file in files if file.suffix == ".c" and file.name != "example.c"]
+        wrapped = [
+            f"-Wl,--wrap={name}" for name in ("clEnqueueNDRangeKernel", "clGetEventProfilingInfo")
+        ]
+        source = Path(__file__).with_name("learn.c")
+        options = ("-fsanitize=address", "-Wno-pedantic", f"-I{folder}")
+        return compile_opencl(folder / "learn", source, *sources, *wrapped, *options)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def program(build: Callable[[Library], Path], library: Library) -> Path:
+    return build(library)
 
 
 @pytest.fixture
@@ -53,26 +94,32 @@ def call(
     program: Path, library: Library, path: Path, opencl_environment: dict[str, str]
 ) -> Callable[..., list[str]]:
     """Start a process that makes calls, and give the kernels that it launched, as letters."""
+    return partial(called, program, library, path, opencl_environment)
+
+
+def called(
+    program: Path,
+    library: Library,
+    path: Path,
+    environment: Mapping[str, str],
+    calls: int,
+    times: Mapping[str, int],
+    size: tuple[int, ...] = SIZE,
+) -> list[str]:
     letters = {
         each.entry: letter
-        for letter, kernel in zip("AB", library.kernels, strict=True)
+        for letter, kernel in zip("ABCDE", library.kernels, strict=False)
         for each in kernel.passes
     }
-
-    def run(calls: int, times: Mapping[str, int], size: tuple[int, ...] = SIZE) -> list[str]:
-        given = [
-            text
-            for entry, letter in letters.items()
-            for text in (entry, str(times.get(letter, 1000)))
-        ]
-        done = subprocess.run(
-            [program, path, str(calls), *map(str, size), *given],
-            capture_output=True, text=True, check=False, env=opencl_environment,
-        )  # fmt: skip
-        assert (done.returncode, done.stderr) == (0, "")
-        return [letters.get(line, line) for line in done.stdout.splitlines()]
-
-    return run
+    given = [
+        text for entry, letter in letters.items() for text in (entry, str(times.get(letter, 1000)))
+    ]
+    done = subprocess.run(
+        [program, path, str(calls), *map(str, size), *given],
+        capture_output=True, text=True, check=False, env=environment,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    return [letters.get(line, line) for line in done.stdout.splitlines()]
 
 
 def rows(path: Path) -> Any:
@@ -121,6 +168,22 @@ def test_it_tries_what_python_tries(call: Callable[..., list[str]], library: Lib
     for size in ((30, 31, 33), (1, 1, 1), (40, 41, 42), (37, 37, 37), (7, 5, 3)):
         tried = ["AB"[number] for number in candidates(library.selector, (*size, 1))]
         assert call(2, {}, size) == (tried if len(tried) > 1 else tried * 2), size
+
+
+def test_of_five_the_two_fastest_are_tried_again(
+    build: Callable[[Library], Path],
+    five: Library,
+    path: Path,
+    opencl_environment: dict[str, str],
+) -> None:
+    first, *others = ["ABCDE"[number] for number in candidates(five.selector, (*SIZE, 1))]
+    assert len(others) == 4
+    times = dict(zip([first, *others], (1200, 1100, 1000, 1400, 1300), strict=True))
+
+    used = called(build(five), five, path, opencl_environment, 11, times)
+
+    again = [others[0], others[1]] * 2
+    assert used == [first, *others, *again, others[1], others[1]]
 
 
 def test_a_kernel_that_is_far_too_slow_is_tried_once(call: Callable[..., list[str]]) -> None:

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(
 
 PROBE = """
 addEventListener("load", () => {
-  const search = document.querySelector("input");
+  const search = document.querySelector("#measurements input");
   const rows = () => document.querySelectorAll("#measurements tbody tr").length;
   const seen = { rows: rows() };
   document.querySelectorAll("#measurements th button")[4].click();

@@ -49,7 +49,7 @@ def test_a_run_can_be_resumed_and_read(folder: Path, info: RunInfo, make: Make) 
 
 def test_a_folder_with_a_run_is_not_used_again(folder: Path, info: RunInfo) -> None:
     assert refusal(lambda: Run.create(folder, info)) == (
-        f"{folder}: holds a run already; go on with --resume, or give another --run"
+        f"{folder}: holds a run already; continue with --resume, or give another --run"
     )
     assert Run.open(folder).store.count() == 2
 

@@ -180,3 +180,14 @@ def test_passes_follow_one_another_and_calls_share_their_scratch_memory(
         assert len(events) == passes
         np.testing.assert_allclose(c.get(), expected, atol=1e-12)
     tuned.release()
+
+
+def test_loading_finds_the_linker_that_pocl_calls(
+    selector: Selector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bool] = []
+    monkeypatch.setattr("mltune.runtime.tuned_gemm.has_linker", lambda: asked.append(True))
+
+    mltune.load(selector)
+
+    assert asked

@@ -55,11 +55,11 @@ def found_by_mean(sampler: GuidedSampler, trials: int) -> list[float]:
 
 
 def test_the_odd_size_gets_its_own_kernel() -> None:
-    seeds = range(2)
+    seeds = range(3)
     library = [found(GuidedSampler(SPACE, seed, (1,) * 5), 45)[4] for seed in seeds]
     one = [found_by_mean(GuidedSampler(SPACE, seed), 45)[4] for seed in seeds]
 
-    assert library == pytest.approx([0.0] * 2)
+    assert library == pytest.approx([0.0] * 3)
     assert sum(one) > 0.5
 
 

@@ -226,7 +226,7 @@ def test_a_plan_counts_what_the_run_then_does(finished: ProtocolResult, tmp_path
 
 def test_another_text_or_folder_is_refused(finished: ProtocolResult, tmp_path: Path) -> None:
     for text, resume, message in (
-        (ALL_STEPS, False, "holds a run already; go on with --resume"),
+        (ALL_STEPS, False, "holds a run already; continue with --resume"),
         (SEVERAL, True, "was begun with another text of asked.yaml"),
     ):
         with pytest.raises(UsageError, match=message):

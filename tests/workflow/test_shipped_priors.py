@@ -125,7 +125,7 @@ def test_a_prior_that_is_gone_ends_no_resumed_run(info: RunInfo) -> None:
     notes: list[str] = []
 
     assert read_priors(replace(info, priors=("shipped:gone",)), notes.append) == []
-    assert notes == ["--prior: this mltune ships no shipped:gone: the search goes on without it"]
+    assert notes == ["--prior: this mltune ships no shipped:gone: the search continues without it"]
 
 
 def test_nothing_is_grown_before_it_is_asked() -> None:

@@ -31,7 +31,7 @@ _PASSED_OVER = (
     (r"NumElementsToValidate|Validation\w+|DataInit\w+", "every element is checked"),
     (r"SleepPercent", "--rest pauses between measurements"),
     (r"Platform|Device|PlatformIdx|DeviceIdx", "--device chooses"),
-    (r"ForceRedo\w+", "--resume goes on with a run"),
+    (r"ForceRedo\w+", "--resume continues a run"),
     (r"CpuThreads", "--builders says how many processes build"),
     (r"Print\w+|MinimumRequiredVersion|CMake\w+|\w+Path|Exit\w+|Code\w+|MergeFiles|ShortNames"
      r"|NumBenchmarks|LibraryPrintDebug|ShowProgressBar|WriteMasterSolutionIndex|PinClocks"

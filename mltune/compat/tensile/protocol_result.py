@@ -99,7 +99,7 @@ class ProtocolResult:
         """What the user would type next."""
         if self.interrupted or self.stopped:
             again = command("mltune", "protocol", self.file, "--resume", "--run", self.root)
-            return (f"{self.stopped or 'interrupted'}; go on with: {again}",)
+            return (f"{self.stopped or 'interrupted'}; continue with: {again}",)
         return tuple(f"next: {command('mltune', 'distil', run.folder)}" for run in self.runs)
 
     def to_json(self) -> dict[str, Any]:

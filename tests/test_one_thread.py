@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from mltune.search.one_thread import one_thread
+from mltune.one_thread import one_thread
 
 
 def threads() -> set[int]:

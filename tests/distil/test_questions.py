@@ -1,0 +1,57 @@
+"""Questions are asked anew where that saves, and thresholds lie between values."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mltune.distil.questions import Questions, Thresholds
+from mltune.selector import Leaf, Split
+
+SIZES = 400
+
+
+def test_a_bin_ends_between_its_largest_value_and_the_next_one() -> None:
+    asked = {"m": np.array([4, 9, 9, 100]), "n": np.array([7, 7, 7, 7])}
+
+    thresholds = Thresholds.of(asked)
+
+    assert thresholds.ranks(asked).tolist() == [[0], [1], [1], [2]]
+    assert [thresholds.question(0, rank) for rank in (0, 1)] == [("m", 6), ("m", 30)]
+
+
+def test_each_question_is_asked_anew_where_that_saves() -> None:
+    asked = {"m": np.arange(SIZES), "n": np.arange(SIZES)[::-1] % 7}
+    is_large = asked["m"] >= 300
+    costs = np.stack([is_large * 1.0, ~is_large * 1.0], axis=1)
+    thresholds = Thresholds.of(asked)
+    ranks = thresholds.ranks(asked)
+    wrong = Questions(
+        np.array([1, -1, -1]), np.array([2, 0, 0]), *np.array([[1, -1, -1], [2, -1, -1]])
+    )
+    few = wrong.asked_anew(ranks[:0], costs[:0])
+    # One side has to answer something else, or all questions are as good.
+    wrong = Questions(np.array([0, -1, -1]), np.array([380, 0, 0]), wrong.low, wrong.high)
+
+    anew = wrong.asked_anew(ranks, costs)
+
+    assert few.feature.tolist() == [1, -1, -1]
+    assert anew.pruned(anew.sums(ranks, costs), thresholds) == Split("m", 299, Leaf(0), Leaf(1))
+
+
+def test_a_question_that_saves_nothing_is_taken_back() -> None:
+    asked = {"m": np.arange(SIZES)}
+    costs = np.tile([0.0, 1.0], (SIZES, 1))
+    thresholds = Thresholds.of(asked)
+    ranks = thresholds.ranks(asked)
+    grown = Questions.grown(
+        ranks,
+        np.arange(SIZES) % 2,
+        np.ones(SIZES),
+        max_leaves=8,
+        max_depth=4,
+        least=1,
+        seed=0,
+    )
+
+    assert len(grown.feature) > 3
+    assert grown.pruned(grown.sums(ranks, costs), thresholds) == Leaf(0)

@@ -1,0 +1,300 @@
+"""Every command of README, docs and `mltune VERB --help` is run, on PoCL, with a small budget.
+
+A page's commands run one after the other in a folder like a clone, with recorded runs that are cut
+short. Options that make a command quick are added at its end. What is not run stands in NOT_RUN
+with the reason.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyopencl
+import pytest
+
+from mltune.cli import main
+from mltune.cli.main import VERBS, parser_of
+from tests.compat.foreign.test_write import CLBLAST
+from tests.docs.test_blocks import PAGES, ROOT
+from tests.quick import QUICK_SIZES, QUICK_SPACE
+
+pytestmark = pytest.mark.device
+
+NOT_RUN = {
+    "the gate runs it": (
+        "pip install .",
+        "git clone REPOSITORY",
+        "python3 -m venv",
+        "pip install -e",
+        "pytest",
+        ".ci/run",
+        ".ci/drivers",
+    ),
+    "needs the network": ("pip install optuna-dashboard", "optuna-dashboard"),
+    "needs an NVIDIA GPU": (
+        "python tests/benchmarks/library_against.py",
+        "python tests/benchmarks/best_against.py",
+        "python tests/benchmarks/experiment.py",
+        "mltune search --device gpu --problem sgemm_nn --space spaces/tiled-large-nvidia.yaml",
+        "mltune search --problem sgemm_nt --space spaces/mma-nvidia.yaml",
+    ),
+    "needs files that the lines above it make on a GPU": (
+        "python -m tests.benchmarks.experiment_maps",
+        "python -m tests.benchmarks.experiment_speedups",
+        "python -m tests.benchmarks.best_of_runs",
+    ),
+    "needs the GPU of the run": ("mltune bench mine",),
+    "needs other tuners' files": ("python tests/benchmarks/search_replay.py",),
+    "takes minutes": ("python tests/benchmarks/leader_pairs.py",),
+    "needs other hosts": ("createdb", "for host in", "export MLTUNE_STORAGE", "srun mltune"),
+    "needs a program that calls CLBlast; tests/cli/test_whole_way.py runs it": (
+        "c++ -O2 -o train",
+        "mltune trace -o calls.csv -- ./train",
+        "make -C tuned/library/clblast",
+        "LD_PRELOAD=",
+    ),
+}
+"""Beginnings of commands, by the reason for which they are not run here."""
+
+MOST_NOT_RUN = 40
+
+QUICK = {
+    "search": "--budget 3 --samples 2 --cross-sizes none --no-compare --builders 0 {sizes}{space}",
+    "tune": "--time 8s --space quick.yaml --against numpy {calls}",
+    "sweep": "--sizes 64x64x64,128x128x128 --repetitions 1 --samples 2",
+    "protocol": "--samples 2 --builders 0",
+    "bench": "--sizes 16x16x16 --rounds 2 --against numpy",
+    "worker": "--time-limit 20",
+    "pack": "",
+    "distil": "--method formulas",
+    "predict": "",
+    "replay": "",
+    "trace": "",
+}
+"""What is added to a verb's commands, `--device` besides."""
+
+FILLED = {
+    "pack verify nvidia-h200/sgemm": "pack verify pthread-amd-epyc/sgemm",
+    "salvage runs/2026-11-21-sgemm-nn-nvidia-h200": "salvage runs/here",
+    "1000x1000x1000": "32x32x32",
+    "SELECTOR": "models/pthread-amd-epyc/sgemm_nn",
+    "models/nvidia-h200/sgemm_nn": "models/pthread-amd-epyc/sgemm_nn",
+    "postgresql+psycopg://me@db/tuning": "sqlite:///tuning.db",
+    "postgresql+psycopg://tuner@db.example.org/tuning": "sqlite:///tuning.db",
+    "64x64x64,77x77x77,...": "64x64x64",
+    "~/.local/share/bash-completion/completions/mltune": "completion",
+}
+"""What stands for a word that a reader fills in, or for a place that is not here."""
+
+BEFORE = {
+    "import": "mltune convert runs/mine --to bundle -o h200.json.gz",
+    "worker": "mltune search --storage sqlite:///tuning.db",
+}
+"""What has to be run before the example of a verb."""
+
+PROTOCOL = """
+GlobalParameters: {SyncsPerBenchmark: 2}
+BenchmarkProblems:
+  -
+    - {OperationType: GEMM, DataType: s}
+    - InitialSolutionParameters:
+        - {WorkGroup: [[2, 2, 1]], DepthU: [8], LoopUnroll: [1], PrefetchGlobalRead: [False]}
+      ForkParameters:
+        - ThreadTile: [[4, 4], [2, 4]]
+      BenchmarkFinalParameters:
+        - ProblemSizes: [{Exact: [24, 24, 24]}]
+"""
+CALLS = "problem,m,n,k,count\nsgemm_nn,16,16,16,10\nsgemm_nt,24,16,8,5\n"
+PROGRAM = "#!{python}\nimport numpy\na = numpy.ones((16, 16), numpy.float32)\na @ a.T.copy()\n"
+_SIZES = 8
+_KERNELS = 6
+
+
+def _cut_short(source: Path, target: Path) -> None:
+    """Copy a run with the first sizes and kernels of its rows alone."""
+    target.mkdir(parents=True)
+    shutil.copy(source / "run.json", target)
+    text = gzip.decompress((source / "measurements.csv.gz").read_bytes()).decode()
+    rows = [row for row in csv.DictReader(io.StringIO(text)) if row["status"] == "ok"]
+    final = [row for row in rows if row["phase"] == "final"]
+    sizes = list(dict.fromkeys((row["m"], row["n"], row["k"]) for row in final))[:_SIZES]
+    kernels = list(dict.fromkeys(row["kernel"] for row in final))[:_KERNELS]
+    kept = [
+        row
+        for row in rows
+        if row["id"] == "17"
+        or ((row["m"], row["n"], row["k"]) in sizes and row["kernel"] in kernels)
+    ]
+    with gzip.open(target / "measurements.csv.gz", "wt", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(kept)
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory, device_spec: str) -> Path:
+    """A folder like a clone in which somebody has searched and distilled."""
+    folder = tmp_path_factory.mktemp("clone")
+    commands = [one for one in [*_examples(), *_typed_everywhere()] if _reason(one) is None]
+    named = set(re.findall(r"runs/([\w-]+)", "\n".join(commands)))
+    for name in named:
+        if (ROOT / "runs" / name / "measurements.csv.gz").exists():
+            _cut_short(ROOT / "runs" / name, folder / "runs" / name)
+    for name in ("spaces", "models"):
+        shutil.copytree(ROOT / name, folder / name)
+    (folder / "spaces" / "protocols" / "seven-steps.yaml").write_text(PROTOCOL)
+    (folder / "quick.yaml").write_text(QUICK_SPACE)
+    (folder / "calls.csv").write_text(CALLS)
+    (folder / "drawn.csv").write_text("m,n,k\n16,16,16\n")
+    (folder / "program").write_text(PROGRAM.format(python=sys.executable))
+    (folder / "program").chmod(0o755)
+    (folder / "train.py").write_text((folder / "program").read_text())
+    handwritten = ROOT / "spaces" / "handwritten"
+    for suffix in ("cl", "json"):
+        shutil.copy(handwritten / f"sgemm_nt_4x1.{suffix}", folder)
+    (folder / "sgemm_nt_4x1.json").rename(folder / "mine.json")
+    for problem in ("sgemm_nn", "sgemm_nt", "hgemm_nn"):
+        run = folder / "searched" / problem
+        quick = f"search --space {folder}/quick.yaml --sizes {QUICK_SIZES} --budget 12 --samples 2"
+        words = [*shlex.split(quick), *("--cross-sizes", "none", "--no-compare", "--quiet")]
+        given = ("--problem", problem, "--device", device_spec, "--builders", "0")
+        assert main([*words, *given, "--run", str(run)]) == 0
+        words = ["distil", str(run), "-o", str(folder / "mine" / problem)]
+        assert main([*words, "--method", "formulas", "--quiet"]) == 0
+    _cut_short(ROOT / "runs" / "2026-11-21-sgemm-nn-nvidia-h200", folder / "runs" / "mine")
+    for form, run, name in (
+        ("kernel-tuner", folder / "searched" / "sgemm_nn", "cache.json"),
+        ("logic", folder / "runs" / "mine", "logic.yaml"),
+    ):
+        assert main(["convert", str(run), "--to", form, "-o", str(folder / name)]) == 0
+    (folder / "clblast_xgemm_1_32.json").write_text(json.dumps(CLBLAST))
+    for name in ("here", "there"):
+        shutil.copytree(folder / "searched" / "sgemm_nn", folder / "runs" / name)
+    return folder
+
+
+@pytest.fixture
+def clone(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it to work in, as the current folder; C programs find pip's PoCL."""
+    pocl = next(Path(pyopencl.__file__).parent.glob(".libs/libpocl*"), None)
+    if pocl is not None:
+        monkeypatch.setenv("OCL_ICD_VENDORS", str(pocl))
+    folder = tmp_path / "clone"
+    shutil.copytree(template, folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("mltune.workflow.tune_session._BUDGET", 2)
+    return folder
+
+
+def _typed(page: Path) -> list[str]:
+    """The commands of a page's blocks, in their order."""
+    found = []
+    blocks = re.findall(r"^```(console|sh)\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)
+    for language, block in blocks:
+        lines = block.replace("\\\n", " ").splitlines()
+        if language == "console":
+            lines = [line[2:] for line in lines if line.startswith("$ ")]
+        found += [
+            re.sub(r"\s+", " ", line) for line in lines if line and not line.startswith(("#", " "))
+        ]
+    not_commands = re.compile(r"done|\w+=\S*( \w+=\S*)*")
+    return [line for line in found if not not_commands.fullmatch(line)]
+
+
+def _typed_everywhere() -> list[str]:
+    return [line for page in PAGES for line in _typed(page)]
+
+
+def _examples() -> list[str]:
+    """The example of each verb's help."""
+    return [(parser_of(verb).epilog or "").partition("example: ")[2] for verb in VERBS]
+
+
+def _reason(command: str) -> str | None:
+    """Why a command is not run here."""
+    found = (
+        reason
+        for reason, beginnings in NOT_RUN.items()
+        if any(command.startswith(beginning) for beginning in beginnings)
+    )
+    return next(found, None)
+
+
+def _quick(words: list[str], device_spec: str) -> list[str]:
+    """Add what makes a verb's command quick."""
+    verb = words[0]
+    if verb not in QUICK or "--dry-run" in words:
+        return words
+    if verb == "pack" and words[1] != "verify":
+        return words
+    if verb == "tune" and "--resume" in words:
+        return [*words, "--time", "8s"]
+    sizes = "--sizes 64x64x64" if "--kernels" in words else f"--sizes {QUICK_SIZES}"
+    more = QUICK[verb].format(
+        sizes=sizes,
+        space="" if {"--space", "--kernels"} & set(words) else " --space quick.yaml",
+        calls="" if "--for" in words else "--sizes 16x16x16",
+    )
+    device = () if verb in {"trace", "distil"} else ("--device", device_spec)
+    at = words.index("--") if "--" in words else len(words)
+    return [*words[:at], *shlex.split(more), *device, *words[at:]]
+
+
+def _there(word: str) -> str:
+    """Let the name of a run that a page's own command made lead to that run."""
+    if re.match(r"runs/\d{4}-", word) and not Path(word).exists():
+        return str(max(Path("runs").iterdir(), key=lambda run: run.stat().st_mtime))
+    return word
+
+
+def _run(command: str, device_spec: str) -> None:
+    for name, filling in FILLED.items():
+        command = command.replace(name, filling)
+    command = command.partition(" > ")[0]
+    words = shlex.split(command, comments=True)
+    if words[0] != "mltune":
+        done = subprocess.run(["bash", "-euc", command], capture_output=True, text=True)
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        return
+    words = [_there(word) for word in words[1:]]
+    if words[0] == "tune" and not {"--resume", "--dry-run"} & set(words):  # another way to it
+        shutil.rmtree("tuned", ignore_errors=True)
+    # By code 1 `pack verify` says that this machine is slower than stated, as a busy one is.
+    right = {0, 1} if words[:2] == ["pack", "verify"] else {0}
+    assert main(_quick(words, device_spec)) in right, command
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if _typed(page)], ids=lambda page: page.name
+)
+def test_the_commands_of_a_page_run(page: Path, clone: Path, device_spec: str) -> None:
+    for command in _typed(page):
+        if _reason(command) is None:
+            _run(command, device_spec)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_example_of_a_verb_runs(verb: str, clone: Path, device_spec: str) -> None:
+    (example,) = [one for one in _examples() if one.split()[1] == verb]
+    if verb in BEFORE:
+        _run(BEFORE[verb], device_spec)
+
+    _run(example, device_spec)
+
+
+def test_what_is_not_run_has_a_reason_that_still_counts() -> None:
+    typed = _typed_everywhere()
+    beginnings = [beginning for group in NOT_RUN.values() for beginning in group]
+
+    idle = [one for one in beginnings if not any(line.startswith(one) for line in typed)]
+    assert idle == []
+    assert sum(_reason(line) is not None for line in typed) <= MOST_NOT_RUN
