@@ -58,6 +58,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("runs", nargs="+", type=Path)
     parser.add_argument("--seeds", type=int, default=3, help="splits of the sizes")
+    parser.add_argument("--first-seed", type=int, default=0, help="of the splits")
     parser.add_argument("--max-kernels", type=int, default=16)
     parser.add_argument("--complete", action="store_true", help="kernels timed on all sizes alone")
     parser.add_argument("--no-model", action="store_true")
@@ -74,7 +75,7 @@ def main() -> None:
         multiples=whole_vectors(recorded.contraction),
     )
     print(f"{len(table.sizes)} sizes, {len(table.kernels)} kernels, {recorded.device.name}\n")
-    seeds = range(options.seeds)
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
     if options.rules:
         _some_rules(table, settings, seeds, options.rules)
         return
