@@ -72,7 +72,8 @@ def build(
             program = cl.Program(queue.context, [queue.device], [kept])
             return _kernels(queue, name, _built(queue, options, program), entries)
     try:
-        program = _built(queue, options, cl.Program(queue.context, source))
+        # Without -w some drivers print on stderr how many warnings there were.
+        program = _built(queue, (*options, "-w"), cl.Program(queue.context, source))
         if two_steps:
             text = second_step_text(_binary(program))
             if text is None:
