@@ -21,12 +21,13 @@ from mltune.run.run_info import RunInfo
 from mltune.run.shared_trials import Counts
 from mltune.run.store import Store
 from mltune.runner.capacity import fits, refuse_too_large
+from mltune.space.names import outside_names
 from mltune.tuning.local_workers import LocalWorkers, all_devices, share_of_builders
 from mltune.tuning.progress import Show
 from mltune.tuning.search_options import check_sampler_given, without_password
 from mltune.tuning.shared_tuning import SharedTuning
 from mltune.tuning.sharing import device_key, joined, own_seed
-from mltune.workflow.chosen_spaces import bound_space, check_families
+from mltune.workflow.chosen_spaces import SearchSpace, bound_space, check_families
 from mltune.workflow.run_setup import (
     Note,
     new_study,
@@ -140,10 +141,9 @@ def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
     interrupted, stopped = False, ""
     with open_runner(asked, options.device, "worker", builders=options.builders) as runner:
         command = without_password(options.command, options.storage)
-        info = _run_of(runner.device, asked, url, command)
+        info, space = _run_of(runner.device, asked, url, command)
         if options.folder is not None:
             describe_shared(options.folder, info, url)
-        space = bound_space(info)
         study = new_study(info, space, own_seed(), note)
         note(
             f"study {asked.id}: {problem_type_name(info.contraction)} on "
@@ -188,11 +188,16 @@ def _await_study(url: URL, study: str | None, seconds: float) -> RunInfo:
         time.sleep(_LOOK_SECONDS)
 
 
-def _run_of(device: DeviceInfo, asked: RunInfo, url: URL, command: tuple[str, ...]) -> RunInfo:
-    """The run of a device's model; a new one if it is the first of its model in the study."""
+def _run_of(
+    device: DeviceInfo, asked: RunInfo, url: URL, command: tuple[str, ...]
+) -> tuple[RunInfo, SearchSpace]:
+    """The run of a device's model, a new one if it is the first of its model, and its space."""
     info = asked.asked_of(device, command)
     info = info.met_on(problem for problem in info.cross_problems if fits(problem, device))
     refuse_too_large(info.final_problems, device)
-    check_families(info, bound_space(info))
+    space = bound_space(info)
+    check_families(info, space)
     with Store(url) as store:
-        return enter(store, asked.id, info)
+        entered = enter(store, asked.id, info)
+    names = [outside_names(each.device, each.contraction) for each in (info, entered)]
+    return entered, space if names[0] == names[1] else bound_space(entered)
