@@ -25,7 +25,8 @@ def test_what_distil_suggests_is_measured_and_learned_from(
     shutil.copytree(finished_run, run)
     before = mltune("distil", run, "--suggest", 3, "-o", tmp_path / "before.json")
     assert before.code == 0, before.err
-    (command,) = (line for line in before.out.splitlines() if "--cross-sizes" in line)
+    lines = (line for line in before.out.splitlines() if "--cross-sizes" in line)
+    (command,) = (line for line in lines if "--resume" in line)
     again = shlex.split(command)
     suggested = again[-1].split(",")
 

@@ -46,10 +46,10 @@ int main(int argc, char **argv)
 """
 
 
-def write(library: Library, layout: str, folder: Path) -> list[Path]:
-    """Export a library whose first kernel alone is built in two steps, and give its sources."""
-    first, *others = library.kernels
-    kernels = [replace(first, source=first.source + TWO_STEPS), *others]
+def write(library: Library, layout: str, folder: Path, *, count: int = 1) -> list[Path]:
+    """Export a library whose first kernels are built in two steps, and give its sources."""
+    first, others = library.kernels[:count], library.kernels[count:]
+    kernels = [*(replace(each, source=each.source + TWO_STEPS) for each in first), *others]
     files = LAYOUTS[layout].write(library.selector, kernels, folder)
     apart = ("example.c", "precompile.c")
     return [file for file in files if file.parent == folder and file.suffix == ".c"
@@ -99,12 +99,23 @@ def test_instructions_are_released_as_where_they_were_measured(
 def test_the_library_builds_twice_or_says_that_the_binary_is_none(
     layout: str, tiled: Make, compile_opencl: Build, run: Callable[..., str], tmp_path: Path
 ) -> None:
-    files = write(tiled("sgemm_nn"), layout, tmp_path)
+    library = tiled("sgemm_nn")
+    files = write(library, layout, tmp_path, count=len(library.kernels))
     example = compile_opencl(tmp_path / "example", tmp_path / "example.c", *files)
     assert run(example).endswith("failed (42)\n")  # CL_INVALID_BINARY
 
     take_any_binary(tmp_path / "mltune_sgemm_nn.c")
     example = compile_opencl(tmp_path / "example", tmp_path / "example.c", *files)
+    assert run(example).count(" right") == 5
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_another_kernel_takes_the_place_of_one_whose_binary_is_none(
+    layout: str, tiled: Make, compile_opencl: Build, run: Callable[..., str], tmp_path: Path
+) -> None:
+    files = write(tiled("sgemm_nn"), layout, tmp_path)
+    example = compile_opencl(tmp_path / "example", tmp_path / "example.c", *files)
+
     assert run(example).count(" right") == 5
 
 
