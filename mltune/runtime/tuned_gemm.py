@@ -404,7 +404,7 @@ def _bound(
         if kernel.source_hash != entry.source_hash:
             changed.append(entry.name)
         kernels.append(kernel)
-    if changed:
+    if changed and not speeds:  # a pack's kernels are checked when a device first uses them
         names = changed[0] if len(changed) == 1 else f"{len(changed)} kernels"
         _log.warning(
             "%s: this version of mltune writes %s differently from the one that measured it",
