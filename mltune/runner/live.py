@@ -21,8 +21,9 @@ from mltune.runner.cache import Cache
 from mltune.runner.capacity import refuse_precisions
 from mltune.runner.messages import Outcome, Request, Stage
 from mltune.runner.overlap import Span, covered_share
-from mltune.runner.pool import BuilderPool, certain_builders, default_builders
-from mltune.runner.process import WorkerDiedError, WorkerProcess, python_module
+from mltune.runner.opening import WORKER, Opening
+from mltune.runner.pool import BuilderPool, default_builders
+from mltune.runner.process import WorkerDiedError, WorkerProcess
 from mltune.runner.quarantine import Quarantine
 from mltune.runner.timing import SamplingPlan
 from mltune.space.config import Config
@@ -64,7 +65,8 @@ class WorkerRunner:
         rest_seconds: float = 0,
         builders: int | None = 0,
         observers: Sequence[str] = (),
-        worker: Sequence[str] = python_module("mltune.runner.worker"),
+        worker: Sequence[str] = WORKER,
+        opening: Opening | None = None,
     ) -> None:
         """Start a worker, and the builders.
 
@@ -82,6 +84,7 @@ class WorkerRunner:
             builders: how many processes build ahead; None for as many as suit the machine.
             observers: names of what else is looked at; see `observe`.
             worker: the command that starts a worker; the device's and observers' names follow.
+            opening: a worker and builders that were started with these arguments before.
 
         Raises:
             NoDeviceError: when there is no such device, it computes wrong or lacks a precision.
@@ -95,7 +98,6 @@ class WorkerRunner:
             if not 0 < limit < math.inf:
                 raise UsageError(f"runner: {name} timeout must be positive seconds, got {limit}")
         self._device_spec = device_spec
-        self._command = (*worker, device_spec, *observers)
         self._family = family
         self._plan = SamplingPlan(samples=samples, extra_seconds=_EXTRA_SECONDS, cold=cold)
         self._rest_seconds = rest_seconds
@@ -116,21 +118,22 @@ class WorkerRunner:
         self._expected: set[Problem] = set()  # by this worker
         self._pool: BuilderPool | None = None
         self._ahead = 0
-        count = certain_builders() if builders is None else builders
-        first = WorkerProcess(self._command)
+        if opening is None:
+            opening = Opening(device_spec, builders=builders, observers=observers, worker=worker)
+        self._command = opening.command
         try:
-            # Builders start while the worker does, as soon as it is known how many they are.
-            self._start_builders(count or 0)
-            self._name_device(first)
+            self._name_device(opening.worker)
             refuse_precisions(precisions, self._device)
-            if count is None:
-                self._start_builders(default_builders(self._device.kind))
-            if self._pool is not None and self._device.kind == "cpu":
-                self._pool.share_cores()
-            self._hear_ready(first)
+            if opening.builders is None:
+                opening.start_builders(default_builders(self._device.kind))
+            self._pool, self._ahead = opening.pool, opening.builders or 0
+            if self._pool is not None:
+                self._pool.limit_builds(build_timeout_seconds)
+                if self._device.kind == "cpu":
+                    self._pool.share_cores()
+            self._hear_ready(opening.worker)
         except BaseException:
-            first.kill()
-            self.close()
+            opening.close()
             raise
 
     def __enter__(self) -> WorkerRunner:
@@ -255,11 +258,6 @@ class WorkerRunner:
             self._pool.close()
             self._pool = None
             self._ahead = 0
-
-    def _start_builders(self, count: int) -> None:
-        if count:
-            self._pool = BuilderPool(self._device_spec, count, self._limits[Stage.BUILDING])
-            self._ahead = count
 
     def _writable(self, problem: Problem, configs: Sequence[Config]) -> list[Kernel]:
         """Write the kernels of the configs, up to the first that is refused."""

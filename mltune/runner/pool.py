@@ -69,7 +69,7 @@ class BuilderPool:
     Args:
         device_spec: as `mltune.device.choose` takes it.
         builders: how many processes.
-        build_timeout_seconds: limit of processor time for one build.
+        build_timeout_seconds: limit of processor time for one build, which may still be changed.
         command: starts a builder; the device's name is appended.
     """
 
@@ -77,7 +77,7 @@ class BuilderPool:
         self,
         device_spec: str,
         builders: int,
-        build_timeout_seconds: float,
+        build_timeout_seconds: float = 60,
         *,
         command: Sequence[str] = python_module("mltune.runner.builder"),
     ) -> None:
@@ -85,10 +85,9 @@ class BuilderPool:
         self._limits = {
             Stage.STARTING: _START_SECONDS,
             Stage.PREPARING: _START_SECONDS,
-            Stage.BUILDING: build_timeout_seconds,
-            Stage.LAUNCHING: build_timeout_seconds,
             Stage.RUNNING: _LINGER_SECONDS,
         }
+        self.limit_builds(build_timeout_seconds)
         self._shares_cores = False
         self._closing = False
         self._waiting: list[tuple[Kernel, int]] = []
@@ -111,6 +110,10 @@ class BuilderPool:
     def spans(self) -> list[tuple[float, float]]:
         """When each build began and ended, by the monotonic clock."""
         return list(self._spans)
+
+    def limit_builds(self, seconds: float) -> None:
+        """Set the limit of processor time for one build, before any work."""
+        self._limits |= {Stage.BUILDING: seconds, Stage.LAUNCHING: seconds}
 
     def share_cores(self) -> None:
         """Hear, before any work, that the device computes on the cores that build."""

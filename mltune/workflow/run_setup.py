@@ -18,6 +18,7 @@ from mltune.measurement.recording import Recording
 from mltune.problem import problem_type_name
 from mltune.run.run_info import ENERGY, RunInfo
 from mltune.runner.live import WorkerRunner
+from mltune.runner.opening import Opening
 from mltune.space.config import Config
 from mltune.space.names import outside_names
 from mltune.space.union import FAMILY, UnionSpace
@@ -39,9 +40,24 @@ Note = Callable[[str], None]
 
 
 def open_runner(
-    info: RunInfo, device: str, where: str, *, builders: int | None, rest_seconds: float = 0
+    info: RunInfo,
+    device: str,
+    where: str,
+    *,
+    builders: int | None,
+    rest_seconds: float = 0,
+    opening: Opening | None = None,
 ) -> WorkerRunner:
     """Open a device to measure on as a run asks for.
+
+    Args:
+        info: what the run asks for.
+        device: as `--device` takes it.
+        where: the run stands, for a message.
+        builders: how many processes build ahead.
+        rest_seconds: pause before each measurement.
+        opening: of the same device and as many builders, which has begun already. A run that
+            observes something opens the device anew.
 
     Raises:
         UsageError: when the device's name fits several, or the family is not known.
@@ -59,6 +75,7 @@ def open_runner(
         observers=info.observers,
         rest_seconds=rest_seconds,
         builders=builders,
+        opening=None if info.observers else opening,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from mltune.run.run_info import RunInfo
 from mltune.run.shared_trials import Counts
 from mltune.run.store import Store
 from mltune.runner.capacity import fits, refuse_too_large
+from mltune.runner.opening import Opening
 from mltune.space.names import outside_names
 from mltune.tuning.local_workers import LocalWorkers, all_devices, share_of_builders
 from mltune.tuning.progress import Show
@@ -136,10 +138,18 @@ def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
     """
     started = time.monotonic()
     url = read_url(options.storage)
-    asked = _await_study(url, options.study, options.wait_seconds)
-    check_sampler_given(f"study {asked.id}", asked.sampler, options.sampler)
     interrupted, stopped = False, ""
-    with open_runner(asked, options.device, "worker", builders=options.builders) as runner:
+    with ExitStack() as stack:
+        opening = None
+        if options.wait_seconds:  # there is time to open the device meanwhile
+            opening = stack.enter_context(Opening(options.device, builders=options.builders))
+        asked = _await_study(url, options.study, options.wait_seconds)
+        check_sampler_given(f"study {asked.id}", asked.sampler, options.sampler)
+        runner = stack.enter_context(
+            open_runner(
+                asked, options.device, "worker", builders=options.builders, opening=opening
+            )
+        )
         command = without_password(options.command, options.storage)
         info, space = _run_of(runner.device, asked, url, command)
         if options.folder is not None:
