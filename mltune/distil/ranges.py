@@ -70,7 +70,7 @@ class _Splitter:
     def rules(self, rows: NDArray[np.intp], axis: int) -> _Rules:
         """The rules for some sizes, from an axis on."""
         if len(rows) == 1:
-            return self.alone[rows[0]]
+            return self.alone[int(rows[0])]
         if axis == len(_AXES):  # nothing is left to ask for
             sums = self.costs[rows].sum(axis=0)
             kernel = int(sums.argmin())
