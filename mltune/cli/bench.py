@@ -104,7 +104,7 @@ def _print(result: BenchResult) -> None:
     names = [name for name, _ in result.contestants]
     print(
         "\nGFLOP/s, median and best, by kernel time (in a train of calls on a busy device) and by "
-        "call time\n(by the host, with its waits), and error:"
+        "call time (by the host, with its waits), and error:"
     )
     _print_speeds(result.comparison.results, names)
     for reason in sorted({r for one in result.comparison.results for r in one.refusals.values()}):
