@@ -106,7 +106,7 @@ def _print(result: BenchResult) -> None:
         "\nGFLOP/s, median and best, by kernel time (in a train of calls on a busy device) and by "
         "call time (by the host, with its waits), and error:"
     )
-    _print_speeds(result.comparison.results, names)
+    print_speeds(result.comparison.results, names)
     for reason in sorted({r for one in result.comparison.results for r in one.refusals.values()}):
         print(f"-: {reason}")
     if result.ratios:
@@ -127,7 +127,7 @@ def _print(result: BenchResult) -> None:
         print(f"figure: {result.figure}")
 
 
-def _print_speeds(results: Sequence[SizeResult], names: list[str]) -> None:
+def print_speeds(results: Sequence[SizeResult], names: list[str]) -> None:
     """Print one table, or one for each library where the terminal is too narrow for all."""
     header = ["size"]
     for name in names:
