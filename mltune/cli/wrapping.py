@@ -29,8 +29,8 @@ def wrapped(line: str, room: int | None) -> list[str]:
     margin = line[: len(line) - len(line.lstrip())]
     first, *others = _OR.split(line)
     if others:
-        lines = (first, *(margin + one for one in others))
-        return [part for one in lines for part in wrapped(one, room)]
+        whole = [first, *(margin + one for one in others)]
+        return [part for one in whole for part in wrapped(one, room)]
     found = _COMMAND.search(line)
     said, command = (line[: found.start()].rstrip(), found[0].strip()) if found else (line, "")
     lines = textwrap.wrap(
