@@ -42,6 +42,10 @@ NOT_RUN = {
         ".ci/run",
         ".ci/drivers",
     ),
+    "needs an NVIDIA GPU": (
+        "mltune search --device gpu --problem sgemm_nn --space spaces/tiled-large-nvidia.yaml",
+        "mltune search --problem sgemm_nt --space spaces/mma-nvidia.yaml",
+    ),
     "another program, from the network": ("pip install optuna-dashboard", "optuna-dashboard"),
     "needs a server and other hosts": ("createdb", "for host in", "srun mltune"),
     "tests/cli/test_whole_way.py runs it": (
@@ -53,7 +57,7 @@ NOT_RUN = {
 }
 """Beginnings of commands, by the reason for which they are not run here."""
 
-MOST_NOT_RUN = 21
+MOST_NOT_RUN = 23
 
 QUICK = {
     "search": "--budget 3 --samples 2 --cross-sizes none --no-compare --builders 0 {sizes}{space}",
@@ -75,7 +79,7 @@ QUICK_SCRIPTS = {
     "best_of_runs": "--rounds 1 --device {device}",
     "experiment": "--builders 0 --device {device}",
     "leader_pairs": "--seeds 1",
-    "library_against": "--rounds 1 --against numpy --held-out 2 --device {device}",
+    "library_against": "--rounds 1 --against numpy --held-out 2 --max-kernels 2 --device {device}",
     "search_replay": "--seeds 1 --budget 12 --samplers random --kernel-tuner '' -o curves",
 }
 """What is added to the calls of scripts that measure the pages' figures."""
@@ -84,8 +88,7 @@ FILLED = {
     "pack verify nvidia-h200/sgemm": "pack verify pthread-amd-epyc/sgemm",
     "salvage runs/2026-11-21-sgemm-nn-nvidia-h200": "salvage runs/here",
     "bench mine": "bench models/pthread-amd-epyc/sgemm_nn",
-    "spaces/tiled-large-nvidia.yaml": "quick.yaml",
-    "spaces/mma-nvidia.yaml": "quick.yaml",
+    "best_against.py large": "best_against.py runs/here",
     "a-program-that-uses-clblast": "true",
     "out/experiment-2-": f"{ROOT}/runs/2026-11-21-experiments-nvidia-h200/experiment-2-",
     "FILE...": "cache.json",
