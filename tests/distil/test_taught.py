@@ -130,7 +130,8 @@ def test_a_teacher_knows_times_of_sizes_that_it_never_saw(make_table: MakeTable)
 
 def test_a_portfolio_is_chosen_for_sizes_beyond_the_measured_ones(make_table: MakeTable) -> None:
     few = replace(SETTINGS, max_kernels=3, tolerance=0.0)
-    lost, lost_by_measured = [], []
+    lost: list[float] = []
+    lost_by_measured: list[float] = []
     for seed in range(6):
         table = named(make_table(400, seed=seed))
         order = np.random.default_rng(seed).permutation(400).tolist()
@@ -140,7 +141,7 @@ def test_a_portfolio_is_chosen_for_sizes_beyond_the_measured_ones(make_table: Ma
             (teach(train, few).portfolio, lost),
             (by_measured, lost_by_measured),
         ):
-            losses.append(test.log_ratios[:, list(portfolio)].min(axis=1).mean())
+            losses.append(float(test.log_ratios[:, list(portfolio)].min(axis=1).mean()))
 
     assert np.mean(lost) < 0.9 * np.mean(lost_by_measured)
 
