@@ -40,6 +40,9 @@ Hundreds of measured sizes choose kernels by luck. On splits 100 to 105 of the f
 and of four runs together the teacher lost 0.12 % less on held-out sizes (in 5 of 6 splits each).
 """
 
+LEAST_TIMES = 2
+"""Of a kernel that it knows."""
+
 SHARES = (1.0, 0.5, 0.0)
 """How much of a kernel's own formula counts; the rest is the mean of all, and a constant.
 
@@ -113,14 +116,14 @@ def teach(table: TimeTable, settings: Settings) -> Teacher:
 def _with_drawn(table: TimeTable, settings: Settings) -> TimeTable:
     """The table with further sizes near its own, where a teacher of all kernels knows the times.
 
-    It knows nothing there of kernels that were timed on few sizes.
+    It knows nothing there of kernels of which little was measured or expected.
     """
-    columns = np.flatnonzero(np.isfinite(table.seconds).mean(axis=0) >= LEAST_MET)
+    timed = np.isfinite(table.seconds).sum(axis=0)
+    is_known = np.isfinite(table.known).mean(axis=0) >= LEAST_MET
+    columns = np.flatnonzero(is_known & (timed >= LEAST_TIMES))
     if len(columns) <= settings.max_kernels:
         return table
     teacher = learn(table, tuple(columns.tolist()), settings)
-    if teacher.residuals is None:
-        return table
     drawn = drawn_sizes(DRAWN, table, settings.seed, near=1.0).astype(np.int64)
     new = dict.fromkeys(Size(*size) for size in drawn.tolist())
     known = set(table.sizes)
@@ -148,7 +151,7 @@ def learn(table: TimeTable, portfolio: tuple[int, ...], settings: Settings) -> T
         formulas.append(fit_formula(table, column, tile, settings, global_split_of(name)))
     sizes = np.array(table.sizes, dtype=np.float64)
     logs = np.log(table.seconds[:, list(portfolio)])
-    if np.isfinite(logs).sum(axis=0).min() < 2:
+    if np.isfinite(logs).sum(axis=0).min() < LEAST_TIMES:
         return Teacher(portfolio, tuple(formulas), None)
     expected = log_seconds(formulas, sizes)
     found: list[Teacher] = []
