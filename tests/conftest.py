@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sqlite3
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from sqlalchemy import create_engine, text
+from sqlalchemy import Engine, create_engine, event, text
 from sqlalchemy.pool import NullPool
 
 from mltune.device.opencl.linker import has_linker
@@ -20,6 +21,7 @@ from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel
 from mltune.problem import Contraction, gemm
 from mltune.problem.precision import Precision
+from mltune.run import database
 from mltune.runner import WorkerRunner
 from mltune.space.config import Config
 from tests import postgres
@@ -47,6 +49,16 @@ has_linker()
 os.environ["MLTUNE_CACHE_DIR"] = ""
 # Warnings are errors here, and pyopencl warns about every kernel that has a build log.
 os.environ["PYOPENCL_COMPILER_OUTPUT"] = "0"
+
+# No power fails here. SQLite would wait for the disk several times a commit, as the product does.
+database._SYNCHRONOUS = "OFF"
+
+
+@event.listens_for(Engine, "connect")
+def _flush_nothing(connection: object, _record: object) -> None:
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute("PRAGMA synchronous=OFF")
+
 
 # A machine with much other work is slow, not wrong.
 settings.register_profile(
