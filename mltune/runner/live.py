@@ -140,7 +140,7 @@ class WorkerRunner:
 
     @property
     def ahead(self) -> int:
-        """As many as there are builders."""
+        """The number of builders."""
         return self._ahead
 
     @property
@@ -151,7 +151,7 @@ class WorkerRunner:
     def prepare(self, problem: Problem, config: Config) -> None:
         """Have the kernel of a config built, and the problem's numbers drawn meanwhile.
 
-        Without builders there is no meanwhile, and nothing is done.
+        Does nothing without builders.
         """
         if self._pool is None:
             return
@@ -165,7 +165,7 @@ class WorkerRunner:
     def expect(self, problem: Problem) -> None:
         """Have the problem's numbers drawn while others are measured.
 
-        Where the device is the processor there is no meanwhile, and nothing is done.
+        Does nothing if the device is the processor, which is busy with the measurement.
         """
         if self._device.kind != "cpu":
             self._expect(problem)
@@ -223,7 +223,7 @@ class WorkerRunner:
         return self._measurement(problem, kernel.config, kernel, outcome)
 
     def write_with(self, family: KernelFamily) -> None:
-        """Let another family write the kernels from now on."""
+        """Use another family for all further kernels."""
         self._family = family
         self._written = Cache(_KEPT_KERNELS)
 
@@ -385,7 +385,7 @@ class WorkerRunner:
         return worker
 
     def _name_device(self, worker: WorkerProcess) -> None:
-        """Hear which device a worker has."""
+        """Read which device a worker has."""
         message = self._hear(worker)
         self._device = DeviceInfo.from_json(message["device"])
         self._device_number = str(message["number"])
