@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import sqlite3
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from sqlalchemy import Engine, create_engine, event, text
+from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
 from mltune.device.opencl.linker import has_linker
@@ -52,13 +51,6 @@ os.environ["PYOPENCL_COMPILER_OUTPUT"] = "0"
 
 # No power fails here. SQLite would wait for the disk several times a commit, as the product does.
 database._SYNCHRONOUS = "OFF"
-
-
-@event.listens_for(Engine, "connect")
-def _flush_nothing(connection: object, _record: object) -> None:
-    if isinstance(connection, sqlite3.Connection):
-        connection.execute("PRAGMA synchronous=OFF")
-
 
 # A machine with much other work is slow, not wrong.
 settings.register_profile(
