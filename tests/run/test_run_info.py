@@ -14,7 +14,6 @@ from mltune.run.host import Host
 from mltune.run.run import TABLE_NAME, read_info
 from mltune.run.run_info import RunInfo
 
-
 RUNS = Path(__file__).parents[2] / "runs"
 
 
