@@ -133,8 +133,9 @@ def test_the_python_of_the_page_on_records_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     there, name = ROOT / "runs", "2026-11-21-sgemm-nn-nvidia-h200"
+    small = "2026-11-22-sgemm-nn-nvidia-h200-skinny-2"
     shutil.copytree(there / name, tmp_path / "runs" / name)
-    shutil.copytree(there / name, tmp_path / "runs" / "my-run")
+    shutil.copytree(there / small, tmp_path / "runs" / "my-run")
     to_ship, table = _python(ROOT / "docs" / "records.md")
 
     _run(to_ship, tmp_path)

@@ -87,13 +87,7 @@ class WorkerRunner:
             NoDeviceError: when there is no such device, it computes wrong or lacks a precision.
             UsageError: when the device's name fits several, or a number is out of range.
         """
-        if samples < 1:
-            raise UsageError(f"runner: samples must be at least 1, got {samples}")
-        if builders is not None and builders < 0:
-            raise UsageError(f"runner: builders must be at least 0, got {builders}")
-        for name, limit in (("build", build_timeout_seconds), ("run", run_timeout_seconds)):
-            if not 0 < limit < math.inf:
-                raise UsageError(f"runner: {name} timeout must be positive seconds, got {limit}")
+        _check(samples, builders, build=build_timeout_seconds, run=run_timeout_seconds)
         self._device_spec = device_spec
         self._command = (*worker, device_spec, *observers)
         self._family = family
@@ -116,22 +110,7 @@ class WorkerRunner:
         self._expected: set[Problem] = set()  # by this worker
         self._pool: BuilderPool | None = None
         self._ahead = 0
-        count = certain_builders() if builders is None else builders
-        first = WorkerProcess(self._command)
-        try:
-            # Builders start while the worker does, as soon as it is known how many they are.
-            self._start_builders(count or 0)
-            self._name_device(first)
-            refuse_precisions(precisions, self._device)
-            if count is None:
-                self._start_builders(default_builders(self._device.kind))
-            if self._pool is not None and self._device.kind == "cpu":
-                self._pool.share_cores()
-            self._hear_ready(first)
-        except BaseException:
-            first.kill()
-            self.close()
-            raise
+        self._begin(precisions, builders)
 
     def __enter__(self) -> WorkerRunner:
         return self
@@ -161,7 +140,7 @@ class WorkerRunner:
 
     @property
     def ahead(self) -> int:
-        """As many as there are builders."""
+        """The number of builders."""
         return self._ahead
 
     @property
@@ -172,7 +151,7 @@ class WorkerRunner:
     def prepare(self, problem: Problem, config: Config) -> None:
         """Have the kernel of a config built, and the problem's numbers drawn meanwhile.
 
-        Without builders there is no meanwhile, and nothing is done.
+        Does nothing without builders.
         """
         if self._pool is None:
             return
@@ -186,7 +165,7 @@ class WorkerRunner:
     def expect(self, problem: Problem) -> None:
         """Have the problem's numbers drawn while others are measured.
 
-        Where the device is the processor there is no meanwhile, and nothing is done.
+        Does nothing if the device is the processor, which is busy with the measurement.
         """
         if self._device.kind != "cpu":
             self._expect(problem)
@@ -244,7 +223,7 @@ class WorkerRunner:
         return self._measurement(problem, kernel.config, kernel, outcome)
 
     def write_with(self, family: KernelFamily) -> None:
-        """Let another family write the kernels from now on."""
+        """Use another family for all further kernels."""
         self._family = family
         self._written = Cache(_KEPT_KERNELS)
 
@@ -255,6 +234,24 @@ class WorkerRunner:
             self._pool.close()
             self._pool = None
             self._ahead = 0
+
+    def _begin(self, precisions: Collection[Precision], builders: int | None) -> None:
+        """Start a worker, and the builders meanwhile, as soon as it is known how many."""
+        count = certain_builders() if builders is None else builders
+        first = WorkerProcess(self._command)
+        try:
+            self._start_builders(count or 0)
+            self._name_device(first)
+            refuse_precisions(precisions, self._device)
+            if count is None:
+                self._start_builders(default_builders(self._device.kind))
+            if self._pool is not None and self._device.kind == "cpu":
+                self._pool.share_cores()
+            self._hear_ready(first)
+        except BaseException:
+            first.kill()
+            self.close()
+            raise
 
     def _start_builders(self, count: int) -> None:
         if count:
@@ -388,7 +385,7 @@ class WorkerRunner:
         return worker
 
     def _name_device(self, worker: WorkerProcess) -> None:
-        """Hear which device a worker has."""
+        """Read which device a worker has."""
         message = self._hear(worker)
         self._device = DeviceInfo.from_json(message["device"])
         self._device_number = str(message["number"])
@@ -452,3 +449,14 @@ class WorkerRunner:
             observed=tuple(sorted(observed.items())),
             timestamp=datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
         )
+
+
+def _check(samples: int, builders: int | None, **timeouts: float) -> None:
+    """Refuse numbers that are out of range."""
+    if samples < 1:
+        raise UsageError(f"runner: samples must be at least 1, got {samples}")
+    if builders is not None and builders < 0:
+        raise UsageError(f"runner: builders must be at least 0, got {builders}")
+    for name, limit in timeouts.items():
+        if not 0 < limit < math.inf:
+            raise UsageError(f"runner: {name} timeout must be positive seconds, got {limit}")
