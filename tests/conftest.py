@@ -20,6 +20,7 @@ from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel
 from mltune.problem import Contraction, gemm
 from mltune.problem.precision import Precision
+from mltune.run import database
 from mltune.runner import WorkerRunner
 from mltune.space.config import Config
 from tests import postgres
@@ -47,6 +48,9 @@ has_linker()
 os.environ["MLTUNE_CACHE_DIR"] = ""
 # Warnings are errors here, and pyopencl warns about every kernel that has a build log.
 os.environ["PYOPENCL_COMPILER_OUTPUT"] = "0"
+
+# No power fails here. SQLite would wait for the disk several times a commit, as the product does.
+database._SYNCHRONOUS = "OFF"
 
 # A machine with much other work is slow, not wrong.
 settings.register_profile(

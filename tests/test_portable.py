@@ -25,7 +25,7 @@ def lacks_proc(event, arguments):
         if "pathlib" in file or ("mltune" in file and "site-packages" not in file):
             raise FileNotFoundError(arguments[0])
 sys.addaudithook(lacks_proc)
-import subprocess, tempfile  # they keep what they need
+import asyncio, subprocess, tempfile  # they keep what they need
 for name in ("sched_getaffinity", "killpg", "geteuid", "sysconf", "pread", "pwrite",
              "set_blocking"):
     delattr(os, name)

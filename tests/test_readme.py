@@ -1,10 +1,9 @@
-"""The commands of README and docs are those that there are, and their links lead somewhere."""
+"""The Python blocks of README and docs run, and their links lead somewhere."""
 
 from __future__ import annotations
 
 import re
 import runpy
-import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 import pytest
 
-from mltune.cli.main import VERBS, main
 from mltune.device import choose
 from mltune.device.opencl.listing import driver_device
 from tests.benchmarks.gain_chart import CHART, FIGURES, draw, read_gains
@@ -34,22 +32,6 @@ def _commands(text: str) -> tuple[str, ...]:
     return tuple(match[1].partition("  #")[0].strip() for match in found)
 
 
-COMMANDS = _commands(TEXT)
-DOCUMENTED = sorted({line for page in DOCS for line in _commands(page.read_text("utf-8"))})
-
-
-@pytest.mark.parametrize("command", [*COMMANDS, *DOCUMENTED])
-def test_a_command_is_understood(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    # With --help at its end a command is read from the left and then not run.
-    words = shlex.split(command)
-    end = words.index("--") if "--" in words else len(words)
-    with pytest.raises(SystemExit) as ending:
-        main([*words[:end], "--help", *words[end:]])
-
-    assert ending.value.code == 0
-    assert capsys.readouterr().out.startswith(f"usage: mltune {command.split()[0]} ")
-
-
 def test_the_chain_is_shown_in_order() -> None:
     chain = ["search", "train", "predict", "distil", "export"]
 
@@ -57,7 +39,6 @@ def test_the_chain_is_shown_in_order() -> None:
 
     shown = list(dict.fromkeys(command.split()[0] for command in _commands(chapter)))
 
-    assert {command.split()[0] for command in [*COMMANDS, *DOCUMENTED]} <= set(VERBS)
     assert [verb for verb in shown if verb in chain] == chain
 
 
@@ -152,8 +133,9 @@ def test_the_python_of_the_page_on_records_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     there, name = ROOT / "runs", "2026-11-21-sgemm-nn-nvidia-h200"
+    small = "2026-11-22-sgemm-nn-nvidia-h200-skinny-2"
     shutil.copytree(there / name, tmp_path / "runs" / name)
-    shutil.copytree(there / name, tmp_path / "runs" / "my-run")
+    shutil.copytree(there / small, tmp_path / "runs" / "my-run")
     to_ship, table = _python(ROOT / "docs" / "records.md")
 
     _run(to_ship, tmp_path)

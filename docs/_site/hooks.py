@@ -156,6 +156,7 @@ def python_page() -> str:
     """The public interface, from its docstrings."""
     names = (
         "mltune.load",
+        "mltune.workflow.python.tune",
         "mltune.workflow.python.search",
         "mltune.workflow.objective.Objective",
         "mltune.workflow.tuned_study.create_study",
@@ -165,15 +166,17 @@ def python_page() -> str:
         "mltune.workflow.python.report",
         "mltune.search.guided.GuidedSampler",
         "mltune.runtime.TunedGemm",
+        "mltune.runtime.TunedSet",
         "mltune.selector.Selector",
         "mltune.run.run.Run",
         "mltune.tuning.search_options.SearchOptions",
         "mltune.errors",
     )
     head = (
-        "# Python\n\nMade from the docstrings. `mltune.search`, `mltune.Objective`, "
-        "`mltune.create_study`, `mltune.train`, `mltune.distil`, `mltune.export`, "
-        "`mltune.report`, `mltune.load` and `mltune.GuidedSampler` are names of `mltune` itself; "
+        "# Python\n\nMade from the docstrings. `mltune.tune`, `mltune.search`, "
+        "`mltune.Objective`, `mltune.create_study`, `mltune.train`, `mltune.distil`, "
+        "`mltune.export`, `mltune.report`, `mltune.load` and `mltune.GuidedSampler` are names of "
+        "`mltune` itself; "
         "[how they go together](../optuna.md).\n\n"
     )
     return head + "\n".join(f"::: {name}\n" for name in names)

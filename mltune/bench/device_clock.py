@@ -15,6 +15,8 @@ from collections.abc import Callable
 import numpy as np
 import pyopencl as cl
 
+from mltune.device.opencl.quiet import built
+
 _SOURCE = """
 __kernel void hold(__global uint *out, const uint steps)
 {
@@ -42,7 +44,7 @@ class DeviceClock:
         """
         self._queue = queue
         self._out = cl.Buffer(queue.context, cl.mem_flags.WRITE_ONLY, size=4)
-        self._kernel = cl.Kernel(cl.Program(queue.context, _SOURCE).build(), "hold")
+        self._kernel = cl.Kernel(built(queue.context, _SOURCE), "hold")
         self._steps = _FIRST_STEPS
         self._run(_nothing, 0)  # what is compiled at a first launch is compiled now
         seconds, _ = self._run(_nothing, 0)

@@ -7,6 +7,7 @@ import pyopencl as cl
 
 from mltune.bench.finish import GROUP, NAME, FinishKernel
 from mltune.bench.task import Task
+from mltune.device.opencl.quiet import built
 
 
 class OpenCLFinish:
@@ -20,7 +21,7 @@ class OpenCLFinish:
 
     def __init__(self, context: cl.Context, task: Task, c: cl.Buffer) -> None:
         self._text = FinishKernel(task)
-        self._kernel = cl.Kernel(cl.Program(context, self._text.opencl).build(), NAME)
+        self._kernel = cl.Kernel(built(context, self._text.opencl), NAME)
         flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
         self._bias = None if task.bias is None else cl.Buffer(context, flags, hostbuf=task.bias)
         real = np.float64 if task.dtype == np.float64 else np.float32

@@ -7,12 +7,17 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mltune.cli.output import Cell, ProgressBar, print_json, print_table
+from mltune.cli.output import Cell, ProgressBar, print_json, print_table, table_width
 from mltune.cli.parser import positive, seconds, whole
+from mltune.cli.terminal import columns
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mltune.bench.comparison import SizeResult
     from mltune.workflow.bench import BenchResult
+
+_FIGURES = ("kernel", "best", "call", "best", "error")
 
 EXAMPLE = "mltune bench models/nvidia-h200/sgemm_nn --against cublas,clblast --sizes deepbench-nn"
 
@@ -99,17 +104,9 @@ def _print(result: BenchResult) -> None:
     names = [name for name, _ in result.contestants]
     print(
         "\nGFLOP/s, median and best, by kernel time (in a train of calls on a busy device) and by "
-        "call time\n(by the host, with its waits), and error:"
+        "call time (by the host, with its waits), and error:"
     )
-    header = ["size"]
-    for name in names:
-        header += [f"{name} kernel", "best", "call", "best", "error"]
-    rows = [_row(one, names) for one in result.comparison.results]
-    if result.comparison.disturbed:
-        header.append("disturbed")
-        for row, one in zip(rows, result.comparison.results, strict=True):
-            row.append("; ".join(one.disturbances))
-    print_table(header, rows)
+    print_speeds(result.comparison.results, names)
     for reason in sorted({r for one in result.comparison.results for r in one.refusals.values()}):
         print(f"-: {reason}")
     if result.ratios:
@@ -130,12 +127,34 @@ def _print(result: BenchResult) -> None:
         print(f"figure: {result.figure}")
 
 
+def print_speeds(results: Sequence[SizeResult], names: list[str]) -> None:
+    """Print one table, or one for each library where the terminal is too narrow for all."""
+    header = ["size"]
+    for name in names:
+        header += [f"{name} kernel", *_FIGURES[1:]]
+    rows = [_row(one, names) for one in results]
+    disturbed = [(one.problem.label, "; ".join(one.disturbances)) for one in results]
+    if any(why for _, why in disturbed):
+        header.append("disturbed")
+        rows = [[*row, why] for row, (_, why) in zip(rows, disturbed, strict=True)]
+    room = columns()
+    if room is None or table_width(header, rows) <= room:
+        print_table(header, rows)
+        return
+    for name in names:
+        print(f"{name}:")
+        print_table(("size", *_FIGURES), [_row(one, [name]) for one in results])
+        print()
+    if any(why for _, why in disturbed):
+        print_table(("size", "disturbed"), disturbed)
+
+
 def _row(one: SizeResult, names: list[str]) -> list[Cell]:
     row: list[Cell] = [one.problem.label]
     for name in names:
         timing = one.timings.get(name)
         if timing is None:
-            row += [None] * 5
+            row += [None] * len(_FIGURES)
             continue
         times = (timing.kernel_median, timing.kernel_best, timing.call_median, timing.call_best)
         row += [one.problem.flops / seconds / 1e9 if seconds else None for seconds in times]

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mltune.cli.output import print_json, print_table, short_names
+from mltune.cli.output import kernel_letters, print_json, print_kernels, print_table
 
 if TYPE_CHECKING:
     from mltune.workflow.compare import CompareResult
@@ -57,26 +57,25 @@ def _print(result: CompareResult) -> None:
 
 def _print_kernels(result: CompareResult) -> None:
     numbers = range(len(result.runs))
-    names, shared = short_names([row[0].label for row in result.rows])
+    letters = kernel_letters(row[0].label for row in result.rows)
     print_table(
         (
             "size",
+            "k",
             *(cell for number in numbers for cell in (f"mean {number}", f"std {number}")),
             *(f"{number} / 0" for number in numbers[1:]),
-            "kernel",
         ),
         [
             (
                 row[0].problem.label,
+                letters[row[0].label],
                 *(cell for one in row for cell in (one.mean, one.deviation)),
                 *(result.ratio(row, number) for number in numbers[1:]),
-                name,
             )
-            for row, name in zip(result.rows, names, strict=True)
+            for row in result.rows
         ],
     )
-    if shared:
-        print(f"every kernel: {' '.join(shared)}")
+    print_kernels(letters)
 
 
 def _print_sizes(result: CompareResult) -> None:

@@ -16,6 +16,7 @@ from types import FrameType, ModuleType
 from typing import NoReturn
 
 from mltune import __version__
+from mltune.cli.output import LogLines
 from mltune.cli.parser import Parser
 from mltune.cli.streams import break_lines, plain_output
 from mltune.cli.terminal import columns, say
@@ -52,9 +53,10 @@ Each verb is the module of its name in `mltune.cli`, with EXAMPLE, `declare` and
 
 _FIRST_STEPS = """\
 first steps:
-  mltune devices                               what there is to tune for
-  mltune tune --problems sgemm_nn --time 2m    a library, in two minutes
-  mltune VERB --help                           a verb's options, with an example
+  mltune devices        what there is to tune for
+  mltune tune --problems sgemm_nn --time 2m
+                        a library, in two minutes
+  mltune VERB --help    a verb's options, with an example
 Each verb says at its end what to type next."""
 _INTERRUPTED = 130
 _EXIT_CODES: tuple[tuple[type[MltuneError], int], ...] = (
@@ -164,7 +166,7 @@ def _declare(parser: Parser, module: ModuleType) -> None:
 def _set_logging(verbosity: int) -> None:
     level = {-1: logging.ERROR, 0: logging.WARNING, 1: logging.INFO}
     logging.basicConfig(
-        stream=sys.stderr,
+        handlers=[LogLines()],
         format="%(name)s: %(message)s",
         level=level.get(max(verbosity, -1), logging.DEBUG),
         force=True,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import logging
+import string
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from mltune.cli.streams import printable
 from mltune.cli.table import GAP, Column, table_blocks
@@ -135,15 +137,39 @@ def short_names(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]
     return tuple(" ".join(parts) for parts in own), tuple(shared)
 
 
+def kernel_letters(kernels: Iterable[str]) -> dict[str, str]:
+    """A short name for each kernel of a table, in their order: a to z, then aa, ab, ..."""
+    alphabet = string.ascii_lowercase
+    return {
+        name: (alphabet[place // 26 - 1] if place >= 26 else "") + alphabet[place % 26]
+        for place, name in enumerate(dict.fromkeys(kernels))
+    }
+
+
+def print_kernels(letters: Mapping[str, str]) -> None:
+    """Say which kernel has which letter."""
+    names, shared = short_names(list(letters))
+    for letter, name in zip(letters.values(), names, strict=True):
+        print(f"{letter}: {name}")
+    if shared:
+        print(f"every kernel: {' '.join(shared)}")
+
+
 _BAR_WIDTH = 16
 _BAR_COLUMNS = 60
 """The whole line: one that never wraps leaves nothing behind where a terminal gets narrower."""
 
 
 class ProgressBar:
-    """Shows the progress of a search on stderr: a bar on a terminal, else a line now and then."""
+    """Shows the progress of long work on stderr: a bar on a terminal, else a line now and then.
+
+    The bar comes with the first progress and goes with the work: what fails at once, or is done,
+    leaves none behind.
+    """
 
     _PLAIN_SECONDS = 10.0
+    shown: ClassVar[ProgressBar | None] = None
+    """The one that is on the terminal now."""
 
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet
@@ -165,13 +191,14 @@ class ProgressBar:
                     "{task.fields[state]}", markup=False, table_column=RichColumn(no_wrap=True)
                 ),
                 console=Console(file=getattr(sys.stderr, "stream", sys.stderr)),  # it moves
+                transient=True,
             )
-            self._task = self._bar.add_task("search", total=1, state="")
-            self._bar.start()
+            self._task = self._bar.add_task("", total=1, state="")
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
+        if ProgressBar.shown is self:
+            ProgressBar.shown = None
             self._bar.stop()
 
     def note(self, line: str) -> None:
@@ -198,11 +225,25 @@ class ProgressBar:
                 total=progress.total or None,
                 state=state_text(progress, _BAR_COLUMNS - len(where) - _BAR_WIDTH - 2),
             )
+            if ProgressBar.shown is not self:
+                ProgressBar.shown = self
+                self._bar.start()
             return
         now = time.monotonic()
         if now - self._last_line >= self._PLAIN_SECONDS or progress.done == progress.total:
             self._last_line = now
             print(f"{where}  {state_text(progress)}".rstrip(), file=sys.stderr, flush=True)
+
+
+class LogLines(logging.Handler):
+    """Writes log lines to stderr, above the bar if there is one."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one."""
+        if ProgressBar.shown is not None:
+            ProgressBar.shown.note(self.format(record))
+        else:
+            print(self.format(record), file=sys.stderr, flush=True)
 
 
 def state_text(progress: Progress, room: int | None = None) -> str:

@@ -9,11 +9,18 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
+from mltune.cli.terminal import columns
+from mltune.cli.wrapping import wrapped
 from mltune.errors import UsageError
 
 
 class Parser(argparse.ArgumentParser):
     """`argparse`, except that wrong usage raises `UsageError` with a single line."""
+
+    def format_help(self) -> str:
+        """Break what argparse leaves too long, such as an example."""
+        room, text = columns(), super().format_help()
+        return "\n".join(part for line in text.split("\n") for part in wrapped(line, room))
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the usage and leaving."""

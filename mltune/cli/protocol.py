@@ -103,13 +103,13 @@ def _print_result(result: ProtocolResult) -> None:
             speeds = [best.gflops or 0.0 for best in one.best]
             kernels = len({best.kernel for best in one.best})
             print(
-                f"{len(one.best)} sizes, {kernels} kernels are fastest somewhere, up to "
+                f"sizes: {len(one.best)}, kernels that are fastest somewhere: {kernels}, up to "
                 f"{max(speeds):,.1f} GFLOP/s: mltune report {one.folder}"
             )
 
 
 def _print_group(number: int, group: GroupResult) -> None:
-    print(f"group {number}, {group.sizes} sizes at the end:")
+    print(f"group {number}, sizes at the end: {group.sizes}")
     print_table(
         ("step", "", "compared", "refused", "kernels"),
         [(step.number, step.name, step.compared, step.refused, step.kept) for step in group.steps],

@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(result.to_json())
         return 0
-    print(f"{result.recorded.problem.label}  {result.recorded.kernel}")
+    print_table(("size", "kernel"), [(result.recorded.problem.label, result.recorded.kernel)])
     print_table(
         ("", "status", "kernel ms", "GFLOP/s", "max error", "bound", "device", "driver", "when"),
         [

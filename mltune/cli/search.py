@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import string
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,9 +15,10 @@ from mltune.cli.output import (
     ProgressBar,
     conclude,
     duration_text,
+    kernel_letters,
     print_json,
+    print_kernels,
     print_table,
-    short_names,
     short_number,
     table_width,
 )
@@ -302,16 +302,10 @@ def _run_replay(args: argparse.Namespace) -> int:
         f"{failed}, sampler {result.sampler}, seed {result.seed}, {result.seconds:.1f} s"
     )
     print_table(
-        ("best ms", "optimum ms", "optimum / best", "config"),
-        [
-            (
-                best.seconds * 1e3,
-                optimum * 1e3,
-                optimum / best.seconds,
-                " ".join(f"{name}={value}" for name, value in best.config.items()),
-            )
-        ],
+        ("best ms", "optimum ms", "optimum / best"),
+        [(best.seconds * 1e3, optimum * 1e3, optimum / best.seconds)],
     )
+    print(f"best: {' '.join(f'{name}={value}' for name, value in best.config.items())}")
     _print_stop_reason(result.stop_reason, result.expected_gain)
     return 0
 
@@ -325,7 +319,7 @@ def _print_result(result: SearchResult) -> None:
     )
     shown = result.best[: len(result.info.sizes)]
     print_table(*_columns(result, shown))
-    _print_kernels(shown)
+    print_kernels(_letters(shown))
     if len(result.best) > len(shown):
         print(f"and on {len(result.best) - len(shown)} cross sizes: mltune report {result.run}")
     ties = sum(len(choice.equals) > 1 for choice in result.choices)
@@ -381,22 +375,7 @@ def _rows(columns: Sequence[tuple[str, Sequence[Cell]]]) -> list[tuple[Cell, ...
 
 
 def _letters(shown: Sequence[Measurement]) -> dict[str, str]:
-    """A short name for each kernel of the table: a to z, then aa, ab, ..."""
-    alphabet = string.ascii_lowercase
-    names = dict.fromkeys(row.kernel for row in shown)
-    return {
-        name: (alphabet[place // 26 - 1] if place >= 26 else "") + alphabet[place % 26]
-        for place, name in enumerate(names)
-    }
-
-
-def _print_kernels(shown: Sequence[Measurement]) -> None:
-    letters = _letters(shown)
-    names, shared = short_names(list(letters))
-    for letter, name in zip(letters.values(), names, strict=True):
-        print(f"{letter}: {name}")
-    if shared:
-        print(f"every kernel: {' '.join(shared)}")
+    return kernel_letters(row.kernel for row in shown)
 
 
 def _print_columns(gain: Gain) -> None:

@@ -117,7 +117,8 @@ def _print(result: SweepResult) -> None:
         why = f"{invalid[0].label} {invalid[0].problem.label}: {invalid[0].first.message}"
         print(f"{len(invalid)} more are invalid, as {why} (--json has all)")
     print("GFLOP/s of each repetition, their mean, and the standard deviation of a sample")
-    print(f"id: mltune replay {result.run} ID; pictures: mltune report {result.run}")
+    print(f"id: mltune replay {result.run} ID")
+    print(f"pictures: mltune report {result.run}")
     if result.figure:
         print(f"figure: {result.figure}")
 

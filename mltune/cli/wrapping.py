@@ -1,19 +1,24 @@
-"""Sentences that fit the terminal: broken between words, with the commands in them kept whole."""
+"""Sentences that fit the terminal: broken between words; a broken command can be copied."""
 
 from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Iterator
 
-_COMMAND = re.compile(r"(?:(?<=: )|^)(?:mltune|make|pip|python3?|apt-get|createdb|export) .*")
+_COMMAND = re.compile(r"(?:(?<=: )|^\s*)(?:mltune|make|pip|python3?|apt-get|createdb|export) .*")
+_WORD = re.compile(r"""(?:'[^']*'|"[^"]*"|\S)+""")
+_QUOTES = {"'", '"'}
+_OR = re.compile(r" {4}(?=or[ :])")
 _INDENT = "  "
 
 
 def wrapped(line: str, room: int | None) -> list[str]:
     """Break a line between words.
 
-    A command at its end, after a colon, stands on a line of its own. It is never broken, so that
-    it can be copied; the terminal continues it where it is too long.
+    A command at its end, after a colon, stands on a line of its own; several, with `or: `, on a
+    line each. A command that is longer is continued as in a shell, with a backslash, so that it
+    can be copied.
 
     Args:
         line: without a line end.
@@ -22,8 +27,12 @@ def wrapped(line: str, room: int | None) -> list[str]:
     if room is None or len(line) <= room:
         return [line]
     margin = line[: len(line) - len(line.lstrip())]
+    first, *others = _OR.split(line)
+    if others:
+        whole = [first, *(margin + one for one in others)]
+        return [part for one in whole for part in wrapped(one, room)]
     found = _COMMAND.search(line)
-    said, command = (line[: found.start()].rstrip(), found[0]) if found else (line, "")
+    said, command = (line[: found.start()].rstrip(), found[0].strip()) if found else (line, "")
     lines = textwrap.wrap(
         said.strip(),
         room,
@@ -33,5 +42,29 @@ def wrapped(line: str, room: int | None) -> list[str]:
         break_on_hyphens=False,
     )
     if command:
-        lines.append(margin + _INDENT * bool(lines) + command)
+        lines += _continued(margin + _INDENT * bool(lines) + command, room)
     return lines
+
+
+def _continued(command: str, room: int) -> Iterator[str]:
+    """Break a command between words, and lists of sizes behind commas, as a shell allows it."""
+    margin = command[: len(command) - len(command.lstrip())]
+    indent, line = margin + 2 * _INDENT, margin
+    words = _WORD.findall(command)
+    for place, word in enumerate(words, start=1):
+        backslash = 2 * (place < len(words))
+        if line.strip() and len(line) + len(word) + backslash > room:
+            yield f"{line}\\"
+            line = indent
+        for item in _items(word) if len(line) + len(word) + backslash > room else [word]:
+            if line.strip() and len(line) + len(item) + 1 > room:
+                yield f"{line}\\"  # a shell joins what follows, so that has no indent
+                line = ""
+            line += item
+        line += " "
+    yield line.rstrip()
+
+
+def _items(word: str) -> list[str]:
+    """The items of a list, each with its comma; what is quoted stays whole."""
+    return [word] if _QUOTES & {*word} else re.findall(r"[^,]*,|[^,]+", word)

@@ -25,6 +25,8 @@ from mltune.problem import Problem, problem_type_name
 
 Array = NDArray[np.float64]
 
+_TREES = 300
+
 
 @dataclass(frozen=True, slots=True)
 class OtherDevice:
@@ -185,7 +187,7 @@ def _boost(features: Array, target: Array, seed: int) -> Forest:
     from threadpoolctl import threadpool_limits
 
     model = HistGradientBoostingRegressor(
-        max_iter=300,
+        max_iter=_TREES,
         learning_rate=0.06,
         max_leaf_nodes=31,
         min_samples_leaf=int(np.clip(len(target) // 40, 2, 20)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from mltune.device.entry import DeviceEntry
@@ -45,8 +45,18 @@ def pick(
         )
     (chosen,) = usable
     instead = f"device {chosen.number} is taken instead"
-    notes = (*(f"{line}; {instead}" for line in refused), *chosen.notes)
-    return replace(chosen, notes=notes)
+    notes = [f"{line}; {instead}" for line in refused]
+    if by_type and chosen.is_embedded:
+        notes += _left_out(chosen, found)
+    return replace(chosen, notes=(*notes, *chosen.notes))
+
+
+def _left_out(chosen: DeviceEntry, found: Sequence[DeviceEntry]) -> Iterator[str]:
+    """Name the drivers that could run on the same processor as PoCL."""
+    for each in found:
+        if each.info.kind == chosen.info.kind and not each.is_embedded:
+            name = f"{each.info.name} ({each.info.platform})"
+            yield f"PoCL is taken, not {name}: --device {each.number} takes that"
 
 
 def _by_type(word: str, entries: Sequence[DeviceEntry]) -> Sequence[DeviceEntry]:

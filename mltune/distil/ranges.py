@@ -33,7 +33,7 @@ def fit_ranges(table: TimeTable, settings: Settings) -> Fitted:
     """
     portfolio = cover(table, tolerance=0.0, max_kernels=settings.max_kernels)
     costs = table.log_ratios[:, list(portfolio)] * table.size_weights[:, None]
-    rules = _Splitter(np.array(table.sizes), costs).rules(np.arange(len(table.sizes)), 0)
+    rules = _Splitter.of(np.array(table.sizes), costs).rules(np.arange(len(table.sizes)), 0)
     return Fitted(portfolio, rules.tree)
 
 
@@ -53,14 +53,25 @@ class _Rules:
 
 @dataclass(frozen=True, slots=True)
 class _Splitter:
-    """The sizes, and what each kernel loses on each of them."""
+    """The sizes, what each kernel loses on each of them, and the rule for each alone."""
 
     sizes: NDArray[np.int64]
     costs: NDArray[np.float64]
+    alone: tuple[_Rules, ...]
+
+    @classmethod
+    def of(cls, sizes: NDArray[np.int64], costs: NDArray[np.float64]) -> _Splitter:
+        """Find the rule for each size alone once, as it is asked for most often."""
+        best = costs.argmin(axis=1).tolist()
+        least = (costs.min(axis=1) + RULE_WORTH).tolist()
+        alone = (_Rules(Leaf(kernel), cost, 0) for kernel, cost in zip(best, least, strict=True))
+        return cls(sizes, costs, tuple(alone))
 
     def rules(self, rows: NDArray[np.intp], axis: int) -> _Rules:
         """The rules for some sizes, from an axis on."""
-        if axis == len(_AXES) or len(rows) == 1:  # nothing is left to ask for
+        if len(rows) == 1:
+            return self.alone[int(rows[0])]
+        if axis == len(_AXES):  # nothing is left to ask for
             sums = self.costs[rows].sum(axis=0)
             kernel = int(sums.argmin())
             return _Rules(Leaf(kernel), float(sums[kernel]) + RULE_WORTH, 0)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mltune.errors import NoCorrectConfigError, UsageError
 from mltune.measurement.measurement import Measurement, Phase, Status
-from mltune.problem import problem_type_name
+from mltune.problem import Problem, problem_type_name
 from mltune.selector import PortfolioKernel
 
 """The phase of the cross-benchmark: leaders measured again, side by side, on every size."""
@@ -48,10 +48,21 @@ class Size(NamedTuple):
     k: int
     batch: int
 
+    @classmethod
+    def of(cls, problem: Problem) -> Size:
+        """The size of a problem."""
+        return cls(problem.m, problem.n, problem.k, problem.batch)
+
     @property
     def label(self) -> str:
         """As a user writes it: `MxNxK`, and `xB` if there is more than one product."""
         return "x".join(map(str, self if self.batch != 1 else self[:3]))
+
+
+def sizes_of(rows: Iterable[Measurement]) -> dict[int, Size]:
+    """The sizes of the rows' problems by their `id`: rows share them, and a size takes long."""
+    problems = {id(row.problem): row.problem for row in rows}
+    return {number: Size.of(problem) for number, problem in problems.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -203,11 +214,10 @@ class TimeTable:
             row.kernel for row in rows if row.phase == Phase.FINAL and row.median is not None
         }
         cells: dict[tuple[Size, str], list[Measurement]] = defaultdict(list)
+        sizes = sizes_of(rows)
         for row in rows:
             if row.kernel not in unsafe and (not finalists or row.kernel in finalists):
-                problem = row.problem
-                size = Size(problem.m, problem.n, problem.k, problem.batch)
-                cells[size, row.kernel].append(row)
+                cells[sizes[id(row.problem)], row.kernel].append(row)
         times = {
             cell: seconds for cell in cells if (seconds := _reported(cells[cell])) is not None
         }
@@ -228,8 +238,9 @@ class TimeTable:
 
 
 def _refuse_mixed(rows: Sequence[Measurement]) -> None:
+    types = {id(row.problem.contraction): row.problem.contraction for row in rows}.values()
     for what, values in (
-        ("problem types", {problem_type_name(row.problem.contraction) for row in rows}),
+        ("problem types", {problem_type_name(each) for each in types}),
         ("devices", {row.device for row in rows}),
         ("measuring protocols", {str(row.protocol) for row in rows}),
     ):

@@ -81,14 +81,8 @@ class Taught:
     check: Lesson | None = None
 
 
-def fit_taught(table: TimeTable, settings: Settings) -> Fitted:
-    """Grow a tree that imitates the teacher of a table; smaller, for judging."""
-    return taught(table, settings, JUDGED_PART).fitted
-
-
-@lru_cache(maxsize=KEPT)
-def taught(table: TimeTable, settings: Settings, part: int = 1) -> Taught:
-    """Teach a tree.
+def fit_taught(table: TimeTable, settings: Settings, part: int = JUDGED_PART) -> Fitted:
+    """Grow a tree that imitates the teacher of a table; smaller, for judging.
 
     Args:
         table: of measured times.
@@ -97,18 +91,26 @@ def taught(table: TimeTable, settings: Settings, part: int = 1) -> Taught:
     """
     teacher = teach(table, settings)
     if len(teacher.portfolio) == 1:
-        return Taught(Fitted(teacher.portfolio, Leaf(0)), teacher, 0.0, 1.0)
+        return Fitted(teacher.portfolio, Leaf(0))
     count = min(max(SIZES_EACH * len(table.sizes), LEAST_SIZES), MOST_SIZES) // part
     drawn = drawn_sizes(count, table, settings.seed)
     apart = np.arange(count) % CHECKED == 0
     kept = count // KEPT_PART
     lesson = Lesson.of(teacher, drawn[~apart], kept, settings.seed)
     other = Lesson.of(teacher, drawn[apart], kept // (CHECKED - 1), settings.seed)
-    tree = _grow(lesson, other, settings.seed)
+    return Fitted(teacher.portfolio, _grow(lesson, other, settings.seed))
+
+
+@lru_cache(maxsize=KEPT)
+def taught(table: TimeTable, settings: Settings) -> Taught:
+    """Teach the tree that ships, and see what it loses to its teacher."""
+    teacher, fitted = teach(table, settings), fit_taught(table, settings, part=1)
+    if len(teacher.portfolio) == 1:
+        return Taught(fitted, teacher, 0.0, 1.0)
     asked = Lesson.of(teacher, drawn_sizes(LOSS_SIZES, table, settings.seed + 1, near=0.0))
-    losses = asked.losses(tree)
+    losses = asked.losses(fitted.tree)
     low = float(np.exp(-np.quantile(losses, 0.99)))
-    return Taught(Fitted(teacher.portfolio, tree), teacher, float(losses.mean()), low, asked)
+    return Taught(fitted, teacher, float(losses.mean()), low, asked)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

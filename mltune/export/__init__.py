@@ -17,7 +17,7 @@ _Kind = TypeVar("_Kind")
 
 
 class _Writers(Mapping[str, _Kind], Generic[_Kind]):
-    """Loads a writer when it is looked up, so that the names alone cost nothing."""
+    """Imports a writer when it is looked up, so that listing the names imports none."""
 
     def __init__(self, classes: Mapping[str, str]) -> None:
         self._classes = classes

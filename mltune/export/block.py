@@ -45,7 +45,7 @@ class Guard:
 
     @property
     def condition(self) -> Node:
-        """The question, where features have their names as variables."""
+        """The condition; features are variables of their names."""
         value = _value(self.feature)
         return Operation("<=" if self.at_most else ">", (value, Number(self.threshold)))
 
@@ -61,8 +61,8 @@ class Block:
 def block_of(tree: Tree) -> Block:
     """Turn a tree into guards.
 
-    The deeper side of a split goes on after its guard and the other one goes inside, so that
-    even a long thin tree stays flat enough for a compiler and a reader.
+    The shallower side of a split goes into its guard and the deeper side follows the guard, so
+    that even a long thin tree is nested little.
     """
     guards = []
     while isinstance(tree, Split):
@@ -107,7 +107,7 @@ def features_of(tree: Tree) -> frozenset[str]:
 
 
 def feature_texts(tree: Tree, dialect: Dialect, capped: str) -> dict[str, str]:
-    """What the conditions of a tree name and how a language computes it, but for the sizes.
+    """The names in a tree's conditions, except the sizes, and how a language computes them.
 
     Args:
         tree: what chooses.
@@ -128,7 +128,7 @@ def with_sizes(features: frozenset[str]) -> frozenset[str]:
 
 
 def _value(feature: str) -> Node:
-    """What a condition asks for: a variable, or an expression where one a question is enough."""
+    """A condition's left side: a variable, or an expression where no variable is needed."""
     if (counted := tiling(feature)) is not None:
         return counted.expression
     tile = rest_tile(feature)

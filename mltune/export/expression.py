@@ -1,4 +1,4 @@
-"""Prints expressions: the tree is every language's, the way to write an operator its own.
+"""Prints expressions: the tree is the same for all languages, each writes operators its own way.
 
 Beside the operators of `mltune.space.expression` there are two for time formulas: `flag` makes 1
 or 0 of a condition, and `given` is its first operand where the second, a flag, is 1, and else 0.

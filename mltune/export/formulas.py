@@ -12,7 +12,7 @@ from mltune.space.expression import Name, Node, Number, Operation, chain, names,
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A variable: how many parts of a size cover what is counted, or a product of such."""
+    """A variable: a size divided by a length and rounded up, or a product of such counts."""
 
     name: str
     value: Node
@@ -27,7 +27,7 @@ class Plan:
 
 
 def plan(formulas: Sequence[TimeFormula]) -> Plan:
-    """Write the formulas down with every count computed once.
+    """Plan the computation so that every count is computed once.
 
     Waves are counted from waves of fewer slots where that is exact, ceil(ceil(x / a) / b) being
     ceil(x / ab): a computer divides by 2 and 4 at once. Nothing overflows 63 bits for sizes within

@@ -1,4 +1,4 @@
-"""Text of foreign origin, such as a device's name, as characters that no language obeys."""
+"""Text from outside, such as a device's name, reduced to characters safe in all languages."""
 
 from __future__ import annotations
 

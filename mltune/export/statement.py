@@ -1,4 +1,4 @@
-"""What an export says about itself: how it chooses, what that loses, where it was measured."""
+"""An export's statement about itself: how it chooses, its loss, and where it was measured."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mltune.selector import Leaf, Selector, depth
 def statement(library: Library) -> list[str]:
     """Return the paragraphs that every export states.
 
-    They quote what a selector's file says. Every language has a door of its own for that.
+    They quote texts of a selector's file, which each language escapes in its own way.
     """
     selector = library.selector
     precision = selector.contraction.precision.name.lower().replace("_", " ")

@@ -1,8 +1,8 @@
-"""A kernel's interface to whoever launches it, as data: its arguments, and its launch geometry.
+"""A kernel's launch interface, as data: its arguments and its launch geometry.
 
-Kernel sources, the device, the runtime and every exported language derive from here what they
-declare and what they pass, so that the order of the arguments stands in one place. What is
-computed are expressions (`mltune.space.expression`), which a launcher evaluates or prints.
+Kernel sources, the device, the runtime and every exported language take the arguments that they
+declare or pass from here, so that the order of the arguments is defined in one place. Values are
+expressions (`mltune.space.expression`), which a launcher evaluates or prints.
 
 The problem is always the *canonical* one (`Problem.canonical`): C's index i has the shortest
 stride and belongs to A, so C is column-major with i running down a column. All passes of a kernel
@@ -29,11 +29,10 @@ A kernel for another contraction takes instead of the integers
     offset_a, strides of A's indices     in the order of A's index assignments
     offset_b, strides of B's indices
 
-Expressions are over whole numbers from 0, and exact. An extent is at least 1: a sum without terms
-is launched like one of a single term. A language that computes with 64 bits holds sums and
-products at its largest number rather than let them overflow. Nothing decreases when an extent
-grows but the edge of a tiling, which depends on one extent alone; so a launch that is too large
-stays too large, and is refused.
+Expressions are exact, over whole numbers from 0. An extent is at least 1: a sum without terms is
+launched like a sum of one term. A language that computes with 64 bits saturates sums and products
+at its largest number. No value decreases when an extent grows, except the edge of a tiling, which
+depends on one extent only; so a saturated launch is still too large, and is refused.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ class Argument:
 
     @property
     def word(self) -> str:
-        """What a launcher passes: what the argument is named after, or an integer of its kind."""
+        """What a launcher passes: the argument's name, or its kind if it is an integer."""
         return self.kind.value if self.kind.is_integer else self.name
 
 
@@ -114,7 +113,7 @@ class Geometry:
 
 @lru_cache(maxsize=256)
 def integer_arguments(contraction: Contraction) -> tuple[Argument, ...]:
-    """The arguments that are integers, but for the bias's."""
+    """The integer arguments, except the bias's."""
     if contraction.is_gemm:
         listed = [Argument(f"size_{index}", Kind.UINT, Name(index)) for index in "ijl"]
         layout = {tensor: ["offset", "ld", "batch_stride"] for tensor in "cab"}
@@ -131,7 +130,7 @@ def integer_arguments(contraction: Contraction) -> tuple[Argument, ...]:
 
 @lru_cache(maxsize=256)
 def epilogue_arguments(contraction: Contraction) -> tuple[Argument, ...]:
-    """The arguments behind those integers that an epilogue takes; none where there is none."""
+    """The epilogue's arguments, which follow the integers; empty without an epilogue."""
     found = []
     if contraction.epilogue.bias is not None:
         found.append(Argument("bias", Kind.MATRIX, tensor="bias"))
@@ -224,10 +223,10 @@ def tensor_indices(contraction: Contraction, tensor: str) -> tuple[int, ...]:
 
 
 def stride_name(tensor: str, index: int) -> str:
-    """The argument that says how far neighbours along an index lie apart."""
+    """The name of the argument for a stride."""
     return f"stride_{tensor}_{_LETTERS[index]}"
 
 
 def extent_name(index: int) -> str:
-    """The argument that says how far an index reaches, where the contraction is no GEMM."""
+    """The name of the argument for an extent, of a contraction that is no GEMM."""
     return f"extent_{_LETTERS[index]}"

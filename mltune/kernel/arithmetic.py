@@ -163,5 +163,5 @@ def largest_width(limit: int, extent: int) -> int:
 
 
 def edge_unroll(width: int) -> int:
-    """How far a loop over a vector's elements is unrolled where each has a guard of its own."""
+    """The unroll factor of a loop over a vector's elements with a guard for each."""
     return width if width <= 4 else 1

@@ -1,7 +1,7 @@
-"""Which options a kernel may hand to the compiler: those that say how it compiles, and no paths.
+"""The compiler options that a kernel may use: those for code generation, none with a path.
 
-A compiler reads and writes files where some of its options say (`-I`, `-include`, `-o`,
-`-save-temps`), and a kernel may come from a stranger's file.
+Some options make a compiler read or write files (`-I`, `-include`, `-o`, `-save-temps`), and a
+kernel may come from a file of unknown origin.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ALLOWED = re.compile(
 
 
 def build_options(max_registers: int = 0) -> tuple[str, ...]:
-    """Return what generated kernels are compiled with.
+    """Return the options of generated kernels.
 
     Args:
         max_registers: of a work-item, which NVIDIA's compiler then respects; 0 for no limit.

@@ -1,7 +1,7 @@
 """The text of an epilogue: what kernels do to a result before they store it.
 
-Every template stores through `finish.vector` and `finish.one`. Without an epilogue these are the
-results themselves, so that such a kernel's text has nothing of this.
+Every template stores through `finish.vector` and `finish.one`. Without an epilogue these return
+the results unchanged, so that nothing is added to the kernel's text.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MINUS_ROOT_OF_HALF = "-0.70710678118654752440"
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """What becomes of results, in the words of one kernel.
+    """The epilogue of one kernel, as OpenCL C.
 
     Attributes:
         contraction: canonical.
@@ -46,7 +46,7 @@ class Finish:
     width: int
 
     def __bool__(self) -> bool:
-        """Whether anything becomes of them."""
+        """Whether there is an epilogue."""
         return bool(self.contraction.epilogue)
 
     def vector(self, value: str, i: str, j: str) -> str:
@@ -65,7 +65,7 @@ class Finish:
 
     @property
     def parameters(self) -> str:
-        """What a function takes that stores results, behind all else."""
+        """The last parameters of a function that stores results."""
         epilogue = self.contraction.epilogue
         bias = ", const __global STORED *bias, const ulong offset_bias"
         limits = ", const FACTOR low_argument, const FACTOR high_argument"
@@ -73,7 +73,7 @@ class Finish:
 
     @property
     def passed(self) -> str:
-        """The arguments for these."""
+        """The arguments for these parameters."""
         epilogue = self.contraction.epilogue
         bias, limits = ", bias, offset_bias", ", low_argument, high_argument"
         return bias * (epilogue.bias is not None) + limits * epilogue.clamps

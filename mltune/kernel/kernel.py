@@ -1,6 +1,6 @@
 """A kernel: one OpenCL source text, with what is needed to launch it.
 
-What its arguments are, and how a launch is computed from a problem, says `mltune.kernel.abi`.
+`mltune.kernel.abi` defines its arguments and how a launch is computed from a problem.
 A kernel may take several passes: `__kernel` functions with the same arguments, launched one after
 the other.
 """
@@ -68,7 +68,7 @@ class Kernel:
             0 where each macro tile has its own.
         before: passes that precede the multiplying one.
         after: passes that follow it.
-        scratch: memory that the passes hand numbers over in, area after area.
+        scratch: memory through which the passes exchange numbers, area after area.
         counters: whether the work-groups of a macro tile count themselves.
 
     Raises:
@@ -138,8 +138,8 @@ class Kernel:
     def counter_bytes(self, problem: Problem) -> int:
         """Return how large the counters are; 0 where there are none.
 
-        There is one for each work-group of the largest pass: more than macro tiles, for a launch
-        that knows grids only.
+        There is a counter for each work-group of the largest pass. That is more than one for each
+        macro tile, but a launcher knows only the grids.
         """
         if not self.counters:
             return 0
@@ -188,7 +188,7 @@ class Kernel:
 
 
 class KernelFamily(Protocol):
-    """A way of writing the computation."""
+    """A way of implementing a contraction."""
 
     @property
     def name(self) -> str:

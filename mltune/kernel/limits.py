@@ -1,4 +1,4 @@
-"""What a kernel asks of a problem beyond its type; most generated kernels ask nothing."""
+"""A kernel's requirements on a problem beyond its type; most generated kernels have none."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Limits:
 
     @property
     def takes_every_problem(self) -> bool:
-        """Whether nothing is asked."""
+        """Whether there are no requirements."""
         return self == NO_LIMITS
 
     def refusal(self, problem: Problem) -> str:
-        """Say what a canonical GEMM would have to be and is not; empty if it is all right."""
+        """Return the requirement that a canonical GEMM does not meet; empty if it meets all."""
         extents = (problem.m, problem.n, problem.k)
         if self.square and len(set(extents)) > 1:
             return f"takes square matrices only, got {problem.label}"

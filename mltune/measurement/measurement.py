@@ -84,7 +84,7 @@ class Measurement:
             raise ValueError(
                 f"times and status disagree: {self.status.value} with {len(self.seconds)} times"
             )
-        if not all(math.isfinite(sample) and sample > 0 for sample in self.seconds):
+        if not all(map(math.isfinite, self.seconds)) or min(self.seconds, default=1.0) <= 0:
             raise ValueError(f"times must be finite and positive, got {self.seconds}")
 
     @property

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from mltune.errors import UsageError
@@ -84,29 +85,17 @@ class Contraction:
     @property
     def batch_indices(self) -> tuple[int, ...]:
         """Indices in A, B and C."""
-        return tuple(
-            index
-            for index in range(self.num_indices_c)
-            if index in self.index_assignments_a and index in self.index_assignments_b
-        )
+        return self._indices_of_c[0]
 
     @property
     def free_indices_a(self) -> tuple[int, ...]:
         """Indices in C and A only, shortest stride in C first."""
-        return tuple(
-            index
-            for index in range(self.num_indices_c)
-            if index in self.index_assignments_a and index not in self.index_assignments_b
-        )
+        return self._indices_of_c[1]
 
     @property
     def free_indices_b(self) -> tuple[int, ...]:
         """Indices in C and B only, shortest stride in C first."""
-        return tuple(
-            index
-            for index in range(self.num_indices_c)
-            if index in self.index_assignments_b and index not in self.index_assignments_a
-        )
+        return self._indices_of_c[2]
 
     @property
     def summation_indices(self) -> tuple[int, ...]:
@@ -180,6 +169,12 @@ class Contraction:
                 f"contraction: {activation.value} needs a real precision, got "
                 f"{self.precision.name}"
             )
+
+    @property
+    def _indices_of_c(self) -> tuple[tuple[int, ...], ...]:
+        return _indices_of_c(
+            self.index_assignments_a, self.index_assignments_b, self.num_indices_c
+        )
 
     @property
     def name(self) -> str:
@@ -271,3 +266,16 @@ class Contraction:
         if not isinstance(data, dict) or not isinstance(data.get("name"), str):
             raise UsageError("contraction: expected a mapping with a name")
         return cls.from_name(data["name"])
+
+
+@lru_cache(maxsize=256)  # every launch asks for them several times
+def _indices_of_c(
+    in_a: tuple[int, ...], in_b: tuple[int, ...], num_indices_c: int
+) -> tuple[tuple[int, ...], ...]:
+    """Return C's indices that both A and B have, only A, and only B."""
+    indices = range(num_indices_c)
+    return (
+        tuple(index for index in indices if index in in_a and index in in_b),
+        tuple(index for index in indices if index in in_a and index not in in_b),
+        tuple(index for index in indices if index in in_b and index not in in_a),
+    )

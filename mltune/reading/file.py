@@ -45,7 +45,7 @@ def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
             raise UsageError(f"{path}: is a socket or a device, not a file") from error
         raise file_error(path, "read", error) from error
     except ValueError as error:  # a path that no system can have
-        raise UsageError(f"{path}: cannot read ({error})") from error
+        raise UsageError(f"{path}: cannot read (no file can have this name)") from error
     if max(len(data), state.st_size) > most:
         raise UsageError(f"{path}: is larger than {size_text(most)}")
     return data

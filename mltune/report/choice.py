@@ -16,6 +16,7 @@ from mltune.report.section import figure, note, section
 from mltune.report.speed import kernel_legend
 from mltune.report.tables import table
 from mltune.report.tree import draw_tree
+from mltune.selector import Selector
 
 
 def choice_section(selection: Selection | str, best: Sequence[Measurement]) -> Markup:
@@ -29,47 +30,23 @@ def choice_section(selection: Selection | str, best: Sequence[Measurement]) -> M
     if isinstance(selection, str):
         return section("selection", title, note(selection))
     selector = selection.selector
-    figures = [
-        figure(
-            "portfolio",
-            "How many kernels",
-            "The time lost (geometric mean) if each size had the best of so many kernels, on the "
-            "sizes that they were chosen for.",
-            portfolio_curve(selection.portfolio_curve),
-        )
-    ]
+    portfolio = figure(
+        "portfolio",
+        "How many kernels",
+        "The time lost (geometric mean) if each size had the best of so many kernels, on the "
+        "sizes that they were chosen for.",
+        portfolio_curve(selection.portfolio_curve),
+    )
     if selection.losses:
-        figures.append(
-            figure(
-                "regret",
-                "Regret on held-out sizes",
-                "A dot is a size, judged by a fit that did not see it; an orange bar is the "
-                "geometric mean.",
-                regret_strips(selection),
-            )
+        regret = figure(
+            "regret",
+            "Regret on held-out sizes",
+            "A dot is a size, judged by a fit that did not see it; an orange bar is the "
+            "geometric mean.",
+            regret_strips(selection),
         )
     else:
-        figures.append(note("Regret on held-out sizes needs at least two sizes."))
-    legend = kernel_legend([kernel.name for kernel in selector.portfolio])
-    tuned = "Sizes that were measured go straight to their kernel."
-    if selector.formulas:
-        chooses = figure(
-            "formulas",
-            "The time formulas",
-            "The kernel with the least time is taken: launch + tile x tiles + (step + a tile's "
-            "step x tiles + each wave's step x waves) x steps, for the numbers of tiles that "
-            f"cover C, of steps of the sums, and of waves of tiles. {tuned}",
-            formula_table(selector.formulas),
-            legend,
-        )
-    else:
-        chooses = figure(
-            "tree",
-            "The tree",
-            f"The upper branch is taken where the answer is yes. {tuned}",
-            draw_tree(selector.tree),
-            legend,
-        )
+        regret = note("Regret on held-out sizes needs at least two sizes.")
     losses = _regret_table(selection) if selection.losses else ""
     outlines = (
         "Lines are the borders between kernels."
@@ -83,7 +60,31 @@ def choice_section(selection: Selection | str, best: Sequence[Measurement]) -> M
         "is asked at its middle, rounded to five binary digits.",
         leaf_map(selection, [row.problem for row in best]),
     )
-    return section("selection", title, tag("div", *figures, class_="pair"), losses, where, chooses)
+    pair = tag("div", portfolio, regret, class_="pair")
+    return section("selection", title, pair, losses, where, _rule(selector))
+
+
+def _rule(selector: Selector) -> Markup:
+    """The formulas or the tree that choose."""
+    legend = kernel_legend([kernel.name for kernel in selector.portfolio])
+    tuned = "Sizes that were measured go straight to their kernel."
+    if selector.formulas:
+        return figure(
+            "formulas",
+            "The time formulas",
+            "The kernel with the least time is taken: launch + tile x tiles + (step + a tile's "
+            "step x tiles + each wave's step x waves) x steps, for the numbers of tiles that "
+            f"cover C, of steps of the sums, and of waves of tiles. {tuned}",
+            formula_table(selector.formulas),
+            legend,
+        )
+    return figure(
+        "tree",
+        "The tree",
+        f"The upper branch is taken where the answer is yes. {tuned}",
+        draw_tree(selector.tree),
+        legend,
+    )
 
 
 def _regret_table(selection: Selection) -> Markup:

@@ -155,8 +155,8 @@ def _map(
 
 def _answer(rule: Rule, m: int, n: int, k: int) -> _Cell:
     """The kernel and the leaf; formulas have none, so there a kernel's cells are one."""
-    kernel, _ = rule.choose(m, n, k)
     if rule.formulas:
+        kernel, _ = rule.choose(m, n, k)
         return _Cell(kernel, -1 - kernel, None)
     values, node, place = features(m, n, k), rule.tree, 1
     while isinstance(node, Split):

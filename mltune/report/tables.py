@@ -212,14 +212,16 @@ def measurement_data(
     for row in measurements[:MOST_ROWS]:
         if row.kernel not in configs:
             configs[row.kernel] = [row.family, *map(list, row.config.items())]
+    problems = {id(row.problem): row.problem for row in measurements[:MOST_ROWS]}
+    size_of = {number: sizes.index(problem.label) for number, problem in problems.items()}
     rows = [
         [
             row.id,
             row.trial,
             row.phase,
-            sizes.index(row.problem.label),
-            None if row.gflops is None else float(f"{row.gflops:.5g}"),
-            None if row.median is None else float(f"{row.median * 1e6:.5g}"),
+            size_of[id(row.problem)],
+            None if (gflops := row.gflops) is None else float(f"{gflops:.5g}"),
+            None if (median := row.median) is None else float(f"{median * 1e6:.5g}"),
             row.status.value,
             kernels.index(row.kernel),
             messages.index(row.message[:_LONGEST_HINT]),

@@ -71,6 +71,7 @@ _SERVER_WAITS = {
 }
 """How psycopg is to wait for a server, and the server for psycopg."""
 
+_SYNCHRONOUS = "FULL"
 _POOL_SECONDS = 3600  # threads of a process take turns, also while a server is waited for
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 5.0
 
@@ -240,7 +241,7 @@ def _prepare_writer(connection: sqlite3.Connection, _record: Any) -> None:
     # WAL lets readers and one writer work at once. FULL costs one flush of the disk per commit,
     # little beside a measurement, and keeps committed rows through a power cut too.
     connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute(f"PRAGMA synchronous={_SYNCHRONOUS}")
     # Every commit goes on into the database file at once. SQLite takes a damaged log for one that
     # ends early, so that what stood only there would be missing without a word.
     connection.execute("PRAGMA wal_autocheckpoint=1")

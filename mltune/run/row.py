@@ -190,6 +190,7 @@ def _build_options(text: str) -> tuple[str, ...]:
     return Fields({column: _from_json(column, text)}).texts(column)
 
 
+@lru_cache(maxsize=4096)
 def _observed(text: str) -> tuple[tuple[str, float], ...]:
     seen = Fields(_from_json("observed", text), "column 'observed'")
     return tuple((name, seen.number(name)) for name in sorted(seen))
@@ -206,6 +207,6 @@ def _member(kind: type[E], text: str) -> E:
 
 def _samples(text: str) -> tuple[float, ...]:
     samples = _from_json("samples", text)
-    if not isinstance(samples, list) or not all(type(s) in (int, float) for s in samples):
+    if not isinstance(samples, list) or not set(map(type, samples)) <= {int, float}:
         raise UsageError(f"column 'samples' must be a list of numbers, got {text!r:.80}")
-    return tuple(float(sample) for sample in samples)
+    return tuple(map(float, samples))

@@ -1,7 +1,7 @@
-"""The memory that C lies in: far wider than C, and full of a pattern that betrays every write.
+"""The memory that holds C: far wider than C, and filled with a pattern that shows every write.
 
-All problems take turns in one arena, so that its margins may be wide: a write 4 MiB before C or
-16 MiB behind it is seen. C comes to lie elsewhere in it each time that its contents are restored.
+All problems share one arena in turns, so that its margins may be wide: a write 4 MiB before C or
+16 MiB behind it is seen. C moves to another place whenever its contents are restored.
 """
 
 from __future__ import annotations
@@ -74,19 +74,19 @@ class Arena:
         self._retired: list[object] = []
 
     def watch(self) -> None:
-        """Look, until `untouched` is asked, at each place before a tensor moves in.
+        """Inspect each place before a tensor moves in, until `untouched` is called.
 
-        What a kernel wrote outside would be wiped out there: one write 4 MiB before C was not
-        seen in one of 140 measurements.
+        The move would overwrite what a kernel wrote there: without the inspection, a write 4 MiB
+        before C was missed in one of 140 measurements.
         """
         self._is_watched = True
         self._pattern.begin()
 
     def place(self, tenant: object, nbytes: int) -> Place:
-        """Return where a tenant's tensor lies; it moves in if another one was there.
+        """Return the place of a tenant's tensor, which moves in if another tenant was there.
 
         Args:
-            tenant: whose it is.
+            tenant: the owner of the tensor.
             nbytes: of the part that kernels are given; a guard of 4 KiB is added at each end.
 
         Raises:
@@ -98,7 +98,7 @@ class Arena:
         return self._place
 
     def move(self, tenant: object, nbytes: int) -> Place:
-        """Give a tenant another place, and wipe out what was in the last one.
+        """Give a tenant another place, and restore the pattern in its last one.
 
         Raises:
             LimitError: when it is larger than the device allows.
@@ -117,7 +117,7 @@ class Arena:
         return self._place
 
     def untouched(self) -> bool:
-        """Whether nothing was written around the tensor; all is as new afterwards."""
+        """Whether nothing was written around the tensor; afterwards the pattern is whole again."""
         place = self._place
         if place is None:
             return True
@@ -155,7 +155,7 @@ class Arena:
         )
 
     def _rounded(self, room: int) -> int:
-        """More than is needed now, so that not every larger tensor needs another arena."""
+        """A larger size than needed now, so that not every larger tensor needs another arena."""
         info = self._device.info
         usual = _LEAST_ROOM
         if info.kind != "cpu":
@@ -165,7 +165,7 @@ class Arena:
         return rounded if is_wide else room
 
     def _choose(self, free: int) -> int:
-        """Draw how much lies before a tensor."""
+        """Draw the width of the margin before a tensor."""
         step = _STEP if free >= 16 * _STEP else GUARD_BYTES
         least, most = (free * part // 16 // step for part in _BEFORE)
         return step * self._random.randint(least, most)

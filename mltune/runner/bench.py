@@ -58,7 +58,7 @@ CACHED_CPU_SECONDS = 0.045
 
 
 class DeviceSickError(MltuneError):
-    """A device that computes what is known wrong."""
+    """A device whose result of the known-good kernel is wrong."""
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class _Built:
     """A built kernel, with what the probe found.
 
     Attributes:
-        is_trusted: whether it has been looked at beyond its results, on a problem of a request.
+        is_trusted: whether memory around its result was inspected, too, on a requested problem.
     """
 
     program: Program
@@ -78,8 +78,8 @@ class _FaultError(Exception):
     """What a kernel did on a problem was wrong.
 
     Attributes:
-        is_its_own: whether no earlier kernel can be the reason, which may have written to A or B,
-            or far outside of C where nobody looked.
+        is_its_own: whether the fault cannot come from an earlier kernel, which may have written
+            to A or B, or far outside of C where nothing was inspected.
     """
 
     def __init__(self, verdict: Verdict, where: str = "", *, is_its_own: bool = False) -> None:
@@ -235,7 +235,7 @@ class Bench:
         verdict: Verdict,
         compiled: _Compilation,
     ) -> None:
-        """Look, once, at what takes too long to be looked at on every problem.
+        """Make the checks that take too long for every problem, once for each kernel.
 
         Raises:
             _FaultError: when anything is wrong.
@@ -351,7 +351,7 @@ class Bench:
         compiled: _Compilation,
         cpu_before: float | None = None,
     ) -> tuple[Verdict, Execution]:
-        """Launch once, and check. Whatever precedes the start on the device is compiling."""
+        """Launch once, and check. The time before the start on the device counts as compiling."""
         self._enter(Stage.LAUNCHING)
         workspace.restore()
         execution = workspace.launch(program)

@@ -1,4 +1,4 @@
-"""Whether a device can do a problem at all: what it cannot is said before the first trial."""
+"""Whether a device can compute a problem at all; refused before the first trial if not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mltune.runner.data import Layout
 def refuse_precisions(precisions: Iterable[Precision], device: DeviceInfo) -> None:
     """Refuse a device without the arithmetic that a precision needs.
 
-    Half precision is computed in single precision where a device has no more.
+    A device without half arithmetic computes half precision in single precision.
 
     Raises:
         NoDeviceError: that names the first one.

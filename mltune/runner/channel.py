@@ -1,4 +1,4 @@
-"""A child process's end of the pipes to its parent: JSON lines, and dying with the parent."""
+"""A child process's end of the pipes to its parent: JSON lines; the child dies with its parent."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _PR_SET_PDEATHSIG = 1
 class Channel:
     """Reads requests from the standard input, and answers on the standard output.
 
-    Making one takes both streams away from everybody else in this process, and ties the life of
-    the process to its parent's.
+    From then on nothing else in this process can use the two streams, and the process ends with
+    its parent.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Channel:
 
 
 def _private_streams() -> tuple[TextIO, TextIO]:
-    """Take the standard streams for ourselves: drivers and kernels print to them as well."""
+    """Replace the standard streams, because drivers and kernels print to them as well."""
     source = os.fdopen(os.dup(0), "r", encoding="utf-8")
     sink = os.fdopen(os.dup(1), "w", encoding="utf-8")
     null = os.open(os.devnull, os.O_RDONLY)
@@ -74,7 +74,7 @@ def _read(source: TextIO, lines: queue.SimpleQueue[str]) -> None:
 
 
 def _die_with_parent() -> None:
-    """Ask Linux for SIGKILL when the parent ends, should the input's end go unnoticed."""
+    """Ask Linux for SIGKILL when the parent ends, in case the end of the input is not noticed."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -1,9 +1,9 @@
 """The numbers that a kernel is checked on, and the guards around them.
 
 A tensor lies in a larger buffer: a guard zone, the problem's offset, the elements with the gaps
-of their strides, and a guard zone again. Around and between the elements of A and B stand NaNs,
-which spoil every sum that reads them; around and between those of C stands a bit pattern, which
-betrays every write. With beta = 0 the elements of C are NaN too, as C must not be read then.
+of their strides, and a guard zone again. Around and between the elements of A and B are NaNs,
+which spoil every sum that reads them; around and between those of C is a bit pattern, which
+shows every write. With beta = 0 the elements of C are NaN too, as C must not be read then.
 """
 
 from __future__ import annotations

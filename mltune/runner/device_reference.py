@@ -1,6 +1,6 @@
-"""A right result that stays on the device that calculated it: a large one is never read back.
+"""A reference result that stays on the device that computed it; a large one is not read back.
 
-Kernels that are tested could write to it. So the host knows its checksum.
+Tested kernels could write to it, so the host keeps its checksum.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class DeviceReference:
         whole: values, and the norms of A and B behind them.
         elements: the values, in the order of memory.
         kept: the values where the host has them, too.
-        checksum: of `whole`, when nobody had written to it.
+        checksum: of `whole`, before any tested kernel ran.
     """
 
     device: Device
@@ -47,7 +47,7 @@ class DeviceReference:
         *,
         on_host: bool,
     ) -> DeviceReference:
-        """Put the norms behind a product that has been proved, and remember what all of it is.
+        """Store the norms behind a proved product, and compute the checksum of both.
 
         Args:
             device: where it is.

@@ -1,4 +1,4 @@
-"""What of this machine would spoil times: other work, clocks that wander, a GPU that is shared."""
+"""What on this machine would disturb times: other work, changing clocks, a shared GPU."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _of_host(host: Host, device: DeviceInfo) -> Iterator[str]:
 
 
 def of_load(spent: Sequence[int]) -> Iterator[str]:
-    """What is to be said about how the cores spent a while.
+    """Advice from how the cores spent some time.
 
     Args:
         spent: user, nice, system, idle, iowait, irq, softirq, steal, in any unit; or nothing.

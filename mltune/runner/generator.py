@@ -1,6 +1,6 @@
-"""The numbers that problems are made of: each follows from a key and its own place alone.
+"""The random numbers of problems: each depends only on a key and its place.
 
-So a device can draw them all at once, and a host any one of them again. The generator is
+So a device can draw all of them in parallel, and the host can draw any one again. The generator is
 SplitMix64 of Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (OOPSLA
 2014): its state only counts, so that number n is a mix of `key + (n + 1) * gamma`.
 `device/opencl/numbers.cl` has the same in OpenCL C, and gives the same bits.

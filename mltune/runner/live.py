@@ -90,13 +90,7 @@ class WorkerRunner:
             NoDeviceError: when there is no such device, it computes wrong or lacks a precision.
             UsageError: when the device's name fits several, or a number is out of range.
         """
-        if samples < 1:
-            raise UsageError(f"runner: samples must be at least 1, got {samples}")
-        if builders is not None and builders < 0:
-            raise UsageError(f"runner: builders must be at least 0, got {builders}")
-        for name, limit in (("build", build_timeout_seconds), ("run", run_timeout_seconds)):
-            if not 0 < limit < math.inf:
-                raise UsageError(f"runner: {name} timeout must be positive seconds, got {limit}")
+        _check(samples, builders, build=build_timeout_seconds, run=run_timeout_seconds)
         self._device_spec = device_spec
         self._family = family
         self._plan = SamplingPlan(samples=samples, extra_seconds=_EXTRA_SECONDS, cold=cold)
@@ -121,20 +115,7 @@ class WorkerRunner:
         if opening is None:
             opening = Opening(device_spec, builders=builders, observers=observers, worker=worker)
         self._command = opening.command
-        try:
-            self._name_device(opening.worker)
-            refuse_precisions(precisions, self._device)
-            if opening.builders is None:
-                opening.start_builders(default_builders(self._device.kind))
-            self._pool, self._ahead = opening.pool, opening.builders or 0
-            if self._pool is not None:
-                self._pool.limit_builds(build_timeout_seconds)
-                if self._device.kind == "cpu":
-                    self._pool.share_cores()
-            self._hear_ready(opening.worker)
-        except BaseException:
-            opening.close()
-            raise
+        self._begin(opening, precisions)
 
     def __enter__(self) -> WorkerRunner:
         return self
@@ -164,7 +145,7 @@ class WorkerRunner:
 
     @property
     def ahead(self) -> int:
-        """As many as there are builders."""
+        """The number of builders."""
         return self._ahead
 
     @property
@@ -175,7 +156,7 @@ class WorkerRunner:
     def prepare(self, problem: Problem, config: Config) -> None:
         """Have the kernel of a config built, and the problem's numbers drawn meanwhile.
 
-        Without builders there is no meanwhile, and nothing is done.
+        Does nothing without builders.
         """
         if self._pool is None:
             return
@@ -189,7 +170,7 @@ class WorkerRunner:
     def expect(self, problem: Problem) -> None:
         """Have the problem's numbers drawn while others are measured.
 
-        Where the device is the processor there is no meanwhile, and nothing is done.
+        Does nothing if the device is the processor, which is busy with the measurement.
         """
         if self._device.kind != "cpu":
             self._expect(problem)
@@ -247,7 +228,7 @@ class WorkerRunner:
         return self._measurement(problem, kernel.config, kernel, outcome)
 
     def write_with(self, family: KernelFamily) -> None:
-        """Let another family write the kernels from now on."""
+        """Use another family for all further kernels."""
         self._family = family
         self._written = Cache(_KEPT_KERNELS)
 
@@ -258,6 +239,25 @@ class WorkerRunner:
             self._pool.close()
             self._pool = None
             self._ahead = 0
+
+<<<<<<< HEAD
+=======
+    def _begin(self, opening: Opening, precisions: Collection[Precision]) -> None:
+        """Take over a worker and builders; these start here if their number is still unknown."""
+        try:
+            self._name_device(opening.worker)
+            refuse_precisions(precisions, self._device)
+            if opening.builders is None:
+                opening.start_builders(default_builders(self._device.kind))
+            self._pool, self._ahead = opening.pool, opening.builders or 0
+            if self._pool is not None:
+                self._pool.limit_builds(self._limits[Stage.BUILDING])
+                if self._device.kind == "cpu":
+                    self._pool.share_cores()
+            self._hear_ready(opening.worker)
+        except BaseException:
+            opening.close()
+            raise
 
     def _writable(self, problem: Problem, configs: Sequence[Config]) -> list[Kernel]:
         """Write the kernels of the configs, up to the first that is refused."""
@@ -386,7 +386,7 @@ class WorkerRunner:
         return worker
 
     def _name_device(self, worker: WorkerProcess) -> None:
-        """Hear which device a worker has."""
+        """Read which device a worker has."""
         message = self._hear(worker)
         self._device = DeviceInfo.from_json(message["device"])
         self._device_number = str(message["number"])
@@ -450,3 +450,14 @@ class WorkerRunner:
             observed=tuple(sorted(observed.items())),
             timestamp=datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
         )
+
+
+def _check(samples: int, builders: int | None, **timeouts: float) -> None:
+    """Refuse numbers that are out of range."""
+    if samples < 1:
+        raise UsageError(f"runner: samples must be at least 1, got {samples}")
+    if builders is not None and builders < 0:
+        raise UsageError(f"runner: builders must be at least 0, got {builders}")
+    for name, limit in timeouts.items():
+        if not 0 < limit < math.inf:
+            raise UsageError(f"runner: {name} timeout must be positive seconds, got {limit}")

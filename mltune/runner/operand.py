@@ -1,4 +1,4 @@
-"""A matrix that kernels only read, with a checksum that tells whether one of them wrote to it.
+"""A matrix that kernels only read, with a checksum that shows whether a kernel wrote to it.
 
 Its guards are surrounded by margins whose widths nobody can know beforehand. All of them are NaN,
 which spoils every sum that reads them.
@@ -27,7 +27,7 @@ class Operand:
         inside: what kernels are given.
         whole: all of its memory.
         first_byte: of the guarded matrix in `whole`.
-        checksum: of all of its memory, when nobody had written to it.
+        checksum: of all of its memory, before any kernel ran.
     """
 
     device: Device

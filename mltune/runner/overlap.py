@@ -1,4 +1,4 @@
-"""How much of the time that builds took the device was being measured on."""
+"""In how much of the builds' time the device measured."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What no device can do: a lower bound for the time of a problem, to refuse impossible times.
+"""A lower bound for the time of a problem, from the roofline, to refuse impossible times.
 
-It is generous on purpose. It is there to catch a clock that is wrong, not to model a device. The
+The bound is generous: it detects a wrong clock, and is no model of a device. The
 frequency that a driver states plays no part: some state 0, or 300 MHz for a processor of 4 GHz.
 """
 

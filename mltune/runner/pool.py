@@ -116,7 +116,7 @@ class BuilderPool:
         self._limits |= {Stage.BUILDING: seconds, Stage.LAUNCHING: seconds}
 
     def share_cores(self) -> None:
-        """Hear, before any work, that the device computes on the cores that build."""
+        """Set, before any work, that the device computes on the builders' cores."""
         self._shares_cores = True
 
     def begin(self, kernel: Kernel, seed: int) -> None:
@@ -265,6 +265,6 @@ def _request(problem: Problem, kernel: Kernel, seed: int) -> Request:
 
 
 def _for_the_worker(reason: str) -> Outcome:
-    """Leave the verdict to the worker, which has the kernel to itself."""
+    """Leave the verdict to the worker, which runs the kernel alone."""
     _log.info("a builder gave up: %s", reason)
     return Outcome(status=Status.LAUNCH_ERROR, message=reason)

@@ -1,4 +1,4 @@
-"""What kernels on a problem are given and held against, made where that takes less time.
+"""A problem's inputs and reference result, made on the device or the host, whichever is faster.
 
 There are two ways to the same numbers: the host draws, multiplies and uploads them, or the device
 draws and multiplies them itself, and the host checks what it did (see `proof`).

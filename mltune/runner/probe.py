@@ -1,4 +1,4 @@
-"""A small awkward problem that every freshly built kernel has to get right before it is timed."""
+"""A small awkward problem that every new kernel has to compute right before it is timed."""
 
 from __future__ import annotations
 

@@ -26,10 +26,10 @@ class Candidates:
     """A list of configs with their ranks.
 
     Args:
-        numbers: of distinct configs, their places in the list, in order.
+        numbers: places of distinct configs in the list, in order.
         ranks: of the configs, as the encoding writes them.
-        anywhere: how many of the first come from the whole space; the others were made from the
-            best configs so far.
+        anywhere: how many come from the whole space, which stand first; the others were made
+            from the best configs so far.
     """
 
     def __init__(self, numbers: dict[Config, int], ranks: Ranks, anywhere: int) -> None:
@@ -72,7 +72,7 @@ class CandidateSource:
 
     A space of up to 30,000 configs is listed. Of a larger one it takes a uniform sample, the
     surroundings of the best configs so far (within one step of twenty, within two of five),
-    and children of these twenty: what is good in one may go with what is good in another.
+    and children of these twenty, which combine values of two good configs.
 
     Args:
         seed: decides the sample and the children.

@@ -1,4 +1,4 @@
-"""Children of configs that did well."""
+"""Crossover and mutation: children of good configs."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from mltune.space.ranks import Ranks
 def children_of(
     mothers: Ranks, fathers: Ranks, parameters: Sequence[Parameter], chance: np.random.Generator
 ) -> Ranks:
-    """Take each value from either parent, and one parameter in their number at random.
+    """Take each value from either parent, and change on average one parameter at random.
 
-    Nothing says that the children satisfy the rules of a space.
+    The children may break the constraints of a space.
 
     Args:
         mothers: a row for each child.
         fathers: likewise.
         parameters: one for each column.
-        chance: decides which values.
+        chance: draws the values.
     """
     shape = mothers.shape
     counts = [len(parameter.values) for parameter in parameters]

@@ -22,7 +22,7 @@ _LOOKED_AT = 500
 
 @dataclass(frozen=True, slots=True)
 class DistanceTable:
-    """One way in which the values of a parameter are apart.
+    """One of the distances between the values of a parameter.
 
     Attributes:
         column: of the parameter or derived value, in rows of ranks.
@@ -71,11 +71,12 @@ class Encoding:
     """Writes configs as rows of ranks; parameters with a single value are left out.
 
     A number has two tables: steps along its values, from 0 to 1, and whether it differs at all.
-    The second lets a model see that one block size is special though its neighbours are not. A
+    With the second a model can learn that one block size is special and its neighbours are not. A
     word has only the second.
 
-    What a space derives from its parameters, such as the size of a tile, is what its author takes
-    for important, and stands beside the parameters: half octaves, as steps from 0 to 1.
+    Values that a space derives from its parameters, such as the size of a tile, are further
+    columns, because the author of the space takes them for important. Their logs are rounded to
+    half octaves and scaled to steps from 0 to 1.
     """
 
     def __init__(self, space: FlatSpace) -> None:
@@ -97,7 +98,7 @@ class Encoding:
 
     @property
     def width(self) -> int:
-        """How many parameters are not fixed, and derived values."""
+        """The number of columns: parameters that are not fixed, and derived values."""
         return len(self.counts)
 
     def ranks(self, configs: Iterable[Config]) -> Ranks:
@@ -152,7 +153,7 @@ class Encoding:
 
 
 def _levels(space: FlatSpace) -> dict[str, tuple[int, int]]:
-    """The lowest and highest level of each derived value that varies, by a sample."""
+    """The lowest and highest level of each derived value that varies, from a sample."""
     sample = space.sample(np.random.default_rng(0), _LOOKED_AT)
     columns = space.derived(ranks_of(space.parameters, sample))
     levels = {name: _level(column) for name, column in columns.items()}

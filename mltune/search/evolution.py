@@ -1,4 +1,4 @@
-"""Evolution: children of the best configs so far, mixed and changed at random."""
+"""Evolution: children of the best configs so far, by crossover and mutation."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class EvolutionSampler(ConfigSampler):
     """Proposes a child of two good configs.
 
     It starts with random configs until twenty have worked. A child takes each value from either
-    parent, and one parameter in their number at random; the nearest unvisited config
-    stands in for one that may not be proposed. Parents in two spaces of a union have no child:
-    that of the mother alone takes its place.
+    parent, and on average one parameter is changed at random; the nearest unvisited config
+    replaces a child that may not be proposed. If the parents are in two spaces of a union, the
+    child is a mutation of the mother.
     """
 
     def __init__(self, space: ConfigSpace, seed: int = 0) -> None:

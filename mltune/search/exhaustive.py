@@ -20,8 +20,8 @@ class ExhaustiveSampler(ConfigSampler):
 
     Args:
         space: what is searched.
-        seed: decides where it begins; from the end it goes on at the start, so that a search
-            that is cut short does not always see the same corner.
+        seed: decides where it begins; after the last config comes the first one. So a short
+            search does not always visit the same corner.
     """
 
     def __init__(self, space: ConfigSpace, seed: int = 0) -> None:
@@ -36,6 +36,6 @@ class ExhaustiveSampler(ConfigSampler):
 
 
 def _round(space: FlatSpace, first: int) -> Iterator[Config]:
-    """Every config in the space's own order, from one of them on."""
+    """Every config in the space's own order, beginning with one of them."""
     for passed in range(space.size):
         yield space.at((first + passed) % space.size)

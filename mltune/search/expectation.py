@@ -1,4 +1,4 @@
-"""How values are seen by a model, and what a better one is worth."""
+"""How values are transformed for a model, and the expected improvement."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _LEAST_RANGE = 1e-3
 
 
 class View(Enum):
-    """What of the values a model is shown; how slow a slow config is helps only so far.
+    """How values are transformed for a model; differences between slow configs matter little.
 
-    CAPPED: values up to the median as they are, all others like the median.
-    SPEED: the best value's time over each time; the slow ones crowd together near 0.
+    CAPPED: values above the median count as the median.
+    SPEED: the best time divided by each time; slow configs lie close together near 0.
     """
 
     CAPPED = "capped"
@@ -29,13 +29,13 @@ class View(Enum):
 class Scale:
     """Turns answers, logs of times, into numbers of about zero mean and unit variance.
 
-    A failure counts like the largest value that is told apart.
+    A failure counts as `cap`.
 
     Attributes:
-        cap: the largest value that is told apart.
+        cap: the largest value; larger ones count as this one.
         best: the smallest value.
-        mean: of the values as they are shown.
-        spread: of the values as they are shown.
+        mean: of the transformed values.
+        spread: of the transformed values.
     """
 
     view: View
@@ -58,11 +58,11 @@ class Scale:
 
     @classmethod
     def within(cls, answers: Matrix, view: View, reach: float, spread: float) -> Self:
-        """Cap at a distance from the best answer, and take over a spread that is known.
+        """Choose a scale that caps at a distance from the best answer, with a known spread.
 
         Args:
             answers: infinite for a failure, nan where there is none.
-            view: what of them is shown.
+            view: the transformation.
             reach: the distance.
             spread: of the values from the best to the cap.
         """

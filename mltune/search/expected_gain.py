@@ -1,4 +1,4 @@
-"""What further trials are expected to bring."""
+"""The expected gain of further trials."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ExpectedGain:
-    """What a model expects of the most promising configs that were not tried.
+    """The expected gain of the most promising unvisited configs.
 
     Attributes:
         next_log: by how much the next one is expected to make the best faster, as a log.

@@ -1,8 +1,9 @@
 """Any Optuna sampler over the feasible configs of a space.
 
-A sampler knows no constraints, and may propose a config twice. Its proposal is a wish: where the
-wish may not be granted, the nearest unvisited config takes its place. The trial of the study then
-holds the config that was granted, so the sampler learns from what was really tried.
+A sampler of Optuna knows no constraints and may propose a config twice. So its proposal is only a
+wish: if the wished config is not feasible or was visited, the nearest unvisited config replaces
+it. The trial of the study then holds the replacement, so that the sampler learns from the config
+that was really tried.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ _NEAREST = 64
 
 
 class FeasibleSampler(ConfigSampler):
-    """Grants the wishes of a sampler where it can.
+    """Turns a sampler's wishes into feasible unvisited configs.
 
     Args:
         space: what is searched.
-        sampler: wishes; it reads the study by itself.
-        seed: decides the configs that nobody wished for.
+        sampler: makes the wishes; it reads the study by itself.
+        seed: of the configs that are drawn without a wish.
         numeric: whether the study holds parameters that are numbers as ranges. CMA-ES, QMC and
             Gaussian processes of Optuna compute with numbers only.
-        starts_evenly: whether a sampler that has no joint wish yet gets a config drawn evenly
-            from the feasible ones; else it wishes for each parameter by itself.
+        starts_evenly: whether a feasible config is drawn uniformly while the sampler makes no
+            joint wish yet; otherwise the sampler is asked for each parameter by itself.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class FeasibleSampler(ConfigSampler):
         self._family = family_distribution(member.family for member in members_of(space))
 
     def widen(self, parameters: Sequence[Parameter]) -> None:
-        """Let the study hold configs of other spaces; see `ConfigSampler.widen`."""
+        """Allow configs of other spaces in the study; see `ConfigSampler.widen`."""
         super().widen(parameters)
         others = [value for one in parameters if one.name == FAMILY for value in one.values]
         own = [member.family for member in members_of(self._space)]

@@ -1,4 +1,4 @@
-"""What models expect of the candidates: of each by itself, and of the best of several."""
+"""The models' expectations: for each candidate by itself, and for the best of several."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DRAWS = 256
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """What one model expects of the candidates, in its own units.
+    """One model's expectations for the candidates, in its own units.
 
     Attributes:
         process: that was asked.
@@ -44,8 +44,8 @@ class Belief:
     def together(self, numbers: Sequence[int]) -> Matrix:
         """Return by size the improvement expected of the best of some candidates.
 
-        What is true of one is likely to be true of those like it: several promise less than
-        the sum of what each promises. Draws from what the model holds for possible tell how much.
+        The values of similar candidates are correlated, so the improvement is less than the sum
+        of the candidates' improvements. It is estimated by draws from the posterior.
         """
         covariance = self.process.covariance_among(numbers)
         sizes, directions = np.linalg.eigh(covariance)
@@ -65,7 +65,7 @@ class Belief:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What several models with an equal say expect.
+    """The mean of several models' expectations, with equal weights.
 
     Attributes:
         gains: by size and candidate: the expected improvement on the best answer, about in logs.

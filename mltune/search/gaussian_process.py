@@ -2,8 +2,8 @@
 
 The kernel is a product over parameters (configs that are alike in everything do alike) plus a
 sum over parameters (each value has an effect of its own), both Matérn 5/2. The distance between
-two values of a parameter is learned: steps along the numbers and being different at all count
-as much as the measurements say. The hyperparameters maximise the posterior density.
+two values of a parameter is learned: the measurements decide the weights of the steps along the
+numbers and of being different at all. The hyperparameters maximise the posterior density.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOST_FITTED = 256
 
 @dataclass(frozen=True, slots=True)
 class Hyperparameters:
-    """What is learned about the kernel.
+    """The learned hyperparameters of the kernel.
 
     Attributes:
         logs: of the length scale of each distance table, then of the shared variance, the
@@ -44,7 +44,7 @@ class Hyperparameters:
 
     @property
     def weights(self) -> Matrix:
-        """What the squared distances of each table count."""
+        """The weights of the tables' squared distances."""
         weights: Matrix = np.exp(-2 * self.logs[:-3])
         return weights
 
@@ -115,8 +115,8 @@ def _typical(encoding: Encoding, variance: float, length: float) -> Matrix:
 class _Density:
     """The negative log posterior density of hyperparameters, with its gradient.
 
-    What depends on two values of a parameter is computed once for each such pair, and goes to and
-    from pairs of configs by matrix products: pairs of values are few.
+    Terms that depend on two values of a parameter are computed once for each pair of values, of
+    which there are few; matrix products map them to pairs of configs and back.
     """
 
     def __init__(
@@ -187,8 +187,8 @@ class _Density:
 class GaussianProcess:
     """Predicts the values of a fixed set of candidates from observed configs.
 
-    Observations come one at a time; what has been computed for the candidates is kept, so that
-    one more costs little.
+    Observations are added one at a time; earlier results for the candidates are kept, so that
+    another observation costs little.
 
     Args:
         candidates: their ranks, a row each.
@@ -217,7 +217,7 @@ class GaussianProcess:
         self._explained = np.zeros(len(candidates), dtype=np.float32)
 
     def keep(self, numbers: Sequence[int]) -> None:
-        """Go on with some of the candidates, numbered anew in the order given."""
+        """Keep only some of the candidates, renumbered in the order given."""
         chosen = [*numbers]
         self._candidates = self._candidates[chosen]
         self._indicators = np.ascontiguousarray(self._indicators[:, chosen])
@@ -257,9 +257,9 @@ class GaussianProcess:
         """Return the mean, by size and candidate, and the standard deviation of each candidate.
 
         Args:
-            values: of the observed configs in the order they were added, by config and size. What
-                is not known (nan) is taken to be what the configs before it say, which moves no
-                mean.
+            values: of the observed configs in the order they were added, by config and size.
+                An unknown value (nan) is replaced by its mean given the configs before it, which
+                changes no prediction.
         """
         if not self.count:
             mean = np.zeros((values.shape[1], len(self._explained)), dtype=np.float32)
@@ -276,7 +276,7 @@ class GaussianProcess:
         return covariance
 
     def _whitened(self, values: Matrix) -> Matrix:
-        """Solve for the weights, in runs of configs of which all sizes are known."""
+        """Solve for the weights, by stretches of configs whose sizes are all known."""
         known = ~np.isnan(values)
         gaps = np.flatnonzero(~known.all(axis=1)).tolist()
         solved = np.zeros_like(values)

@@ -1,10 +1,10 @@
-"""Search by a model: measure next what promises the largest gain.
+"""Model-based search: the config with the largest expected gain is measured next.
 
 Gaussian processes predict, for every config that may still be tried, its value on every size and
-how sure that is; the config from which the library gains most comes next: the sum over the sizes
-of the expected improvement on the best config for that size. There are two of them, which are
-shown the values in two ways and have an equal say. Values are times, whose logs are modelled, so
-that a gain is a ratio.
+how sure that is. The next config has the largest expected gain for the library: the sum over the
+sizes of the expected improvement on the size's best config. There are two processes, with two
+transformations of the values; the gain is the mean of both. Values are times, whose logs are
+modelled, so that a gain is a ratio.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ _TIMED_GAIN = 0.999999
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a model would have measured next.
+    """The config that a model would measure next.
 
     Attributes:
-        sizes: on which that is worth while.
+        sizes: those worth timing.
         gain: what the library is expected to gain, about as a log of its time.
     """
 
@@ -128,7 +128,7 @@ class GuidedSampler(ConfigSampler):
             )
 
     def prepare(self) -> None:
-        """Learn from the records, which else takes the first proposal that the model makes."""
+        """Fit the records' models ahead; else the model's first proposal does it."""
         if self._transfer is not None:
             self._transfer.prepare()
 
@@ -138,7 +138,7 @@ class GuidedSampler(ConfigSampler):
         return self._worthwhile(config, self._forecast())
 
     def expected_gain(self, study: Study, trials: int) -> ExpectedGain | None:
-        """Return what the model expects of so many trials; None while it has begun."""
+        """Return the expected gain of a number of trials; None in the starting phase."""
         self._read(study)
         return self.gain_ahead(trials)
 
@@ -200,7 +200,7 @@ class GuidedSampler(ConfigSampler):
         return self._unvisited.draw()
 
     def note(self, config: Config, sizes: tuple[int, ...], *, is_mine: bool = True) -> None:
-        """Hear which config is tried next in a union, of this space or of another one."""
+        """Note which config is tried next in a union, of this space or of another one."""
         self._unvisited.visit(config)
         if is_mine:
             self._proposed.add(config)
@@ -208,7 +208,7 @@ class GuidedSampler(ConfigSampler):
             self._asked[config] = sizes
 
     def hear(self, config: Config, trial: FrozenTrial, sign: int) -> None:
-        """Hear how a config of a union did.
+        """Learn the result of a config of a union.
 
         Args:
             config: of this space or of another one.
@@ -267,7 +267,7 @@ class GuidedSampler(ConfigSampler):
         return known or None
 
     def _scaled(self, value: float) -> float:
-        """A value as it is modelled: small ones are good."""
+        """The value that is modelled; smaller is better."""
         if not math.isfinite(value):
             raise UsageError(f"guided: values must be finite, got {value}")
         if not self._log:
@@ -286,7 +286,7 @@ class GuidedSampler(ConfigSampler):
         return forecast.candidates[chosen] if gains[chosen] >= 0 else None
 
     def _library_gains(self, forecast: Forecast) -> Matrix32:
-        """What the library gains from each candidate; -1 from those that were seen."""
+        """The library's expected gain from each candidate; -1 for visited ones."""
         gains = self._incumbents.shares.astype(np.float32) @ forecast.gains
         gains[~forecast.candidates.others((*self._answers, *self._asked))] = -1
         return gains
@@ -302,7 +302,7 @@ class GuidedSampler(ConfigSampler):
         return tuple(sorted(order[:needed].tolist()))
 
     def _forecast(self) -> Forecast | None:
-        """The mean of what the surrogates expect; None while there is too little to go by."""
+        """The mean of the surrogates' expectations; None while there are too few answers."""
         starting = len(self._answers) < self._starts or self._worked < _KNOWN
         if not self._surrogates or (starting and not self._knows):
             return None
@@ -320,7 +320,7 @@ class GuidedSampler(ConfigSampler):
         return forecast
 
     def _shorten(self, most: int) -> None:
-        """After a fit, go on with those candidates that the models think most of together."""
+        """After a fit, keep the candidates with the largest expected gains."""
         fitted = [one.refit(self._answers, self._elsewhere) for one in self._surrogates]
         candidates = self._surrogates[0].candidates
         if not any(fitted) or len(candidates) <= most:

@@ -13,11 +13,11 @@ from mltune.search.encoding import Matrix
 class Incumbents:
     """Knows the best time of every size, as its log.
 
-    A library runs the best kernel of each size. Where the sizes were counted, as in an
-    application's log of its calls, a size has a share in the library's time by its calls and its
-    best time. Where all counts are 1 nobody has said how often each is called: one half of
-    the shares goes by the best times, as if each were called equally often, the other is the same
-    for every size, so that a small one is not forgotten.
+    A library runs the best kernel of each size. If the calls were counted, as in an
+    application's log, a size's share is the part of its calls in the library's time. If all
+    counts are 1, the numbers of calls are not known: half of each share follows the best times,
+    as if all sizes were called equally often, and the other half is equal for all sizes, so that
+    small sizes count too.
 
     Args:
         counts: how often each size is called.
@@ -68,8 +68,8 @@ class Incumbents:
     def best_first(self, answers: Matrix) -> list[int]:
         """Return the numbers of rows of answers, the best ones first.
 
-        Each size names its best row, its next best, and so on; how soon it does so next to the
-        others goes by its share, as seats of a parliament do by the method of D'Hondt.
+        The sizes take turns in naming their best row, their second best, and so on. How often a
+        size has its turn follows its share, by the method of D'Hondt for seats of a parliament.
 
         Args:
             answers: logs of times, by config and size; nan or infinite where there is none.

@@ -96,7 +96,7 @@ def _own(name: str, space: ConfigSpace, seed: int, arguments: dict[str, Any]) ->
 
 
 def made_feasible(space: ConfigSpace, sampler: BaseSampler, seed: int) -> ConfigSampler:
-    """Return a sampler as it is if it knows the space, else one that grants its wishes."""
+    """Return a sampler as it is if it knows the space, else inside a `FeasibleSampler`."""
     if isinstance(sampler, ConfigSampler):
         return sampler
     numeric = type(sampler).__name__ in _NUMERIC

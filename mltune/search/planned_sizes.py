@@ -29,7 +29,7 @@ class PlannedSizesPruner(BasePruner):
 
 
 def _takes_long(trial: FrozenTrial, planned: list[int], following: int) -> bool:
-    """Whether another size would take too long, if the config does there as on the last one."""
+    """Whether another size would take too long, at the config's speed on the last size."""
     best = trial.user_attrs.get(BEST)
     values = trial.intermediate_values
     timed = [size for size in planned if size in values]

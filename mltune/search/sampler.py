@@ -46,10 +46,9 @@ class SpaceUsedUpError(MltuneError):
 class ConfigSampler(BaseSampler, ABC):
     """Proposes configs of one space, each at most once; learns from the trials of a study.
 
-    All that it knows of other trials it reads from the study when it is asked, in the order in
-    which they ended. So it goes on with a study that somebody else began or shares. A config that
-    a running trial has is not proposed again. What it proposes depends only on the space, the
-    seed, and those trials.
+    When it is asked, it reads the other trials from the study, in the order in which they ended.
+    So it can continue a study that another process began or shares. The config of a running trial
+    is not proposed again. Proposals depend only on the space, the seed, and those trials.
 
     In a study over a `UnionSpace` the family is a parameter of the trial, and the others are those
     of the config that the family has: `finish_asking` has a trial suggest them.
@@ -121,7 +120,7 @@ class ConfigSampler(BaseSampler, ABC):
         return config if self.is_union else without_family(config)
 
     def widen(self, parameters: Sequence[Parameter]) -> None:
-        """Let the study hold configs of other spaces, whose parameters may have the same names.
+        """Allow configs of other spaces in the study; their parameters may have the same names.
 
         Args:
             parameters: of those spaces.
@@ -173,11 +172,11 @@ class ConfigSampler(BaseSampler, ABC):
         )
 
     def worthwhile(self, study: Study, config: Config) -> tuple[int, ...] | None:
-        """The sizes on which a config of somebody else's choice is worth timing; None for all."""
+        """The sizes on which a config chosen elsewhere is worth timing; None for all."""
         return None
 
     def expected_gain(self, study: Study, trials: int) -> ExpectedGain | None:
-        """What so many further trials are expected to bring; None where that is not known."""
+        """The expected gain of a number of further trials; None if it is not known."""
         return None
 
     @abstractmethod

@@ -7,6 +7,7 @@ tile of 128 x 64 with 16 terms a step fits without a edge.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from mltune.space.expression import Name, Node, Number, Operation, chain
 
@@ -20,6 +21,7 @@ def rest_name(tile: Tile) -> str:
     return f"rest_{'x'.join(map(str, tile))}"
 
 
+@lru_cache(maxsize=4096)  # as in tiling.py
 def rest_tile(feature: str) -> Tile | None:
     """The tile that a feature asks about; None if it is no remainder feature."""
     match = _NAME.fullmatch(feature)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mltune.space.expression import Name, Node, Number, Operation, product
 
@@ -72,7 +73,7 @@ class Tiling:
 
     def value(self, m: int, n: int, batch: int) -> int:
         """The feature of a size, of extents that are at least 0."""
-        m, n, batch = (min(size, CAP) for size in (m, n, batch))
+        m, n, batch = min(m, CAP), min(n, CAP), min(batch, CAP)
         tiles = -(-m // self.rows) * -(-n // self.columns) * batch
         if self.kind == "tiles":
             return tiles
@@ -83,6 +84,7 @@ class Tiling:
         return waves if self.kind == "waves" else -tiles % self.slots
 
 
+@lru_cache(maxsize=4096)  # a walk asks for the same ones again and again
 def tiling(feature: str) -> Tiling | None:
     """Read a feature's name; None if it counts no tiles."""
     match = _NAME.fullmatch(feature)

@@ -1,7 +1,7 @@
 """The time that the leaders have for further sizes, and which of these is next.
 
-What a run's seconds went to is read off its measurements, so that a search that was cut off goes
-on as it would have.
+The time that was spent is computed from the run's measurements, so that a resumed search decides
+as if it had not been cut off.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _GROWTH = 16
 
 
 class Allowance:
-    """Gives out sizes as long as there is time for them.
+    """Hands out sizes as long as there is time for them.
 
     Args:
         searched: the problems that the trials were timed on.
@@ -70,7 +70,7 @@ class Allowance:
 
     @property
     def left(self) -> float:
-        """Seconds of these that are left."""
+        """Seconds that are left for further sizes."""
         if self._given < math.inf:
             return self._end - time.monotonic()
         return self.total - self._spent

@@ -18,11 +18,11 @@ Python's default would wait ten times as long, several times a measurement."""
 class BackgroundSampler(Generic[T]):
     """Computes the next proposal while something else is done.
 
-    What the study is told meanwhile is known to the proposal after it.
+    What the study is told meanwhile counts from the following proposal on.
 
     Args:
-        propose: returns the next proposal, or None when the space is used up; called by nobody
-            else from now on, and never twice at a time.
+        propose: returns the next proposal, or None when the space is used up; from now on only
+            this object calls it, one call at a time.
         prepare: computes what proposals need later, beside the first of them.
         is_apart: whether the background may compute; not where the device is the processor,
             whose times it would spoil. Then `begin` does nothing, and `ask` computes.
@@ -73,6 +73,6 @@ class BackgroundSampler(Generic[T]):
         return self._propose() if begun is None else begun.result()
 
     def left(self) -> T | None:
-        """Return what was begun in the background and not asked for; only after the end."""
+        """Return the proposal that was begun and never asked for; at the end only."""
         begun, self._next = self._next, None
         return None if begun is None or begun.exception() else begun.result()

@@ -1,7 +1,7 @@
 """The default further sizes for the leaders: those of two suites, in a fixed order.
 
-The first few of them are spread over all: each next size is the one that brings the sizes of the
-suites nearest to one that is taken, by the distances of the logs of their sides.
+The first few are spread over all: each next size is the one that most reduces the distances of
+the suites' sizes to the nearest chosen size, measured between the logs of the sides.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def default_cross_sizes(
 ) -> tuple[Size, ...]:
     """Return the further sizes in the order in which the leaders are timed on them.
 
-    There are none where the user named a single size, many, or counted how often each is called:
-    then these are all that matter. Nor are there for problems that the suites are not of.
+    There are none if the user named a single size or many, or gave numbers of calls: then only
+    the named sizes matter. There are none for problems that the suites do not contain.
 
     Args:
         contraction: the problem type.
@@ -56,7 +56,7 @@ def default_cross_sizes(
 def unseen_sizes(
     contraction: Contraction, seen: Sequence[tuple[int, ...]], device: DeviceInfo, seed: int
 ) -> tuple[Size, ...]:
-    """Return what `models` has beside sizes that were timed, in an order by chance.
+    """Return the sizes of `models` that were not timed, in random order.
 
     Args:
         contraction: the problem type; there are none for a batched one.
@@ -78,7 +78,7 @@ def _spread(device: DeviceInfo) -> str:
 def _others(
     suites: str, contraction: Contraction, known: set[tuple[int, ...]], device: DeviceInfo
 ) -> list[tuple[int, ...]]:
-    """Extents of suites that are not known and, for the device, not too large."""
+    """Extents of the suites that are not known yet and not too large for the device."""
     by_design = [
         problem_of_size(contraction, size.extents) for size in parse_sizes(_spread(device))
     ]
@@ -95,11 +95,11 @@ def _others(
 def spread_order(
     points: Sequence[tuple[int, ...]], taken: Sequence[tuple[int, ...]]
 ) -> tuple[int, ...]:
-    """Return the numbers of all points, each next the one that brings most to all of them.
+    """Return the numbers of all points, each time the one that most reduces all distances.
 
     Args:
         points: different extents.
-        taken: extents that are taken before, at least one.
+        taken: extents that were chosen before, at least one.
     """
     at, before = np.log2(np.array(points)), np.log2(np.array(taken))
     far = np.linalg.norm(at[:, None] - before[None], axis=2).min(axis=1)

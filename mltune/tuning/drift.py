@@ -1,8 +1,8 @@
 """Times with the drift of the device taken out, by a reference kernel that ran beside each.
 
-A measurement keeps the time of a known kernel, run just before and after it. Where that took
-clearly longer than it does on this run when nothing is in the way, so did the measurement: the
-clock was down, or somebody else was at work.
+A measurement keeps the time of a known kernel that ran just before and after it. If that kernel
+took clearly longer than it takes in this run without disturbance, so did the measurement: the
+clock was lower, or another program used the device.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LUCKY_SHARE = 20
 
 
 class DriftCorrection:
-    """Knows how fast the reference kernel is when nothing disturbs it, from what was measured."""
+    """Learns from measurements how fast the reference kernel is without disturbance."""
 
     def __init__(self, measurements: Iterable[Measurement] = ()) -> None:
         self._references: list[float] = []
@@ -45,7 +45,7 @@ class DriftCorrection:
             bisect.insort(self._references, reference)
 
     def slowdown(self, measurement: Measurement) -> float:
-        """How much slower than when undisturbed the device was; 1 while within the noise."""
+        """By what factor the device was slower than undisturbed; 1 within the noise."""
         reference = measurement.seen(REFERENCE_SECONDS)
         if reference is None or not self._references:
             return 1.0
@@ -56,14 +56,14 @@ class DriftCorrection:
         return ratio if ratio > min(limit, CLEARLY_DISTURBED) else 1.0
 
     def is_undisturbed(self, measurement: Measurement) -> bool:
-        """Whether neither the reference kernel nor the samples show that something was in the way.
+        """Whether neither the reference kernel nor the samples show a disturbance.
 
-        The three samples of a race that was lost say too little about it.
+        The three samples of a lost race are too few to show one.
         """
         return _is_sharp(measurement) and self.slowdown(measurement) == 1
 
     def is_clearly_disturbed(self, measurement: Measurement) -> bool:
-        """Whether something was in the way, and by far not the device's own noise."""
+        """Whether there was a disturbance far above the device's own noise."""
         slowdown = self.slowdown(measurement)
         return not _is_sharp(measurement) or slowdown >= CLEARLY_DISTURBED
 

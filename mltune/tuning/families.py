@@ -53,9 +53,9 @@ def family_of_run(info: RunInfo, where: str) -> KernelFamily:
 
 @dataclass(frozen=True, slots=True)
 class NamedFamilies:
-    """Several families as one, of whose configs each names its own; a `KernelFamily`.
+    """Several families as one `KernelFamily`; each config names its family.
 
-    A kernel keeps that name in its config: what a search measures is told apart by it.
+    A kernel keeps that name in its config, so that measurements of different families differ.
 
     Attributes:
         families: by name.

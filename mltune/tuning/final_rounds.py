@@ -1,6 +1,6 @@
 """The leaders' cross-benchmark: interleaved rounds, whose times later stages rely on.
 
-All leaders are timed on the first few sizes. On further sizes those are that may win by what was
+All leaders are timed on the first few sizes; on further sizes, only those that may win by what was
 measured so far.
 """
 
@@ -40,8 +40,7 @@ class FinalRounds:
     """Measures the leaders again, size by size.
 
     In each round every contender of a size is measured once: interleaved, so that drift affects
-    all of them equally. A measurement that something disturbed is put aside, and made again in a
-    later round.
+    all of them equally. A disturbed measurement is put aside and repeated in a later round.
 
     Args:
         session: measures.
@@ -133,7 +132,7 @@ class FinalRounds:
         show: Callable[[Progress], None],
         end: float = math.inf,
     ) -> None:
-        """Measure what is lacking on some sizes, then on further ones while there is time.
+        """Measure what is missing on some sizes, then on further ones while there is time.
 
         Args:
             problems: that are measured in any case.
@@ -165,7 +164,7 @@ class FinalRounds:
         self._go_on(len(problems), show)
 
     def unfinished(self, problems: Sequence[Problem]) -> list[Problem]:
-        """The sizes on which something is lacking, with further ones that were begun.
+        """The sizes on which something is missing, including further ones that were begun.
 
         Where leaders are chosen the first few sizes are spread over all: they teach the most.
         """
@@ -207,7 +206,7 @@ class FinalRounds:
     def _meet_on(
         self, problem: Problem, following: Problem | None, progress: Callable[[bool], None]
     ) -> None:
-        """Measure what is lacking on a size; `progress` is told whether a config was new to it."""
+        """Measure what is missing on a size; `progress` is told if a config was new to it."""
         if following is not None:
             self._session.expect(following)
         pause = _FIRST_PAUSE_SECONDS
@@ -235,9 +234,9 @@ class FinalRounds:
                 pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def _first_round(self, problem: Problem) -> Iterator[Trial]:
-        """Those that are chosen for a size, each when the one before it was timed.
+        """The leaders chosen for a size, each after the one before it was timed.
 
-        Where there are none, those that lack a round.
+        If leaders are not chosen: those that miss a round.
         """
         is_first = False
         for trial in self._chosen(problem):
@@ -296,10 +295,10 @@ class FinalRounds:
 
 
 def contenders(trials: Sequence[Trial], session: MeasurementSession) -> tuple[Trial, ...]:
-    """The trials worth measuring again: the leaders, and those that may be and were disturbed.
+    """The trials worth measuring again: the leaders, and disturbed trials that may be leaders.
 
-    They follow from the trials alone. What the session learned later, from the leaders themselves,
-    would name others when their rounds are resumed, who lack every size.
+    They follow from the trials alone. What the session learned later, from the leaders' own
+    rounds, would choose others when these are resumed, and those would lack every size.
     """
     then = session.knowing(row for trial in trials for row in trial.measurements)
     chosen = leaders(trials, worth=then.worth)

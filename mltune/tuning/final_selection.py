@@ -32,7 +32,7 @@ class Choice:
 
     Attributes:
         best: the chosen config's measurement, with the samples of all its rounds.
-        equals: the configs that cannot be told apart from the fastest, the chosen one first.
+        equals: the configs that tie with the fastest, the chosen one first.
     """
 
     best: Measurement
@@ -68,7 +68,7 @@ def _choice(candidates: list[Measurement], overall: Mapping[Config, float]) -> C
 
 
 def _pooled(rows: Iterable[Measurement]) -> dict[Problem, dict[Config, Measurement]]:
-    """Take the rounds of each config on each size together; one that failed disqualifies."""
+    """Pool the rounds of each config on each size; a failed round disqualifies the config."""
     cells: dict[tuple[Problem, Config], list[Measurement]] = defaultdict(list)
     for row in rows:
         cells[row.problem, row.config].append(row)
@@ -83,7 +83,7 @@ def _pooled(rows: Iterable[Measurement]) -> dict[Problem, dict[Config, Measureme
 
 
 def _overall(pooled: Mapping[Problem, Mapping[Config, Measurement]]) -> dict[Config, float]:
-    """How far each config is from the fastest of each size: mean log, over the sizes it has."""
+    """Each config's mean log distance from the fastest, over the sizes that it was timed on."""
     logs: dict[Config, list[float]] = defaultdict(list)
     for candidates in pooled.values():
         fastest = min(map(_median, candidates.values()))

@@ -1,4 +1,4 @@
-"""Renews what a process holds in a shared database, for as long as the process works."""
+"""Renews a process's leases in a shared database while the process works."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _log = logging.getLogger(__name__)
 
 
 class Heartbeat:
-    """A thread that renews the leases of a shared every so many seconds, until closed."""
+    """A thread that renews the leases of a shared run at intervals, until it is closed."""
 
     def __init__(self, shared: SharedTrials, seconds: float) -> None:
         self._shared = shared

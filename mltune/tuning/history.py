@@ -1,4 +1,4 @@
-"""What a run holds already, as a study knows it: the start of a search, and of its study."""
+"""The trials that a run holds already, with which a search and its study begin."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Which leaders are timed on a size: all of them on the first few, then those that may win there.
 
-What a model expects follows from what was measured before the size alone, and it learns again at
-fixed numbers of sizes: a run that was cut off goes on as it would have. What it learned is asked
-some sizes later. So a device of its own need not wait: meanwhile it is measured.
+A model's expectations follow only from what was measured before the size, and the model is fitted
+again at fixed numbers of sizes, so that a resumed run decides as if it had not been cut off. Each
+fit is used some sizes later, so that a separate device measures while the model is fitted.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def spread_out(problems: Sequence[Problem]) -> list[Problem]:
 def most_promising(expected: Array, doubt: Array, known: Mapping[int, float]) -> tuple[int, float]:
     """Return the kernel that is expected to gain most on a size, and how much.
 
-    Those that were timed tell how far the size itself is from what was expected of it.
+    The kernels that were timed show how far the whole size is from its expected times.
 
     Args:
         expected: logs of seconds, by kernel.
@@ -81,7 +81,7 @@ class LeaderChoice:
         problems: the sizes that they may be timed on.
         device: that measures.
         rows: what the run holds, in the order in which it was measured.
-        is_apart: whether to learn in a thread while the device measures.
+        is_apart: whether to fit the model in a thread while the device measures.
     """
 
     def __init__(
@@ -113,11 +113,11 @@ class LeaderChoice:
 
     @property
     def last(self) -> Problem | None:
-        """The size that was begun last, on which some leaders may be lacking."""
+        """The size that was begun last, on which some leaders may be missing."""
         return next(reversed(self._visits), None)
 
     def has_begun(self, problem: Problem) -> bool:
-        """Whether the leaders that compete now have met on a size."""
+        """Whether the leaders that compete now were all timed on a size."""
         return problem in self._visits
 
     def note(self, row: Measurement) -> None:
@@ -155,12 +155,12 @@ class LeaderChoice:
         return self._leaders[best] if few or gain >= _LEAST_GAIN else None
 
     def _log_time(self, problem: Problem, config: Config) -> float:
-        """Of the first time: others may have come since."""
+        """The log of the first time; others may have been added since."""
         median = self._cells[problem, config][0].median
         return np.inf if median is None else float(np.log(median))
 
     def _expect(self, problem: Problem, visit: int) -> Expected:
-        """What is expected on a size by what was learned after so many sizes."""
+        """The expected times on a size, by the model that was fitted after a number of sizes."""
         if self._asked != visit:
             self._asked = visit
             self._expected.clear()
@@ -173,7 +173,7 @@ class LeaderChoice:
         return self._expected[problem]
 
     def _learn(self, visit: int) -> None:
-        """Learn from what was known after so many sizes, in the thread if there is one."""
+        """Fit the model to what was known after some sizes, in the thread if there is one."""
         if visit in self._learned:
             return
         cuts = [*self._visits.values(), len(self._rows)]
@@ -206,7 +206,7 @@ class LeaderChoice:
 
 
 def _learned_at(visit: int) -> int:
-    """The number of sizes at which the model learned last, for the size of a number."""
+    """The number of sizes at which the model was fitted that chooses for a size."""
     return _learning(visit)[1]
 
 
@@ -218,7 +218,7 @@ def _asked_at(visit: int) -> int:
 
 
 def _learning(visit: int) -> tuple[int, int, int]:
-    """The numbers of sizes at which the model learns: the last two, and the next one."""
+    """The numbers of sizes at which the model is fitted: the last two, and the next one."""
     before = last = WITH_ALL
     while (following := int(last * _GROWTH)) <= visit:
         before, last = last, following

@@ -1,10 +1,10 @@
 """How long kernels take on sizes where they were not timed, and how sure that is.
 
-Trees learn first what an estimate from the roofline leaves of the measured times: they know of a
-kernel what they know of those like it. Then each kernel gets a time formula, as `distil` makes
-them, of its own times; where it has none, those that the trees expect count a little, else a
-formula of few times would be wrong anywhere else. Trees on what the formulas leave come last, and
-several of them say how sure that is.
+First, boosted trees are fitted to the residuals of a roofline estimate; they transfer what is
+known between similar kernels. Then each kernel gets a time formula, as in `distil`, fitted to its
+own times; on sizes without a time the trees' expectation counts with a small weight, because a
+formula fitted to few times would be wrong elsewhere. Last, several sets of trees are fitted to the
+residuals of the formulas, to tell how sure an expectation is.
 
 On shipped runs of hgemm, sgemm NT and dgemm, a fifth of the kernel and size pairs timed, the first
 choice of trees alone had 0.963 of the best known speed on held-out sizes, of formulas of the
@@ -58,7 +58,7 @@ class Expected:
 
 
 class LeaderModel:
-    """Learns from what was measured of some kernels on some sizes.
+    """Is fitted to the times of some kernels on some sizes.
 
     Args:
         names: the kernels' names, which tell their tiles.
@@ -130,7 +130,7 @@ class LeaderModel:
         return learned
 
     def _formulas(self, shown: Array, weights: Array) -> list[TimeFormula | None]:
-        """One for each kernel; none where its name does not tell its tile."""
+        """A formula for each kernel; None if its name does not state its tile."""
         found: list[TimeFormula | None] = []
         for column, (tile, split) in enumerate(zip(self._tiles, self._splits, strict=True)):
             if tile is None:
@@ -155,7 +155,7 @@ class LeaderModel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LearnedTimes:
-    """Knows what to expect of the kernels of a `LeaderModel` on its sizes."""
+    """The expected times of the kernels of a `LeaderModel` on its sizes."""
 
     sizes: Array
     columns: tuple[str, ...]
@@ -167,7 +167,7 @@ class LearnedTimes:
     trees: list[Predict] = field(default_factory=list)
 
     def expect(self, places: Sequence[int] | NDArray[np.intp]) -> Expected:
-        """Return what is expected of all kernels on some of the sizes."""
+        """Return the expected times of all kernels on some of the sizes."""
         where = np.asarray(places, dtype=np.intp)
         found = [
             self.by_formulas(where, number) + self._by(trees, where)
@@ -182,7 +182,7 @@ class LearnedTimes:
         return estimated.reshape(rows.shape[:2]) + self._by(self.first_trees, places)
 
     def by_formulas(self, places: NDArray[np.intp], number: int) -> Array:
-        """The same of formulas; of a kernel without one it is what was expected at first."""
+        """The same by the formulas; a kernel without one keeps the first expectation."""
         formulas = self.formulas[number]
         found = np.zeros((len(places), len(formulas)))
         if None in formulas:

@@ -1,4 +1,4 @@
-"""Measures on one device, and knows what it has seen there: speeds to beat, and the drift."""
+"""Measures on one device, and remembers the speeds to beat and the drift."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class MeasurementSession:
 
     Args:
         runner: measures.
-        objective: `time`, or `energy`: what `worth` goes by.
+        objective: `time` or `energy`: what `worth` returns.
         before: measurements of the same device.
         races: whether a config that is clearly slower than the best one gets fewer samples.
         retries: how often what was disturbed is measured again.
@@ -53,11 +53,11 @@ class MeasurementSession:
             self.note_speed(row)
 
     def knowing(self, rows: Iterable[Measurement]) -> MeasurementSession:
-        """The same, had it seen just these measurements."""
+        """Return the same session as if it had seen only these measurements."""
         return MeasurementSession(self._runner, self._objective, rows)
 
     def expect(self, problem: Problem) -> None:
-        """Hear which problem comes next."""
+        """Prefetch hint: the problem that will be measured next."""
         self._runner.expect(problem)
 
     def measure(
@@ -69,8 +69,8 @@ class MeasurementSession:
     ) -> Measurement:
         """Measure a config of a trial, and keep all that was measured.
 
-        What something disturbed is measured again if the config may be among the fastest. The
-        config races against the fastest one so far, but on a device that is often disturbed.
+        A disturbed measurement is repeated if the config may be among the fastest. The config
+        races against the fastest one so far, except on a device that is often disturbed.
         """
         to_beat = self._fastest.get(problem) if self._races and not self._is_noisy else None
         row = self._run(problem, config, to_beat=to_beat, checked=False)
@@ -135,14 +135,14 @@ class MeasurementSession:
         return best <= CONTENDS * self._fastest.get(measurement.problem, math.inf)
 
     def worth(self, measurement: Measurement) -> float | None:
-        """What the search makes small, with the drift of the device taken out."""
+        """The value that the search minimises, with the drift of the device taken out."""
         if self._objective == ENERGY:
             return measurement.seen(ENERGY_SEEN)
         return self._drift.seconds(measurement)
 
     @property
     def _is_noisy(self) -> bool:
-        """Whether something is often in the way: three samples then decide no race."""
+        """Whether disturbances are frequent: three samples then decide no race."""
         return self._lately.count(True) > _NOISY * len(self._lately)
 
     def _run(

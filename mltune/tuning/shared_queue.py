@@ -1,7 +1,8 @@
-"""The queue of a search that several processes share: a database says who has which trial.
+"""The queue of a search that several processes share: a database assigns the trials.
 
-A process asks a sampler of its own, whose study is told what all of them have found. It measures
-only what it holds, and takes up what those left who have ended. The first worker to take the lease
+Each process has its own sampler, whose study is told the results of all processes. A process
+measures only trials that it has claimed, and takes over the trials of processes that have ended.
+The first worker to take the lease
 on the leaders measures them when all trials are finished.
 """
 
@@ -81,7 +82,7 @@ class SharedQueue(ProposalQueue):
 
     @property
     def done(self) -> int:
-        """How many trials are finished, by whomever."""
+        """How many trials are finished, by all processes."""
         return self._counts.finished
 
     @property
@@ -136,7 +137,7 @@ class SharedQueue(ProposalQueue):
             self._lose_unwritten(str(error))
 
     def lose(self, job: Job, reason: str) -> None:
-        """Forget a trial that another process has by now, or whose device it has."""
+        """Forget a trial whose lease, or whose device's lease, another process has by now."""
         self._shared.drop(job.trial.number)
         if job.proposal is not None:
             self._study.drop(job.proposal)
@@ -151,11 +152,11 @@ class SharedQueue(ProposalQueue):
         self._has_device = False
 
     def on_news(self, hear: Callable[[News], None]) -> None:
-        """Have somebody else told, too, what has happened on the run."""
+        """Register another listener for what happens on the run."""
         self._after_news = hear
 
     def lose_leaders(self, reason: str) -> None:
-        """Go on as before: another process has the leaders, or the device."""
+        """Continue with trials: another process has the lease on the leaders or the device."""
         self.leads = self.is_over = self._has_device = False
         self._note(reason)
 
@@ -183,7 +184,7 @@ class SharedQueue(ProposalQueue):
         return self._has_device
 
     def _hear(self) -> None:
-        """Tell the study what was found anywhere."""
+        """Tell the study the results of all processes."""
         with self._claiming:  # or a trial that is claimed now looked like another process's
             self._hear_news(self._shared.news(self._heard, self._begun))
 
@@ -225,14 +226,14 @@ class SharedQueue(ProposalQueue):
         return self._pop()
 
     def _take_up(self) -> None:
-        """Take a trial that was left by a process that has ended."""
+        """Take over a trial of a process that has ended."""
         taken = self._shared.take_up()
         if taken is not None:
             number, config = taken
             self._resumed.append(Trial(number, config, tuple(self._rows_of(number))))
 
     def _room(self, left: int) -> int:
-        """Towards the end fewer, so that no process has many left when others have none."""
+        """How many trials to hold: fewer towards the end, so that all processes end together."""
         return min(1 + self._runner.ahead, max(1, left // 4))
 
     def _claim(self, proposal: Proposal) -> int | None:

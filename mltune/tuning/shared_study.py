@@ -44,7 +44,7 @@ class SharedStudy:
         self._looked = -math.inf
 
     def hear(self, news: News) -> None:
-        """Write what has happened, or find out whether to begin with that."""
+        """Write what has happened, or try to get the lease."""
         now = time.monotonic()
         if now - self._looked >= _LOOK_SECONDS:
             self._looked = now
@@ -53,7 +53,7 @@ class SharedStudy:
             self._write(self._writer, news)
 
     def close(self) -> None:
-        """Write what waits, and leave the rest to others."""
+        """Write what is pending, and give the lease back."""
         writer, self._writer = self._writer, None
         self._study.listen(lambda number, trial: None)
         if writer is not None:

@@ -1,4 +1,4 @@
-"""Why a search ended, and when it is no use to go on."""
+"""Why a search ended, and when further trials are not worth their time."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Proposal:
         return None if sizes is None else tuple(sizes)
 
     def report(self, size: int, value: float) -> None:
-        """Say what the config came to on a size: Optuna's intermediate value at that step."""
+        """Report the config's value on a size: Optuna's intermediate value at that step."""
         self._trial.report(value, size)
         self._changed(self)
 
@@ -70,7 +70,7 @@ class Proposal:
 
 
 class TuningStudy:
-    """Asks a study for configs, and tells it how they did: the only place that does.
+    """Asks a study for configs and tells it the results; nothing else does.
 
     Numbers of trials are the study's own here; a run that several processes share numbers its
     trials by itself, and `number` of a listener is the run's.
@@ -212,12 +212,12 @@ class TuningStudy:
         return frozen
 
     def drop(self, proposal: Proposal) -> None:
-        """Take a proposal back, of which nothing will be known here."""
+        """Withdraw a proposal whose result will not be known here."""
         self._run_numbers.pop(proposal.number, None)
         self._study.tell(proposal.number, state=TrialState.PRUNED)
 
     def ended_configs(self) -> frozenset[Config]:
-        """The configs that the study knows, by whoever told it: a storage may have lasted."""
+        """The configs of all ended trials, also those that a storage kept from earlier."""
         trials = self._study.get_trials(deepcopy=False)
         return frozenset(
             self._sampler.config_of(trial.params)
@@ -284,7 +284,7 @@ class TuningStudy:
         )
 
     def expected_gain(self, trials: int) -> ExpectedGain | None:
-        """What so many further trials are expected to bring; None where that is not known."""
+        """The expected gain of a number of further trials; None if it is not known."""
         with self._asking:
             return self._sampler.expected_gain(self._study, trials)
 
@@ -296,8 +296,8 @@ class TuningStudy:
     def with_estimate(self, trial: FrozenTrial) -> FrozenTrial:
         """Give a pruned trial the value that it would have had on all sizes, for a listener.
 
-        On its other sizes it is taken to do as well as on those that were timed, compared with
-        the trials that were timed on all of them.
+        On its other sizes it is assumed to do as well as on those that were timed, relative to
+        the trials that were timed on all sizes.
         """
         if trial.state != TrialState.PRUNED:
             return trial
@@ -312,7 +312,7 @@ class TuningStudy:
         return shown
 
     def _count(self, trial: FrozenTrial) -> None:
-        """Let a trial that was timed on all sizes say what is typical of each."""
+        """Add a trial that was timed on all sizes to what is typical of each size."""
         values = trial.intermediate_values
         if trial.state == TrialState.COMPLETE and len(values) == self._sizes:
             self._whole += 1

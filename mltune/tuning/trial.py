@@ -29,7 +29,7 @@ class Trial:
 
     @property
     def status(self) -> Status:
-        """How it ended: as the first measurement that failed, or well."""
+        """The status of the first measurement that failed, or `OK`."""
         return self.failure.status if self.failure else Status.OK
 
     def missing(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
@@ -48,7 +48,7 @@ class Trial:
         return self.value_by(lambda measurement: measurement.median)
 
     def value_by(self, worth: Worth) -> float | None:
-        """The mean log of something else, to be made small; None if it failed or is not known."""
+        """The mean log of another quantity to minimise; None if it failed or is not known."""
         worths = [worth(m) for m in self.measurements]
         logs = [math.log(each) for each in worths if each is not None]
         if self.failure is not None or not logs or len(logs) < len(worths):
@@ -115,9 +115,9 @@ def values_over_all_sizes(
 ) -> dict[int, float]:
     """Return, by number, what each trial would be worth had it been timed on all sizes.
 
-    Not every config is timed on every size. Where one was not, it is taken to do as well as on
-    its other sizes, compared with the trials that were timed on all of them; without such trials
-    nothing is known. A trial that failed has no value.
+    Not every config is timed on every size. On the others it is assumed to do as well as on the
+    sizes where it was timed, relative to the trials that were timed on all sizes; without such
+    trials nothing is known. A failed trial has no value.
     """
     logs: dict[int, dict[Problem, float]] = {}
     for trial in trials:

@@ -19,7 +19,7 @@ from mltune.tuning.trial import Trial
 
 
 class Tuner:
-    """Works a queue off.
+    """Works through a queue.
 
     A live search, a replay, a shared search, a sweep and Tensile's protocol differ in the queue,
     in the runner behind the session, and in the recorder.

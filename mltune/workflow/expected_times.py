@@ -9,7 +9,7 @@ import numpy as np
 
 from mltune.device_info import DeviceInfo
 from mltune.distil import TimeTable
-from mltune.distil.table import Size
+from mltune.distil.table import Size, sizes_of
 from mltune.measurement import Measurement, Status
 from mltune.one_thread import one_thread
 from mltune.problem import Problem
@@ -52,10 +52,10 @@ def with_expected(
         return table
     problems: dict[Size, Problem] = {}
     failed: set[tuple[Size, str]] = set()
+    sizes = sizes_of(rows)
     for row in rows:
-        problem = row.problem
-        size = Size(problem.m, problem.n, problem.k, problem.batch)
-        problems[size] = problem
+        size = sizes[id(row.problem)]
+        problems[size] = row.problem
         if row.status is not Status.OK:
             failed.add((size, row.kernel))
     model = LeaderModel(

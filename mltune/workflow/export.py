@@ -138,21 +138,23 @@ def kernels_of(selector: Selector) -> tuple[tuple[Kernel, ...], tuple[str, ...]]
     """Write the sources of a portfolio again.
 
     Returns:
-        The kernels, and a line for each whose source is not the one that was measured.
+        The kernels, and a line if sources are not those that were measured.
 
     Raises:
         UsageError: when a family is unknown or refuses a config.
     """
     kernels = []
-    warnings = []
+    changed = []
     for entry in selector.portfolio:
         if entry.family not in FAMILIES:
             raise UsageError(f"selector: unknown kernel family '{entry.family}'")
         kernel = FAMILIES[entry.family].generate(selector.contraction, entry.config)
         kernels.append(kernel)
         if kernel.source_hash != entry.source_hash:
-            warnings.append(
-                f"{entry.name}: this mltune writes another source than the one measured; "
-                "measure again with mltune search"
-            )
-    return tuple(kernels), tuple(warnings)
+            changed.append(entry.name)
+    if not changed:
+        return tuple(kernels), ()
+    return tuple(kernels), (
+        f"{len(changed)} of {len(kernels)} kernels have other sources than those measured, as "
+        f"{changed[0]}: their times may differ; measure again with mltune search",
+    )

@@ -43,16 +43,16 @@ def learn(measurements: Sequence[Measurement], device: DeviceInfo, show: Show) -
     from joblib import Parallel, delayed
 
     right = [row for row in measurements if row.median is not None]
-    label_of = {problem: problem.label for problem in {row.problem for row in right}}
-    labels = list(dict.fromkeys(label_of[row.problem] for row in right))
+    label_of = _labels(right)
+    labels = list(dict.fromkeys(label_of[id(row.problem)] for row in right))
     parts = [held_out for _, held_out in folds(len(labels), _FOLDS, 0)] if len(labels) > 1 else []
     if not right:
         return "The cost model needs measurements that succeeded, and there are none."
 
     def judge(held_out: Sequence[int]) -> _Judged:
         unseen = {labels[place] for place in held_out}
-        known = [row for row in right if label_of[row.problem] not in unseen]
-        rows = tuple(row for row in right if label_of[row.problem] in unseen)
+        known = [row for row in right if label_of[id(row.problem)] not in unseen]
+        rows = tuple(row for row in right if label_of[id(row.problem)] in unseen)
         return _Judged(fit(known, device, folds=1), rows)
 
     step = Steps("learn", show)
@@ -85,12 +85,18 @@ def _judge(
 ) -> tuple[Scores, tuple[tuple[str, float], ...]]:
     """Scores of predicted log seconds, and for each size the mean of predicted / measured time."""
     truth = np.log(_seconds(rows))
-    label_of = {problem: problem.label for problem in {row.problem for row in rows}}
-    labels, groups = np.unique([label_of[row.problem] for row in rows], return_inverse=True)
+    label_of = _labels(rows)
+    labels, groups = np.unique([label_of[id(row.problem)] for row in rows], return_inverse=True)
     errors = np.array(predicted) - truth
     means = [float(np.exp(errors[groups == number].mean())) for number in range(len(labels))]
     bias = tuple(zip(labels.tolist(), means, strict=True))
     return score(groups, np.array(predicted), truth), bias
+
+
+def _labels(rows: Sequence[Measurement]) -> dict[int, str]:
+    """The labels of the rows' problems by their `id`, as many rows share a few problems."""
+    problems = {id(row.problem): row.problem for row in rows}
+    return {number: problem.label for number, problem in problems.items()}
 
 
 def _seconds(rows: Sequence[Measurement]) -> list[float]:

@@ -67,7 +67,7 @@ def calls(infos: Iterable[RunInfo]) -> dict[Size, int]:
     counts: dict[Size, int] = {}
     for info in infos:
         for problem, count in info.counts.items():
-            size = Size(problem.m, problem.n, problem.k, problem.batch)
+            size = Size.of(problem)
             counts[size] = max(count, counts.get(size, 0))
     return counts
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mltune.errors import NoCorrectConfigError
 from mltune.measurement import Status
@@ -26,6 +26,9 @@ from mltune.tuning.stop_reason import AHEAD, StopReason, gain_to_json
 from mltune.tuning.study import TuningStudy
 from mltune.tuning.tuner import Tuner
 from mltune.workflow.recordings import read_any
+
+if TYPE_CHECKING:
+    import optuna
 
 DEFAULT_SAMPLER = "guided"
 DEFAULT_BUDGET = 500
@@ -137,9 +140,7 @@ def search_recorded(
     space = _space(str(path), recording)
     known = [_read(prior, note) for prior in priors]
     made = make_sampler(name, space, seed or 0, priors=known, arguments=given)
-    families = [member.family for member in members_of(space)]
-    created = optuna.create_study(sampler=made)
-    study = TuningStudy(created, 1, families, lambda c: str(c.get(FAMILY, families[0])))
+    study = _study(optuna.create_study(sampler=made), space)
     runner = RecordingRunner(recording)
     problems = (runner.problem,)
     evaluated: list[Config] = []
@@ -160,6 +161,11 @@ def search_recorded(
         stop_reason=reason,
         expected_gain=study.expected_gain(AHEAD),
     )
+
+
+def _study(created: optuna.Study, space: RecordedSpace | UnionSpace) -> TuningStudy:
+    families = [member.family for member in members_of(space)]
+    return TuningStudy(created, 1, families, lambda c: str(c.get(FAMILY, families[0])))
 
 
 def _space(name: str, recording: Recording) -> RecordedSpace | UnionSpace:

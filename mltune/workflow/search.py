@@ -190,33 +190,50 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
             reason = StopReason.INTERRUPTED
         except DeviceGoneError as error:
             reason, stopped = StopReason.DEVICE_LOST, str(error)
-        overlap = objective.runner.measured_while_building
-        objective.runner.close()
-        interrupted = reason is StopReason.INTERRUPTED
-        measurements = run.store.measurements()
-        trials = group_trials(m for m in measurements if m.phase == Phase.SEARCH)
-        chosen = choose(measurements)
-        ended = not interrupted and not stopped
-        if not trials and ended and options.time_limit_seconds is not None:
-            raise _nothing_tried(run.folder)
-        if not chosen and ended:
-            raise _nothing_right(trials, run.folder)
-        return SearchResult(
-            run=run.folder,
-            info=info,
-            trials=len(trials),
-            failed=sum(trial.failure is not None for trial in trials),
-            seconds=time.monotonic() - started,
-            choices=tuple(chosen[p] for p in info.cross_problems if p in chosen),
-            interrupted=interrupted,
-            stopped=stopped,
-            disturbed=sum(m.phase == Phase.DISTURBED for m in measurements),
-            measured_while_building=overlap,
-            stop_reason=reason,
-            effort=Effort.of(measurements, info.problems),
-            expected_gain=gain,
-            gain=_gained(objective, options, chosen, measurements, started) if ended else Gain(),
-        )
+        return _result(objective, options, started, reason, stopped, gain)
+
+
+def _result(
+    objective: Objective,
+    options: SearchOptions,
+    started: float,
+    reason: StopReason,
+    stopped: str,
+    gain: ExpectedGain | None,
+) -> SearchResult:
+    """What the run holds, once the device is free again.
+
+    Raises:
+        NoCorrectConfigError: when the search ended and nothing was tried, or nothing was right.
+    """
+    run, info = objective.run, objective.info
+    overlap = objective.runner.measured_while_building
+    objective.runner.close()
+    interrupted = reason is StopReason.INTERRUPTED
+    measurements = run.store.measurements()
+    trials = group_trials(m for m in measurements if m.phase == Phase.SEARCH)
+    chosen = choose(measurements)
+    ended = not interrupted and not stopped
+    if not trials and ended and options.time_limit_seconds is not None:
+        raise _nothing_tried(run.folder)
+    if not chosen and ended:
+        raise _nothing_right(trials, run.folder)
+    return SearchResult(
+        run=run.folder,
+        info=info,
+        trials=len(trials),
+        failed=sum(trial.failure is not None for trial in trials),
+        seconds=time.monotonic() - started,
+        choices=tuple(chosen[p] for p in info.cross_problems if p in chosen),
+        interrupted=interrupted,
+        stopped=stopped,
+        disturbed=sum(m.phase == Phase.DISTURBED for m in measurements),
+        measured_while_building=overlap,
+        stop_reason=reason,
+        effort=Effort.of(measurements, info.problems),
+        expected_gain=gain,
+        gain=_gained(objective, options, chosen, measurements, started) if ended else Gain(),
+    )
 
 
 def _introduction(objective: Objective, options: SearchOptions) -> Iterator[str]:

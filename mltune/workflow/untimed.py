@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
 from mltune.distil import LeftOut, Size
-from mltune.distil.table import UNSAFE
+from mltune.distil.table import UNSAFE, sizes_of
 from mltune.measurement import Measurement
 from mltune.problem import Problem
 from mltune.space import Config
@@ -28,9 +28,10 @@ def untimed(
     """
     rows: dict[Size, list[Measurement]] = defaultdict(list)
     for problem in asked:
-        rows[_size(problem)] = []
+        rows[Size.of(problem)] = []
+    sizes = sizes_of(measurements)
     for row in measurements:
-        rows[_size(row.problem)].append(row)
+        rows[sizes[id(row.problem)]].append(row)
     unsafe = {row.kernel for row in measurements if row.status in UNSAFE}
     return tuple(
         LeftOut(size, _reason(rows[size], unsafe, limited))
@@ -54,7 +55,3 @@ def _reason(
     if all(row.config in limited for row in safe):
         return "all kernels that were right on it take multiples only"
     return "no leader was timed on it"
-
-
-def _size(problem: Problem) -> Size:
-    return Size(problem.m, problem.n, problem.k, problem.batch)

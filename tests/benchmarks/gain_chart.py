@@ -16,8 +16,8 @@ from pathlib import Path
 DOCS = Path(__file__).parents[2] / "docs"
 FIGURES = DOCS / "figures" / "sgemm-h200-default.csv"
 CHART = DOCS / "gain.svg"
-WIDTH, HEIGHT = 860, 230
-LEFT, RIGHT, TOP, BOTTOM = 52, 172, 24, 40
+WIDTH, HEIGHT = 860, 236
+LEFT, RIGHT, TOP, BOTTOM = 52, 172, 24, 46
 SIDES = (32, 64, 128, 256, 512, 1024, 2048, 4096)
 RATIOS = (0.5, 1, 1.5, 2, 2.5)
 LOW, HIGH = 0.35, 3.0
@@ -27,6 +27,7 @@ text { font: 13px system-ui, "DejaVu Sans", sans-serif; fill: #57606a }
 .grid { stroke: #d8dee4 } .one { stroke: #57606a; stroke-dasharray: 4 4 }
 .mean { stroke: #0969da; stroke-width: 2 }
 .matrix { fill: #0969da } .vector { fill: #bc4c00 }
+@media (max-width: 500px) { text { font-size: 20px } .wide { display: none } }
 @media (prefers-color-scheme: dark) {
 text { fill: #9198a1 } .grid { stroke: #30363d } .one { stroke: #9198a1 }
 .mean { stroke: #58a6ff } .matrix { fill: #58a6ff } .vector { fill: #f0883e } }
@@ -85,9 +86,9 @@ def draw(gains: Sequence[Gain]) -> str:
             *_grid(),
             _level(mean, "mean"),
             *(_dot(gain) for gain in gains),
-            f'<text x="{beside}" y="{_y(mean) + 4}" class="strong matrix">{mean:.2f}x on average'
-            "</text>",
-            f'<text x="{beside}" y="{_y(1) + 4}">as fast as cuBLAS</text>',
+            f'<text x="{beside}" y="{_y(mean) + 4}" class="strong matrix">{mean:.2f}x'
+            f"{_wide(' on average')}</text>",
+            f'<text x="{beside}" y="{_y(1) + 4}">{_wide("as fast as ")}cuBLAS</text>',
             *_key(beside),
             "</svg>\n",
         ]
@@ -118,11 +119,16 @@ def _dot(gain: Gain) -> str:
     )
 
 
+def _wide(words: str) -> str:
+    """Words that a phone has no room for."""
+    return f'<tspan class="wide">{words}</tspan>'
+
+
 def _key(left: int) -> list[str]:
     rows = []
     for kind, words, y in (
-        ("matrix", "matrix times matrix", 40),
-        ("vector", "matrix times vector", 60),
+        ("matrix", f"{_wide('matrix times ')}matrix", 40),
+        ("vector", f"{_wide('matrix times ')}vector", 60),
     ):
         rows.append(f'<circle cx="{left + 5}" cy="{y - 4}" r="4" class="{kind}"/>')
         rows.append(f'<text x="{left + 16}" y="{y}">{words}</text>')
@@ -133,9 +139,8 @@ def _grid() -> list[str]:
     lines = []
     for ratio in RATIOS:
         lines.append(_level(ratio, "one" if ratio == 1 else "grid"))
-        lines.append(
-            f'<text x="{LEFT - 8}" y="{_y(ratio) + 4}" text-anchor="end">{ratio:g}x</text>'
-        )
+        words = f"{ratio:g}x" if ratio in {0.5, 1, 2} else _wide(f"{ratio:g}x")
+        lines.append(f'<text x="{LEFT - 8}" y="{_y(ratio) + 4}" text-anchor="end">{words}</text>')
     lines += [
         f'<text x="{_x(side)}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{side}</text>'
         for side in SIDES

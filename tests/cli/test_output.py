@@ -1,11 +1,13 @@
 """What people read: numbers, tables, kernel names and the progress of a search."""
 
 import io
+import logging
 import sys
 
 import pytest
 
 from mltune.cli.output import (
+    LogLines,
     ProgressBar,
     duration_text,
     number_text,
@@ -128,6 +130,33 @@ def test_the_bar_shows_on_any_terminal(
     assert "search 3/9" in shown
     assert "12.50" in shown
     assert ("\x1b[38" in shown or "\x1b[3" in shown) == colour
+
+
+def test_work_without_progress_leaves_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = _Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+
+    with ProgressBar(quiet=False):
+        pass
+
+    assert terminal.getvalue() == ""
+
+
+@pytest.mark.parametrize("has_bar", [True, False])
+def test_a_log_line_has_a_line_of_its_own(monkeypatch: pytest.MonkeyPatch, has_bar: bool) -> None:
+    terminal = _Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    record = logging.LogRecord("mltune", logging.WARNING, "", 0, "slow: %s", ("a pack",), None)
+
+    with ProgressBar(quiet=False) as bar:
+        if has_bar:
+            bar.show(Progress(phase="verify", done=0, total=1))
+        LogLines().emit(record)
+
+    last = terminal.getvalue().partition("slow: a pack")
+    assert last[0].endswith("\x1b[2K") == has_bar  # the bar's line was erased
+    assert last[2].startswith("\n")
 
 
 def test_without_a_terminal_the_last_line_of_a_phase_is_printed(

@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mltune.bench.comparison import SizeResult, Timing
 from mltune.cli import terminal
+from mltune.cli.bench import print_speeds
 from mltune.cli.output import Cell, print_table
 from mltune.cli.streams import PlainStream
 from mltune.cli.table import Column, table_blocks
+from mltune.problem import gemm_problem, parse_problem_type
 
 WIDE: tuple[tuple[str, ...], list[tuple[Cell, ...]]] = (
     ("device", "name", "kind", "units", "MHz", "local KiB", "group", "fp64", "driver"),
@@ -89,6 +92,26 @@ def test_nothing_is_coloured_where_nobody_looks(capsys: pytest.CaptureFixture[st
     terminal.say(("gained: ", "good"), ("1.2", ""))
 
     assert capsys.readouterr().out == "gained: 1.2\n"
+
+
+def test_speeds_of_many_libraries_have_a_table_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    libraries = ["mltune", "cublas", "clblast", "numpy"]
+    took = Timing(
+        kernel_seconds=(1e-5, 2e-5), call_seconds=(3e-5, 4e-5), error=1e-7, kernel="kernel"
+    )
+    problem = gemm_problem(parse_problem_type("sgemm_nn"), 100, 1000, 4096)
+    results = [SizeResult(problem, dict.fromkeys(libraries, took), {}, 0.5)]
+    screen = Terminal()
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("NO_COLOR", "1")
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.stdout", PlainStream(screen))
+        print_speeds(results, libraries)
+
+    lines = screen.getvalue().splitlines()
+    assert max(map(len, lines)) <= 60
+    assert [line for line in lines if line.endswith(":")] == [f"{name}:" for name in libraries]
+    assert "disturbed" in screen.getvalue()
 
 
 names = st.text("ab_/ -", max_size=50).map(str.strip)

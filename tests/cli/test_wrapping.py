@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mltune.cli import main
 from mltune.cli.streams import PlainStream, width_of
@@ -27,7 +30,29 @@ class Terminal(io.StringIO):
             SENTENCE,
             ["spent: 5 s of building, 12", "  timings of a config on a", "  size, 0 s of kernels"],
         ),
-        ("next: mltune distil a-folder -o mine", ["next:", "  mltune distil a-folder -o mine"]),
+        ("next: mltune distil a -o mine", ["next:", "  mltune distil a -o mine"]),
+        (
+            "next: mltune predict a/model 10x20x30 --top 5 --measure",
+            [
+                "next:",
+                "  mltune predict a/model \\",
+                "      10x20x30 --top 5 \\",
+                "      --measure",
+            ],
+        ),
+        (
+            "  mltune search --cross-sizes 107x7x3160,1152x11x13,672x5x3",
+            [
+                "  mltune search \\",
+                "      --cross-sizes \\",
+                "      107x7x3160,\\",
+                "1152x11x13,672x5x3",
+            ],
+        ),
+        (
+            "next: mltune report a/run    or: mltune replay a/run 1",
+            ["next: mltune report a/run", "or: mltune replay a/run 1"],
+        ),
         ("mltune: runs/one: no such run here", ["mltune: runs/one: no such", "  run here"]),
         ("a/path/that/is/longer/than/a/line", ["a/path/that/is/longer/than/a/line"]),
         ("  a line that is indented itself", ["  a line that is indented", "    itself"]),
@@ -35,6 +60,19 @@ class Terminal(io.StringIO):
 )
 def test_breaks_between_words_and_keeps_commands(line: str, lines: list[str]) -> None:
     assert wrapped(line, 28) == lines
+
+
+@given(
+    words=st.lists(st.text("a1, 'x/-", min_size=1, max_size=30), min_size=1, max_size=8),
+    room=st.integers(40, 80),
+)
+def test_a_shell_reads_the_same_words_in_a_broken_command(words: list[str], room: int) -> None:
+    line = f"next: {shlex.join(['mltune', *words])}"
+
+    lines = wrapped(line, room)
+
+    typed = "\n".join(lines).removeprefix("next:").replace("\\\n", "")
+    assert shlex.split(typed) == ["mltune", *words]
 
 
 def test_no_terminal_has_no_room_to_keep_to() -> None:

@@ -1,9 +1,10 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from mltune.cost_model import train
 from mltune.device_info import DeviceInfo
 from mltune.measurement.measurement import Measurement, Status
 from mltune.problem import Precision, Problem, gemm, gemm_problem
@@ -39,6 +40,14 @@ def seconds(problem: Problem, point: Config) -> float:
     registers = point.int("thread_tile_0") * point.int("thread_tile_1")
     rate = 1e10 * registers / (registers + 8) * (0.8 if point["multiply_add"] == "expr" else 1)
     return 5e-6 + waves * tile_0 * tile_1 * problem.k / rate
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_trees() -> Iterator[None]:
+    """Let cost models have fewer trees, which learn these made-up times as well."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(train, "_TREES", 100)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -56,6 +56,17 @@ def test_cpu_and_gpu_choose_by_kind(entries: Sequence[DeviceEntry]) -> None:
     assert choose(" GPU ", entries, works).info.name == "NVIDIA H200"
 
 
+def test_another_driver_of_the_processor_is_named(entries: Sequence[DeviceEntry]) -> None:
+    line = "PoCL is taken, not Xeon (Intel(R) OpenCL): --device 1:0 takes that"
+
+    assert choose("cpu", entries, works).notes == (line,)
+    assert choose("auto", entries, fails("3:0")).notes[1:] == (line,)
+    assert choose("auto", entries[2:3], works).notes == ()
+    assert choose("portable", entries, works).notes == ()
+    assert choose("cpu", entries, fails("2:0")).number == "1:0"
+    assert len(choose("cpu", entries, fails("2:0")).notes) == 1
+
+
 def test_a_checker_is_chosen_only_when_it_is_named(entries: Sequence[DeviceEntry]) -> None:
     assert choose("oclgrind", entries, works).is_checker
     assert choose("0:0", entries, works).is_checker
@@ -143,7 +154,7 @@ def test_a_device_that_builds_nothing_is_passed_over_with_a_line(
     chosen = choose(spec, entries, fails(*broken))
 
     assert chosen.number == taken
-    for number, line in zip(broken, chosen.notes, strict=True):
+    for number, line in zip(broken, chosen.notes[: len(broken)], strict=True):
         assert line.startswith(f"device {number} ")
         assert line.endswith(f"its driver runs no kernel; device {taken} is taken instead")
 

@@ -13,6 +13,7 @@ from mltune.distil.drawn_sizes import MOST_WORK, drawn_sizes
 from mltune.distil.fit import Settings, folds
 from mltune.distil.formula_times import log_seconds
 from mltune.distil.methods import METHODS, TAUGHT
+from mltune.distil.portfolio import cover
 from mltune.distil.residuals import Residuals
 from mltune.distil.suggest import APART, suggested
 from mltune.distil.taught import LOSS_SIZES, Lesson, taught
@@ -125,6 +126,24 @@ def test_a_teacher_knows_times_of_sizes_that_it_never_saw(make_table: MakeTable)
     losses = teach(table.take(train), SETTINGS).losses(table.take(test))
 
     assert np.exp(-losses.mean()) > 0.97
+
+
+def test_a_portfolio_is_chosen_for_sizes_beyond_the_measured_ones(make_table: MakeTable) -> None:
+    few = replace(SETTINGS, max_kernels=3, tolerance=0.0)
+    lost: list[float] = []
+    lost_by_measured: list[float] = []
+    for seed in range(6):
+        table = named(make_table(400, seed=seed))
+        order = np.random.default_rng(seed).permutation(400).tolist()
+        train, test = table.take(order[:12]), table.take(order[12:])
+        by_measured = cover(train, tolerance=0.0, max_kernels=3)
+        for portfolio, losses in (
+            (teach(train, few).portfolio, lost),
+            (by_measured, lost_by_measured),
+        ):
+            losses.append(float(test.log_ratios[:, list(portfolio)].min(axis=1).mean()))
+
+    assert np.mean(lost) < 0.9 * np.mean(lost_by_measured)
 
 
 def test_formulas_that_are_wrong_count_less_than_their_mean(make_table: MakeTable) -> None:

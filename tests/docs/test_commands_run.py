@@ -7,15 +7,19 @@ with the reason.
 
 from __future__ import annotations
 
+import concurrent.futures
 import csv
 import gzip
 import io
 import json
+import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyopencl
@@ -24,7 +28,7 @@ import pytest
 from mltune.cli import main
 from mltune.cli.main import VERBS, parser_of
 from tests.compat.foreign.test_write import CLBLAST
-from tests.docs.test_blocks import PAGES, ROOT
+from tests.docs.test_blocks import BENCHMARKS, PAGES, ROOT
 from tests.quick import QUICK_SIZES, QUICK_SPACE
 
 pytestmark = pytest.mark.device
@@ -39,33 +43,26 @@ NOT_RUN = {
         ".ci/run",
         ".ci/drivers",
     ),
-    "needs the network": ("pip install optuna-dashboard", "optuna-dashboard"),
     "needs an NVIDIA GPU": (
-        "python tests/benchmarks/library_against.py",
-        "python tests/benchmarks/best_against.py",
-        "python tests/benchmarks/experiment.py",
         "mltune search --device gpu --problem sgemm_nn --space spaces/tiled-large-nvidia.yaml",
         "mltune search --problem sgemm_nt --space spaces/mma-nvidia.yaml",
     ),
-    "needs files that the lines above it make on a GPU": (
-        "python -m tests.benchmarks.experiment_maps",
-        "python -m tests.benchmarks.experiment_speedups",
-        "python -m tests.benchmarks.best_of_runs",
-    ),
-    "needs the GPU of the run": ("mltune bench mine",),
-    "needs other tuners' files": ("python tests/benchmarks/search_replay.py",),
-    "takes minutes": ("python tests/benchmarks/leader_pairs.py",),
-    "needs other hosts": ("createdb", "for host in", "export MLTUNE_STORAGE", "srun mltune"),
-    "needs a program that calls CLBlast; tests/cli/test_whole_way.py runs it": (
+    "another program, from the network": ("pip install optuna-dashboard", "optuna-dashboard"),
+    "needs a server and other hosts": ("createdb", "for host in", "srun mltune"),
+    "tests/cli/test_whole_way.py runs it": (
         "c++ -O2 -o train",
         "mltune trace -o calls.csv -- ./train",
         "make -C tuned/library/clblast",
-        "LD_PRELOAD=",
+        "LD_PRELOAD=tuned",
     ),
 }
 """Beginnings of commands, by the reason for which they are not run here."""
 
-MOST_NOT_RUN = 40
+MOST_NOT_RUN = 23
+
+NEED_C = ("make ", "mltune trace")
+HAS_C = bool(shutil.which("make") and (shutil.which("gcc") or shutil.which("cc")))
+"""Whether those can be run; if not, they are left out, and their test counts as skipped."""
 
 QUICK = {
     "search": "--budget 3 --samples 2 --cross-sizes none --no-compare --builders 0 {sizes}{space}",
@@ -82,9 +79,25 @@ QUICK = {
 }
 """What is added to a verb's commands, `--device` besides."""
 
+QUICK_SCRIPTS = {
+    "best_against": "--rounds 1 --against numpy --sizes 16x16x16,8x24x16 --device {device}",
+    "best_of_runs": "--rounds 1 --device {device}",
+    "experiment": "--builders 0 --device {device}",
+    "leader_pairs": "--seeds 1",
+    "library_against": "--rounds 1 --against numpy --held-out 2 --max-kernels 2 --device {device}",
+    "search_replay": "--seeds 1 --budget 12 --samplers random --kernel-tuner '' -o curves",
+}
+"""What is added to the calls of scripts that measure the pages' figures."""
+
 FILLED = {
     "pack verify nvidia-h200/sgemm": "pack verify pthread-amd-epyc/sgemm",
     "salvage runs/2026-11-21-sgemm-nn-nvidia-h200": "salvage runs/here",
+    "bench mine": "bench models/pthread-amd-epyc/sgemm_nn",
+    "best_against.py large": "best_against.py runs/here",
+    "a-program-that-uses-clblast": "true",
+    "out/experiment-2-": f"{ROOT}/runs/2026-11-21-experiments-nvidia-h200/experiment-2-",
+    "FILE...": "cache.json",
+    "RUN_SMALL RUN_TILED": "runs/here runs/there",
     "1000x1000x1000": "32x32x32",
     "SELECTOR": "models/pthread-amd-epyc/sgemm_nn",
     "models/nvidia-h200/sgemm_nn": "models/pthread-amd-epyc/sgemm_nn",
@@ -112,6 +125,17 @@ BenchmarkProblems:
         - ThreadTile: [[4, 4], [2, 4]]
       BenchmarkFinalParameters:
         - ProblemSizes: [{Exact: [24, 24, 24]}]
+"""
+EXPERIMENT = """
+BenchmarkProblems:
+  -
+    - {OperationType: GEMM, DataType: s, TransposeB: True}
+    - InitialSolutionParameters:
+        - {WorkGroup: [[2, 2, 1]], DepthU: [8], LoopUnroll: [1], PrefetchGlobalRead: [False]}
+      ForkParameters:
+        - ThreadTile: [[4, 4], [2, 4]]
+      BenchmarkFinalParameters:
+        - ProblemSizes: [{Range: [[8, 8, 24], [8, 8, 24], [24]]}]
 """
 CALLS = "problem,m,n,k,count\nsgemm_nn,16,16,16,10\nsgemm_nt,24,16,8,5\n"
 PROGRAM = "#!{python}\nimport numpy\na = numpy.ones((16, 16), numpy.float32)\na @ a.T.copy()\n"
@@ -152,6 +176,8 @@ def template(tmp_path_factory: pytest.TempPathFactory, device_spec: str) -> Path
     for name in ("spaces", "models"):
         shutil.copytree(ROOT / name, folder / name)
     (folder / "spaces" / "protocols" / "seven-steps.yaml").write_text(PROTOCOL)
+    for number in (1, 2):
+        (folder / "spaces" / "protocols" / f"experiment-{number}.yaml").write_text(EXPERIMENT)
     (folder / "quick.yaml").write_text(QUICK_SPACE)
     (folder / "calls.csv").write_text(CALLS)
     (folder / "drawn.csv").write_text("m,n,k\n16,16,16\n")
@@ -204,14 +230,17 @@ def _typed(page: Path) -> list[str]:
         if language == "console":
             lines = [line[2:] for line in lines if line.startswith("$ ")]
         found += [
-            re.sub(r"\s+", " ", line) for line in lines if line and not line.startswith(("#", " "))
+            re.sub(r"\s+", " ", line.partition(" #")[0]).strip()
+            for line in lines
+            if line and not line.startswith(("#", " "))
         ]
-    not_commands = re.compile(r"done|\w+=\S*( \w+=\S*)*")
+    not_commands = re.compile(r"done|(export )?\w+=\S*( \w+=\S*)*")
     return [line for line in found if not not_commands.fullmatch(line)]
 
 
 def _typed_everywhere() -> list[str]:
-    return [line for page in PAGES for line in _typed(page)]
+    """Every command once."""
+    return list(dict.fromkeys(line for page in PAGES for line in _typed(page)))
 
 
 def _examples() -> list[str]:
@@ -227,6 +256,11 @@ def _reason(command: str) -> str | None:
         if any(command.startswith(beginning) for beginning in beginnings)
     )
     return next(found, None)
+
+
+def _lacks_c(command: str) -> bool:
+    """Whether a command needs what this machine neither has nor must have."""
+    return command.startswith(NEED_C) and not HAS_C and not os.environ.get("MLTUNE_REQUIRE_C")
 
 
 def _quick(words: list[str], device_spec: str) -> list[str]:
@@ -261,6 +295,9 @@ def _run(command: str, device_spec: str) -> None:
         command = command.replace(name, filling)
     command = command.partition(" > ")[0]
     words = shlex.split(command, comments=True)
+    if script := _SCRIPT.match(command):
+        _run_script(script[1] or script[2], words[3 if words[1] == "-m" else 2 :], device_spec)
+        return
     if words[0] != "mltune":
         done = subprocess.run(["bash", "-euc", command], capture_output=True, text=True)
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
@@ -273,22 +310,63 @@ def _run(command: str, device_spec: str) -> None:
     assert main(_quick(words, device_spec)) in right, command
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if _typed(page)], ids=lambda page: page.name
-)
+_SCRIPT = re.compile(r"python (?:tests/benchmarks/(\w+)\.py|-m tests\.benchmarks\.(\w+))")
+
+
+def _run_script(name: str, words: list[str], device_spec: str) -> None:
+    """Run a script of tests/benchmarks in this process, on runs of a few small sizes."""
+    filled = ["runs/here" if re.match(r"\$[RS]-|runs/\S*\{", word) else word for word in words]
+    named = [path for word in filled for path in _globbed(word)]
+    more = shlex.split(QUICK_SCRIPTS.get(name, "").format(device=shlex.quote(device_spec)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", [name, *named, *more])
+        patch.setattr(concurrent.futures, "ProcessPoolExecutor", ThreadPoolExecutor)
+        patch.syspath_prepend(BENCHMARKS)
+        patch.setattr(sys, "exit", lambda code: code)
+        runpy.run_path(str(BENCHMARKS / f"{name}.py"), run_name="__main__")
+
+
+def _globbed(word: str) -> list[str]:
+    """The files that a pattern finds, as a shell has it, or the word itself."""
+    head, star, tail = word.rpartition("/")
+    found = sorted(map(str, Path(head).glob(tail))) if star and "*" in tail else []
+    return found or [word]
+
+
+def _pages_with_commands() -> list[Path]:
+    """Those with a command; what the site's first page has, README has too."""
+    return [page for page in PAGES if _typed(page) and page != ROOT / "docs" / "README.md"]
+
+
+@pytest.mark.parametrize("page", _pages_with_commands(), ids=lambda page: page.name)
 def test_the_commands_of_a_page_run(page: Path, clone: Path, device_spec: str) -> None:
+    left_out = []
     for command in _typed(page):
-        if _reason(command) is None:
+        if _reason(command) is not None:
+            continue
+        if _lacks_c(command):
+            left_out.append(command)
+        else:
             _run(command, device_spec)
+    if left_out:
+        pytest.skip(f"needs a C compiler and make: {'; '.join(left_out)}")
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_example_of_a_verb_runs(verb: str, clone: Path, device_spec: str) -> None:
     (example,) = [one for one in _examples() if one.split()[1] == verb]
+    if _lacks_c(example):
+        pytest.skip("needs a C compiler and make")
     if verb in BEFORE:
         _run(BEFORE[verb], device_spec)
 
     _run(example, device_spec)
+
+
+def test_the_first_page_of_the_site_has_commands_of_readme() -> None:
+    first, readme = ROOT / "docs" / "README.md", ROOT / "README.md"
+
+    assert set(_typed(first)) <= set(_typed(readme))
 
 
 def test_what_is_not_run_has_a_reason_that_still_counts() -> None:

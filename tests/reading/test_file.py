@@ -67,7 +67,7 @@ def test_a_folder_a_missing_file_and_an_impossible_name_are_one_line(tmp_path: P
     for path, message in (
         (tmp_path, "cannot read (Is a directory)"),
         (tmp_path / "none", "cannot read (No such file or directory)"),
-        (tmp_path / "a\0b", "cannot read (embedded null byte)"),
+        (tmp_path / "a\0b", "cannot read (no file can have this name)"),
     ):
         with pytest.raises(UsageError) as caught:
             read_bytes(path)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,15 @@ from mltune.errors import UsageError
 from mltune.problem import Precision, gemm, parse_problem_type
 from mltune.problem.sizes import parse_sizes
 from mltune.run.host import Host
+from mltune.run.run import TABLE_NAME, read_info
 from mltune.run.run_info import RunInfo
+
+RUNS = Path(__file__).parents[2] / "runs"
+
+
+@pytest.mark.parametrize("name", sorted(path.parent.name for path in RUNS.glob(f"*/{TABLE_NAME}")))
+def test_a_run_that_ships_is_read(name: str) -> None:
+    assert read_info(RUNS / name).id
 
 
 def test_json_gives_the_same_info_back(info: RunInfo) -> None:

@@ -226,9 +226,9 @@ def test_leaders_meet_on_many_sizes_where_they_may_win_also_after_a_kill(
     assert sum(counts[WITH_ALL:]) < 0.7 * counts[0] * len(counts[WITH_ALL:])
 
     begun = len(whole) - len(finals)
-    for cut in (begun + 1, begun + 3 * len(finals) // 4):
-        resumed = work(tmp_path / str(cut), whole[:cut])
+    cut = begun + (1 if kind == "cpu" else 3 * len(finals) // 4)
+    resumed = work(tmp_path / "cut off", whole[:cut])
 
-        assert [(row.config, row.problem) for row in resumed] == [
-            (row.config, row.problem) for row in whole
-        ]
+    assert [(row.config, row.problem) for row in resumed] == [
+        (row.config, row.problem) for row in whole
+    ]

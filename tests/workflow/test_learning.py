@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from mltune.cost_model import train
 from mltune.measurement import Measurement
 from mltune.report import Model
 from mltune.run.run import Run
@@ -12,6 +13,12 @@ from mltune.tuning.progress import ignore_progress
 from mltune.workflow.learning import learn
 
 SHIPPED = Path(__file__).parents[2] / "runs" / "2026-11-22-sgemm-nn-nvidia-h200-skinny-2"
+
+
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let models have fewer trees than those that ship."""
+    monkeypatch.setattr(train, "_TREES", 40)
 
 
 @pytest.fixture(scope="module")

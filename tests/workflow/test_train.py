@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mltune.cost_model import load
+from mltune.cost_model import train as cost_model_train
 from mltune.errors import UsageError
 from mltune.measurement import Measurement
 from mltune.run.run_info import RunInfo
@@ -21,6 +22,12 @@ Save = Callable[[str, RunInfo, Iterable[Measurement]], Path]
 def law(number: int, m: int) -> float:
     """Seconds: best in the middle, and growing with the size."""
     return 1e-5 * m * (1 + abs(number - 3))
+
+
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let models have fewer trees than those that ship."""
+    monkeypatch.setattr(cost_model_train, "_TREES", 100)
 
 
 @pytest.fixture

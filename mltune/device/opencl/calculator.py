@@ -7,7 +7,6 @@ Nothing here is believed unproved: see `mltune.runner.proof`.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from functools import partial
 from itertools import product as every
@@ -20,6 +19,7 @@ import pyopencl as cl
 from mltune.device.calculator import VECTORS, Matrices, Pairs, Sums
 from mltune.device.errors import BuildError, DeviceLostError, LaunchError
 from mltune.device.limits import takes_group
+from mltune.device.opencl.quiet import built
 from mltune.device_info import DeviceInfo
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -288,9 +288,7 @@ class OpenCLCalculator:
         for name in ("tensor.cl", file):
             source += Path(__file__).with_name(name).read_text(encoding="utf-8")
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", cl.CompilerWarning)
-                program = cl.Program(self._context, source).build()
+            program = built(self._context, source)
             for name, types in _ARGUMENTS[file].items():
                 self._kernels[name] = kernel = cl.Kernel(program, f"mltune_{name}")
                 # Without their types, PyOpenCL takes 10 us for each number.

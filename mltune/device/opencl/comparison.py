@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pyopencl as cl
 
 from mltune.device.comparison import Difference, Expected
 from mltune.device.errors import DeviceLostError, LaunchError
+from mltune.device.opencl.quiet import built
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -115,9 +115,7 @@ def _kernels(context: cl.Context, dtype_name: str, pattern: int) -> tuple[cl.Ker
     }
     source = "".join(f"#define {name} {value}\n" for name, value in definitions.items())
     source += Path(__file__).with_name("comparison.cl").read_text(encoding="utf-8")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cl.CompilerWarning)
-        program = cl.Program(context, source).build()
+    program = built(context, source)
     compare, count = (
         cl.Kernel(program, f"mltune_{name}") for name in ("compare", "count_written")
     )

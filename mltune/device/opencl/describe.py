@@ -7,6 +7,7 @@ from typing import cast
 import pyopencl as cl
 
 from mltune.device.entry import OCLGRIND
+from mltune.device.opencl.quiet import built
 from mltune.device_info import DeviceInfo, OpenCLInfo
 
 
@@ -62,7 +63,7 @@ def _wave_size(device: cl.Device, extensions: tuple[str, ...]) -> int:
         return 1
     # No query of its own: what the compiler prefers for a trivial kernel is the wave's width.
     source = "__kernel void wave(__global int *out) { out[get_global_id(0)] = 0; }"
-    program = cl.Program(cl.Context([device]), source).build()
+    program = built(cl.Context([device]), source)
     multiple = cl.kernel_work_group_info.PREFERRED_WORK_GROUP_SIZE_MULTIPLE
     return cast(int, cl.Kernel(program, "wave").get_work_group_info(multiple, device))
 

@@ -7,13 +7,13 @@ it fills, and those before them, in 31 bits: it hangs where there are more, or w
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pyopencl as cl
 
 from mltune.device.errors import LaunchError
+from mltune.device.opencl.quiet import built
 
 _WORD = 4  # bytes
 FILL_GROUP = 128  # work-items, where the device takes so many
@@ -45,10 +45,7 @@ class Filler:
         self._queue, self._group = queue, (group,)
         source = Path(__file__).with_name("fill.cl").read_text(encoding="utf-8")
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", cl.CompilerWarning)
-                program = cl.Program(context, source).build()
-            self._kernel = cl.Kernel(program, "mltune_fill")
+            self._kernel = cl.Kernel(built(context, source), "mltune_fill")
         except cl.Error as error:
             raise LaunchError(f"the driver cannot fill memory: {error}") from error
         self._kernel.set_scalar_arg_dtypes([None, np.uint64, np.uint64, np.uint32])

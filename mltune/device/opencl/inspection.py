@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pyopencl as cl
 from mltune.device.errors import DeviceLostError, LaunchError
 from mltune.device.inspection import MOST_SPOTS, Kept, Put
 from mltune.device.opencl.fill import clear, copy_zeros
+from mltune.device.opencl.quiet import built
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -55,9 +55,7 @@ class OpenCLInspection:
         self._grid = (items,), (group,)
         source = Path(__file__).with_name("inspection.cl").read_text(encoding="utf-8")
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", cl.CompilerWarning)
-                self._program = cl.Program(context, source).build()
+            self._program = built(context, source)
             self._count_other = cl.Kernel(self._program, "mltune_count_other")
             self._count_other.set_scalar_arg_dtypes([None, np.uint64, np.uint64, np.uint64, None])
             self._checksum = cl.Kernel(self._program, "mltune_checksum")

@@ -94,6 +94,7 @@ class ReplayDevice(HostMemory):
         """
         self._session, self._name = session, name
         self._times: dict[str, Iterator[tuple[int, ...]]] = {}
+        self._keys: dict[tuple[str, Problem, tuple[str, ...]], str] = {}
         self._now_ns = 0
         self.inspection = HostInspection(self)
 
@@ -159,17 +160,14 @@ class ReplayDevice(HostMemory):
             DeviceLostError: when it failed on the device.
             UsageError: when no such launch was recorded.
         """
-        kernel = program.kernel
-        launch = kernel.launch(problem, self.info.compute_units)
-        check_launch(self.info, launch, program.local_mem_bytes)
         inputs = [a, b, *[c] * (problem.beta != 0)]
         if bias is not None:
             inputs.append(bias)
-        key = launch_key(program.key, problem, (digest(each.bytes) for each in inputs))
+        key = self._key(program, problem, tuple(digest(each.bytes) for each in inputs))
         effect = self._session.effects.get(key)
         if effect is None:
             raise UsageError(
-                f"{self._name}: this launch of kernel {kernel.name} was not recorded; "
+                f"{self._name}: this launch of kernel {program.kernel.name} was not recorded; "
                 f"problem: {problem.label}"
             )
         if effect.error:
@@ -183,6 +181,15 @@ class ReplayDevice(HostMemory):
 
     def calculator(self, dtype: str) -> None:
         """Leave calculating to the host."""
+
+    def _key(self, program: ReplayedProgram, problem: Problem, digests: tuple[str, ...]) -> str:
+        """Return the key of a launch, which is checked the first time."""
+        known = (program.key, problem, digests)
+        if known not in self._keys:
+            launch = program.kernel.launch(problem, self.info.compute_units)
+            check_launch(self.info, launch, program.local_mem_bytes)
+            self._keys[known] = launch_key(program.key, problem, digests)
+        return self._keys[known]
 
     def _execution(self, key: str) -> ReplayedExecution:
         if key not in self._times:

@@ -163,7 +163,7 @@ def most_passes(libraries: Iterable[Library]) -> str:
 def geometry(
     library: Library, names: Sequence[str], sources: Sequence[str], types: str = ""
 ) -> str:
-    """The definition of the array of all kernels, after those of their passes and launches.
+    """The definitions of all passes and launches, then that of the array of all kernels.
 
     Args:
         library: what is exported.
@@ -332,7 +332,7 @@ def _example_values(library: Library, element: Element) -> dict[str, str]:
 
 
 def _run(library: Library, matrix: str) -> tuple[str, str]:
-    """How long a matrix's contiguous runs are, and how many there are."""
+    """The length and the number of a matrix's contiguous runs."""
     rows, columns = _EXTENTS[matrix]
     return (rows, columns) if library.orders["abc".index(matrix)] == "F" else (columns, rows)
 

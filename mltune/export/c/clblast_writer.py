@@ -15,7 +15,7 @@ _CLBLAST = TEMPLATES / "clblast"
 
 
 class ClblastWriter:
-    """Writes what takes CLBlast's place, and forwards to it what the library does not hold."""
+    """Writes a replacement for CLBlast, which forwards to CLBlast what the library lacks."""
 
     @property
     def name(self) -> str:

@@ -18,7 +18,7 @@ class Element:
         opencl: the type of a matrix's elements, and of the factors that kernels take.
         host: the type of the example's matrices, which lies in memory like `opencl`.
         wide: the type that the example checks results in.
-        epsilon: what a product and a sum of two such numbers may be off by.
+        epsilon: the rounding error of a product and a sum of two such numbers.
     """
 
     opencl: str

@@ -1,4 +1,4 @@
-"""What an epilogue adds to exported C: arguments, checks, and words. Without one all is empty."""
+"""The arguments, checks and words of an epilogue in exported C; empty without an epilogue."""
 
 from __future__ import annotations
 

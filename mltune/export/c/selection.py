@@ -199,9 +199,9 @@ def body(selector: Selector) -> str:
 
 
 def cache(selector: Selector, library: str) -> tuple[str, str]:
-    """What follows `choose`, and the name of the function that answers: it may know already.
+    """The cache after `choose`, and the name of the function to call.
 
-    A tree alone takes no longer than looking up what it said.
+    A tree alone has no cache, because a look-up takes as long.
     """
     if selector.formulas or selector.exact:
         return _REMEMBER.format(library=library), "remember"

@@ -1,4 +1,4 @@
-"""Writes one C99 library of several problem types: one header, one way in, shared launch code."""
+"""Writes one C99 library of several problem types: one header, one entry, shared launch code."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def _passed(argument: str, precision: Precision, own: set[str]) -> str:
 
 
 def _places(names: Sequence[str]) -> list[int]:
-    """By the place of an argument of the general function, that in one for one product."""
+    """For each argument's place in the general function, its place in that for one product."""
     own = [*_LETTERS[1:], *(name for _, name in blas_arguments("", batched=False))]
     return [0, *(own.index(name) + 1 if name in own else 0 for name in names)]
 
@@ -229,7 +229,7 @@ def _type_values(libraries: LibrarySet, library: Library) -> dict[str, str]:
 
 
 def set_statement(libraries: LibrarySet) -> list[str]:
-    """A paragraph for each problem type: what it computes, how it chooses, what that loses."""
+    """A paragraph for each problem type: what it computes, how it chooses, and its loss."""
     return [
         f"{library.problem_type}: {' '.join(statement(library))}"
         for library in libraries.libraries

@@ -1,4 +1,4 @@
-"""The doors through which text enters C99: comments and string literals; and its expressions."""
+"""How text is escaped in C99: comments and string literals; and how expressions are written."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def literal(text: str) -> str:
 
 
 def _apart(line: str) -> str:
-    """The line with a space between every star and slash: nothing begins or ends a comment."""
+    """The line with a space between star and slash, so that no comment begins or ends in it."""
     return re.sub(r"(?<=\*)(?=/)|(?<=/)(?=\*)", " ", line)
 
 

@@ -31,14 +31,14 @@ def body(selector: Selector) -> str:
 
 
 def usual(selector: Selector) -> str:
-    """The statement that tells sizes which need no further look: most of them, and quickly."""
+    """The quick test that is true for most sizes, which then need no exact check."""
     most = str(_within(selector)) if selector.formulas else "_LIMIT"
     asked = " and ".join(f"0 <= {size} <= {most}" for size in ("m", "n", "k", "batch"))
     return f"usual = {asked}"
 
 
 def _within(selector: Selector) -> int:
-    """No extent up to this makes four factors of more work than the formulas are for."""
+    """An extent up to which every size's work is within the formulas' limit."""
     limit = work_limit(selector.formulas)
     return math.isqrt(math.isqrt(limit)) - padding(selector.formulas)
 

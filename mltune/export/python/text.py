@@ -1,6 +1,6 @@
-"""The door through which strings enter Python, and how it writes expressions.
+"""How strings are escaped in Python, and how expressions are written.
 
-For docstrings the door is `plain_paragraphs`.
+`plain_paragraphs` escapes docstrings.
 """
 
 from __future__ import annotations

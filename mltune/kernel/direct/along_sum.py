@@ -1,4 +1,4 @@
-"""Sums that are vectors along the sum, for C that has few rows or columns to make vectors of."""
+"""Vectors along the sum, for a C with too few rows or columns for vectors along these."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def width_along(settings: Settings, arithmetic: Arithmetic) -> int:
 
 
 def sums_run_along(settings: Settings, arithmetic: Arithmetic, signature: Signature) -> bool:
-    """Whether sums are such vectors: where an operand is read in them, and numbers are real."""
+    """Whether sums are such vectors: if an operand is read in them and numbers are real."""
     reads = not all(signature.free_is_contiguous(tensor) for tensor in "ab")
     return width_along(settings, arithmetic) > 1 and reads and arithmetic.parts == 1
 

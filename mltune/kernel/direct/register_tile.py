@@ -32,7 +32,7 @@ _EXACT = "none"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """How a family shares the work out.
+    """How a family distributes the work.
 
     Attributes:
         definitions: the macros that only this family has.
@@ -51,7 +51,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operand:
-    """How A or B gets into registers: what the template asks for.
+    """How A or B is read into registers, for the template.
 
     Attributes:
         x: `a` or `b`.
@@ -197,7 +197,7 @@ def _sub_group_section(size: Value, arithmetic: Arithmetic) -> Section:
 
 
 def _sums(settings: Settings, is_sliced: bool) -> Sums:
-    """How work-items hold their sums, for those that share them with other work-groups."""
+    """How work-items hold the sums that they share with other work-groups."""
     return Sums(
         "VECTOR",
         "TT1",

@@ -61,5 +61,5 @@ def find_header(source: str, wanted: str = "") -> Header:
 
 
 def _blanked(pattern: re.Pattern[str], text: str) -> str:
-    """Put blanks in the place of what matches, so that places stay what they are."""
+    """Replace what matches by blanks, so that all places stay the same."""
     return pattern.sub(lambda found: " " * len(found[0]), text)

@@ -190,10 +190,10 @@ def _threads(settings: Settings) -> int:
 
 
 def _turn(settings: Settings, units: int) -> int:
-    """Tiles that the loop takes at once.
+    """Tiles in one iteration of the loop.
 
-    Registers have no index at run time, so that the two sets of a prefetch must have changed
-    places twice, and a partial sum must be complete, where the loop begins anew.
+    Registers have no index at run time. So after an iteration the two sets of a prefetch must have
+    changed places twice, and a partial sum must be complete.
     """
     both_sets = 2 if settings.number("prefetch_local_read") and units % 2 else 1
     depth = settings.number("depth_u") // settings.number("local_split_u")  # of a wave
@@ -201,7 +201,7 @@ def _turn(settings: Settings, units: int) -> int:
 
 
 def _share(axis: int, settings: Settings, instruction: Instruction, signature: Signature) -> int:
-    """Neighbours along the free index that a lane reads at once."""
+    """Neighbours along the free index that a lane reads together."""
     if instruction.by_matrix or not signature.free_is_contiguous("ab"[axis]):
         return 1
     return min(instruction.chunk, settings.number(f"wave_tile_{axis}") // 8)

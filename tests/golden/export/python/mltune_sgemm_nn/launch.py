@@ -435,11 +435,7 @@ class Launcher:
         if bias is not None:
             self._check_bias(bias, sizes)
             self._check_read("bias", bias, c, distances[2])
-        number = kernel
-        if number is None and layout == self._type:
-            number = self._select(sizes.m, sizes.n, sizes.k, sizes.batch)
-        elif number is None:  # the kernel computes the transpose, an n x m matrix
-            number = self._select(sizes.n, sizes.m, sizes.k, sizes.batch)
+        number = self._choose(sizes, layout) if kernel is None else kernel
         operands = {"c": (c, layout.orders[2]), "a": (a, layout.orders[0])}
         operands["b"] = (b, layout.orders[1])
         rows, columns = sizes.m, sizes.n
@@ -460,6 +456,12 @@ class Launcher:
             chosen.integers(**values),
             *chosen.geometry(rows, columns, max(1, terms), sizes.batch, units),
         )
+
+    def _choose(self, sizes: _Sizes, layout: GemmType) -> int:
+        if layout == self._type:
+            return self._select(sizes.m, sizes.n, sizes.k, sizes.batch)
+        # The kernel computes the transpose, an n x m matrix.
+        return self._select(sizes.n, sizes.m, sizes.k, sizes.batch)
 
     def _check_bias(self, bias: _Array, sizes: _Sizes) -> None:
         wanted = sizes.m if self._type.bias == "m" else sizes.n
