@@ -240,8 +240,6 @@ class WorkerRunner:
             self._pool = None
             self._ahead = 0
 
-<<<<<<< HEAD
-=======
     def _begin(self, opening: Opening, precisions: Collection[Precision]) -> None:
         """Take over a worker and builders; these start here if their number is still unknown."""
         try:
