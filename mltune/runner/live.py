@@ -20,8 +20,8 @@ from mltune.problem.precision import Precision
 from mltune.runner.cache import Cache
 from mltune.runner.capacity import refuse_precisions
 from mltune.runner.messages import Outcome, Request, Stage
-from mltune.runner.overlap import Span, covered_share
 from mltune.runner.opening import WORKER, Opening
+from mltune.runner.overlap import Span, covered_share
 from mltune.runner.pool import BuilderPool, default_builders
 from mltune.runner.process import WorkerDiedError, WorkerProcess
 from mltune.runner.quarantine import Quarantine
