@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -48,6 +49,10 @@ has_linker()
 os.environ["MLTUNE_CACHE_DIR"] = ""
 # Warnings are errors here, and pyopencl warns about every kernel that has a build log.
 os.environ["PYOPENCL_COMPILER_OUTPUT"] = "0"
+
+# A run that was started in the background ignores Ctrl-C, and so would the commands that it starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No power fails here. SQLite would wait for the disk several times a commit, as the product does.
 database._SYNCHRONOUS = "OFF"

@@ -37,7 +37,12 @@ def test_a_device_without_opencl_says_nothing_of_it() -> None:
 def test_devices_of_shipped_runs_are_read_and_written_the_same(path: Path) -> None:
     data = json.loads(path.read_text())["device"]
 
-    assert DeviceInfo.from_json(data).to_json() == {"compute_capability": 0} | data
+    read = DeviceInfo.from_json(data).to_json()
+
+    older = {"compute_capability": 0} | data  # of before there was this key
+    if "probed" in read:
+        older["probed"] = {"sub_group_sizes": 0} | data["probed"]
+    assert read == older
 
 
 def test_the_limits_have_the_names_that_constraints_may_use() -> None:
