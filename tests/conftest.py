@@ -50,7 +50,7 @@ os.environ["MLTUNE_CACHE_DIR"] = ""
 # Warnings are errors here, and pyopencl warns about every kernel that has a build log.
 os.environ["PYOPENCL_COMPILER_OUTPUT"] = "0"
 
-# A run that was started in the background ignores Ctrl-C, and so would the commands that it starts.
+# A run that was started in the background ignores Ctrl-C, and so would all that it starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
