@@ -65,9 +65,9 @@ def load(
             mltune, such as `nvidia-h200/sgemm`. Or several: a sequence of these, the folder that
             `mltune tune` wrote, or a device's name for all of its packs.
         learn: a file for what is learned from calls; it is made if it does not exist. For one
-            selector only. The first calls of a size on a queue with profiling try up to three
-            kernels, three times each. The fastest by event times is kept. None, the default,
-            learns nothing.
+            selector only. The first calls of a size on a queue with profiling try up to five
+            kernels, and the two fastest of them twice more. The fastest by event times is kept.
+            None, the default, learns nothing.
 
     Returns:
         a `TunedGemm`; of several selectors a `TunedSet`, which finds the problem type of a call by

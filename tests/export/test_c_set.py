@@ -133,6 +133,22 @@ def test_wrong_arguments_are_named_by_their_places(
     shared.mltune_release()
 
 
+def test_the_program_of_the_page_on_exported_libraries_runs(
+    tiled: Make, compile_opencl: Build, opencl_environment: dict[str, str], tmp_path: Path
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "exported.md").read_text()
+    program = tmp_path / "call.c"
+    program.write_text(page.split("```c\n")[1].split("```")[0])
+    files = sources(tiled, ("sgemm_nn",), tmp_path)
+
+    built = compile_opencl(tmp_path / "call", "-Wextra", "-Werror", program, *files)
+    done = subprocess.run(
+        [built], capture_output=True, text=True, check=False, env=opencl_environment
+    )
+
+    assert (done.returncode, done.stdout) == (0, "status 0, C[0] = 512\n"), done.stderr
+
+
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.usefixtures("compile_opencl")  # skips where there are no headers
 def test_compilers_find_nothing_to_warn_of(compiler: str, tiled: Make, tmp_path: Path) -> None:
