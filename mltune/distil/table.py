@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mltune.errors import NoCorrectConfigError, UsageError
+from mltune.measurement.by_problem import of_problems
 from mltune.measurement.measurement import Measurement, Phase, Status
 from mltune.problem import Problem, problem_type_name
 from mltune.selector import PortfolioKernel
@@ -57,12 +58,6 @@ class Size(NamedTuple):
     def label(self) -> str:
         """As a user writes it: `MxNxK`, and `xB` if there is more than one product."""
         return "x".join(map(str, self if self.batch != 1 else self[:3]))
-
-
-def sizes_of(rows: Iterable[Measurement]) -> dict[int, Size]:
-    """The sizes of the rows' problems by their `id`: rows share them, and a size takes long."""
-    problems = {id(row.problem): row.problem for row in rows}
-    return {number: Size.of(problem) for number, problem in problems.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -214,10 +209,9 @@ class TimeTable:
             row.kernel for row in rows if row.phase == Phase.FINAL and row.median is not None
         }
         cells: dict[tuple[Size, str], list[Measurement]] = defaultdict(list)
-        sizes = sizes_of(rows)
-        for row in rows:
+        for row, size in zip(rows, of_problems(rows, Size.of), strict=True):
             if row.kernel not in unsafe and (not finalists or row.kernel in finalists):
-                cells[sizes[id(row.problem)], row.kernel].append(row)
+                cells[size, row.kernel].append(row)
         times = {
             cell: seconds for cell in cells if (seconds := _reported(cells[cell])) is not None
         }

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mltune.device_info import DeviceInfo
-from mltune.measurement.measurement import Measurement, Status
+from mltune.measurement import Measurement, Status, of_problems
 from mltune.problem import Problem, problem_type_name
 from mltune.report.content import KernelSource
 from mltune.report.experiments import Experiment
@@ -209,24 +209,24 @@ def measurement_data(
     """
     sizes, kernels, messages = _Texts(), _Texts(), _Texts()
     configs: dict[str, list[Any]] = {}
-    for row in measurements[:MOST_ROWS]:
+    kept = measurements[:MOST_ROWS]
+    for row in kept:
         if row.kernel not in configs:
             configs[row.kernel] = [row.family, *map(list, row.config.items())]
-    problems = {id(row.problem): row.problem for row in measurements[:MOST_ROWS]}
-    size_of = {number: sizes.index(problem.label) for number, problem in problems.items()}
+    size_of = of_problems(kept, lambda problem: sizes.index(problem.label))
     rows = [
         [
             row.id,
             row.trial,
             row.phase,
-            size_of[id(row.problem)],
+            size,
             None if (gflops := row.gflops) is None else float(f"{gflops:.5g}"),
             None if (median := row.median) is None else float(f"{median * 1e6:.5g}"),
             row.status.value,
             kernels.index(row.kernel),
             messages.index(row.message[:_LONGEST_HINT]),
         ]
-        for row in measurements[:MOST_ROWS]
+        for row, size in zip(kept, size_of, strict=True)
     ]
     return {
         "sizes": sizes.all,

@@ -9,8 +9,8 @@ import numpy as np
 
 from mltune.device_info import DeviceInfo
 from mltune.distil import TimeTable
-from mltune.distil.table import Size, sizes_of
-from mltune.measurement import Measurement, Status
+from mltune.distil.table import Size
+from mltune.measurement import Measurement, Status, of_problems
 from mltune.one_thread import one_thread
 from mltune.problem import Problem
 from mltune.run.run_info import RunInfo
@@ -52,9 +52,7 @@ def with_expected(
         return table
     problems: dict[Size, Problem] = {}
     failed: set[tuple[Size, str]] = set()
-    sizes = sizes_of(rows)
-    for row in rows:
-        size = sizes[id(row.problem)]
+    for row, size in zip(rows, of_problems(rows, Size.of), strict=True):
         problems[size] = row.problem
         if row.status is not Status.OK:
             failed.add((size, row.kernel))

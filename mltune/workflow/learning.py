@@ -13,7 +13,7 @@ from mltune.cost_model.scores import Scores, score
 from mltune.device_info import DeviceInfo
 from mltune.distil.fit import folds
 from mltune.errors import MltuneError
-from mltune.measurement import Measurement
+from mltune.measurement import Measurement, of_problems
 from mltune.problem import Problem
 from mltune.report import Model
 from mltune.space import Config
@@ -43,16 +43,17 @@ def learn(measurements: Sequence[Measurement], device: DeviceInfo, show: Show) -
     from joblib import Parallel, delayed
 
     right = [row for row in measurements if row.median is not None]
-    label_of = _labels(right)
-    labels = list(dict.fromkeys(label_of[id(row.problem)] for row in right))
+    label_of = of_problems(right, _label)
+    labels = list(dict.fromkeys(label_of))
     parts = [held_out for _, held_out in folds(len(labels), _FOLDS, 0)] if len(labels) > 1 else []
     if not right:
         return "The cost model needs measurements that succeeded, and there are none."
 
     def judge(held_out: Sequence[int]) -> _Judged:
         unseen = {labels[place] for place in held_out}
-        known = [row for row in right if label_of[id(row.problem)] not in unseen]
-        rows = tuple(row for row in right if label_of[id(row.problem)] in unseen)
+        pairs = list(zip(right, label_of, strict=True))
+        known = [row for row, label in pairs if label not in unseen]
+        rows = tuple(row for row, label in pairs if label in unseen)
         return _Judged(fit(known, device, folds=1), rows)
 
     step = Steps("learn", show)
@@ -85,18 +86,15 @@ def _judge(
 ) -> tuple[Scores, tuple[tuple[str, float], ...]]:
     """Scores of predicted log seconds, and for each size the mean of predicted / measured time."""
     truth = np.log(_seconds(rows))
-    label_of = _labels(rows)
-    labels, groups = np.unique([label_of[id(row.problem)] for row in rows], return_inverse=True)
+    labels, groups = np.unique(of_problems(rows, _label), return_inverse=True)
     errors = np.array(predicted) - truth
     means = [float(np.exp(errors[groups == number].mean())) for number in range(len(labels))]
     bias = tuple(zip(labels.tolist(), means, strict=True))
     return score(groups, np.array(predicted), truth), bias
 
 
-def _labels(rows: Sequence[Measurement]) -> dict[int, str]:
-    """The labels of the rows' problems by their `id`, as many rows share a few problems."""
-    problems = {id(row.problem): row.problem for row in rows}
-    return {number: problem.label for number, problem in problems.items()}
+def _label(problem: Problem) -> str:
+    return problem.label
 
 
 def _seconds(rows: Sequence[Measurement]) -> list[float]:

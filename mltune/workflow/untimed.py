@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
 from mltune.distil import LeftOut, Size
-from mltune.distil.table import UNSAFE, sizes_of
-from mltune.measurement import Measurement
+from mltune.distil.table import UNSAFE
+from mltune.measurement import Measurement, of_problems
 from mltune.problem import Problem
 from mltune.space import Config
 
@@ -29,9 +29,8 @@ def untimed(
     rows: dict[Size, list[Measurement]] = defaultdict(list)
     for problem in asked:
         rows[Size.of(problem)] = []
-    sizes = sizes_of(measurements)
-    for row in measurements:
-        rows[sizes[id(row.problem)]].append(row)
+    for row, size in zip(measurements, of_problems(measurements, Size.of), strict=True):
+        rows[size].append(row)
     unsafe = {row.kernel for row in measurements if row.status in UNSAFE}
     return tuple(
         LeftOut(size, _reason(rows[size], unsafe, limited))
