@@ -17,6 +17,10 @@ CANDIDATES = 20_000
 APART = 1.0
 """Doublings, all extents together, that two suggested sizes differ by at least."""
 
+MOST_TIMES_LONGER = 10.0
+"""A size is not suggested that is expected to take so many times as long as the longest measured:
+after a run on tiny sizes, those from anywhere would take hours."""
+
 _MOST_DOUBT = 10.0
 """In place of a doubt that nothing tells."""
 
@@ -34,7 +38,11 @@ def suggested(teacher: Teacher, table: TimeTable, count: int, seed: int) -> tupl
         seed: of the sizes that are drawn to choose from.
     """
     drawn = drawn_sizes(CANDIDATES, table, seed)
-    worth = _expected_improvement(teacher, drawn)
+    logs = teacher.log_seconds(drawn)
+    longest = np.nanmax(np.nanmin(table.seconds, axis=1))
+    is_short = logs.min(axis=1) <= np.log(MOST_TIMES_LONGER * longest)
+    drawn, logs = drawn[is_short], logs[is_short]
+    worth = _expected_improvement(teacher, drawn, logs)
     places = np.log2(drawn)
     taken = list(np.log2(np.array(table.sizes, dtype=np.float64)))
     found: list[Size] = []
@@ -47,10 +55,9 @@ def suggested(teacher: Teacher, table: TimeTable, count: int, seed: int) -> tupl
     return tuple(found)
 
 
-def _expected_improvement(teacher: Teacher, sizes: Array) -> Array:
+def _expected_improvement(teacher: Teacher, sizes: Array, logs: Array) -> Array:
     from scipy.stats import norm  # takes long to load
 
-    logs = teacher.log_seconds(sizes)
     doubt = np.minimum(teacher.doubt(sizes), _MOST_DOUBT)
     rows = np.arange(len(sizes))
     best = logs.argmin(axis=1)

@@ -15,7 +15,7 @@ from mltune.distil.formula_times import log_seconds
 from mltune.distil.methods import METHODS, TAUGHT
 from mltune.distil.portfolio import cover
 from mltune.distil.residuals import Residuals
-from mltune.distil.suggest import APART, suggested
+from mltune.distil.suggest import APART, MOST_TIMES_LONGER, suggested
 from mltune.distil.taught import LOSS_SIZES, Lesson, taught
 from mltune.distil.teacher import teach
 from mltune.problem import Precision, gemm
@@ -251,3 +251,18 @@ def test_suggested_sizes_are_far_from_measured_ones_and_each_other(make_table: M
     places = np.log2(np.array([*table.sizes, *sizes]))
     for number in range(60, 65):
         assert np.abs(places[:number] - places[number]).sum(axis=1).min() >= APART
+
+
+def test_suggested_sizes_do_not_take_much_longer_than_measured_ones(
+    make_table: MakeTable,
+) -> None:
+    whole = named(make_table(60))
+    work = np.prod(np.array(whole.sizes, dtype=np.float64), axis=1)
+    table = whole.take(np.argsort(work)[:20].tolist())
+    teacher = teach(table, SETTINGS)
+
+    sizes = suggested(teacher, table, 5, 0)
+
+    expected = np.exp(teacher.log_seconds(np.array(sizes, dtype=np.float64))).min(axis=1)
+    assert len(sizes) == 5
+    assert expected.max() <= MOST_TIMES_LONGER * table.seconds.min(axis=1).max()
