@@ -46,6 +46,7 @@ def test_shipped_spaces_bind(name: str, precision: Precision) -> None:
 
     assert loaded.name == name
     assert space.size > 2_000
+    assert space.default in space
     assert all(parameter.meaning for parameter in space.parameters)
 
 
@@ -77,6 +78,7 @@ def test_the_tensor_cores_spaces_bind_to_kernels(precision: Precision, name: str
     space = loaded.bind({**LIMITS, **precision_names(precision)})
 
     assert space.size > 10_000
+    assert space.default in space
     for config in space.sample(np.random.default_rng(0), 40):
         assert FAMILIES[loaded.family].generate(gemm(precision), config).config == config
 
@@ -102,6 +104,7 @@ def test_every_config_of_the_warpgroups_spaces_gives_a_kernel(
     loaded = load_space(data_folder("spaces") / f"{name}.yaml")
     space = loaded.bind({**LIMITS, **precision_names(precision)})
 
+    assert space.default in space
     for config in space.sample(np.random.default_rng(0), 40):
         assert FAMILIES[loaded.family].generate(gemm(precision), config).config == config
 

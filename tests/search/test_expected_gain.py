@@ -13,9 +13,7 @@ from mltune.space.recorded import RecordedSpace
 from mltune.space.space import Space
 from tests.studies import Asked
 
-SPACE = Space(
-    name="line", family="none", parameters=[Parameter("x", tuple(range(40)))], limits={}
-)
+SPACE = Space(name="line", family="none", parameters=[Parameter("x", tuple(range(40)))], limits={})
 
 
 def valley(config: Config, sizes: tuple[int, ...]) -> float:
