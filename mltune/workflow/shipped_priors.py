@@ -101,8 +101,9 @@ def _for_space(
         and prior.problem[0] == problem[0]
         and is_similar(prior.device, device)
     ]
+    stem = Path(space.name).stem
     newest = sorted(suitable, key=lambda prior: prior.name, reverse=True)
-    nearest = sorted(newest, key=lambda prior: _rank(prior, Path(space.name).stem, problem, device))
+    nearest = sorted(newest, key=lambda prior: _rank(prior, stem, problem, device))
     return sorted(prior.name for prior in nearest[:_MOST_A_SPACE])
 
 
