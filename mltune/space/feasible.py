@@ -216,14 +216,11 @@ def _numbered(columns: Sequence[Column], count: int) -> tuple[Column, Column]:
         if size * codes_size > _MOST_KEYS:
             keys, size = _coded(keys, is_dense=True)
         keys, size = keys * codes_size + codes, size * codes_size
-    if size > max(_WIDE, count):
-        keys, size = _coded(keys, is_dense=True)
-    # Without sorting: what is written last stays, so that of each key its first row does.
-    first_of = np.empty(size, np.int64)
-    first_of[keys[::-1]] = np.arange(count)[::-1]
-    first_alike = first_of[keys]
-    is_first = first_alike == np.arange(count)
-    return (np.cumsum(is_first) - 1)[first_alike], np.flatnonzero(is_first)
+    _, first, places = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return rank[places], first[order]
 
 
 def _narrow(numbers: Column) -> Column:
