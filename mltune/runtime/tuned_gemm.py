@@ -243,8 +243,12 @@ class TunedGemm:
         high: float | None = None,
         kernel: int | None = None,
         wait_for: Sequence[cl.Event] | None = None,
+        watched: bool = True,
     ) -> tuple[cl_array.Array, tuple[cl.Event, ...]]:
-        """Do what `gemm` does, and return c with the events of all the kernel's passes."""
+        """Do what `gemm` does, and return c with the events of all the kernel's passes.
+
+        Without `watched` there are none on a queue that is in order; see `Launcher.enqueue`.
+        """
         here = self._on(queue)
         enqueue = partial(
             here.launcher.enqueue,
@@ -258,11 +262,13 @@ class TunedGemm:
             low=low,
             high=high,
             wait_for=wait_for,
+            watched=watched,
         )
         learner = self._learner
         while True:
             try:
-                if learner is None or kernel is not None or alpha == 0 or not _has_times(queue):
+                chosen = kernel is not None or alpha == 0 or not watched
+                if learner is None or chosen or not _has_times(queue):
                     return enqueue(kernel=kernel)
                 size = here.launcher.asks(a, b, c)
                 return _learning(learner, here, queue.device.name, size, enqueue)
