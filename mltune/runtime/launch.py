@@ -652,8 +652,9 @@ class Launcher:
         return GemmError(f"{self._type.name}: {message}")
 
 
+_Extent = tuple[int, int, int]
 _Start = Callable[
-    [cl.Kernel, cl.CommandQueue, Sequence[int], Sequence[int], Sequence[Any], Sequence[cl.Event]],
+    [cl.Kernel, cl.CommandQueue, _Extent, _Extent, Sequence[Any], Sequence[cl.Event]],
     list[cl.Event],
 ]
 """Launches a kernel after some events, and returns what tells its end; nothing if unwatched."""
@@ -662,8 +663,8 @@ _Start = Callable[
 def _launched(
     kernel: cl.Kernel,
     queue: cl.CommandQueue,
-    global_size: Sequence[int],
-    work_group: Sequence[int],
+    global_size: _Extent,
+    work_group: _Extent,
     arguments: Sequence[Any],
     events: Sequence[cl.Event],
 ) -> list[cl.Event]:
@@ -673,8 +674,8 @@ def _launched(
 def _launched_unwatched(
     kernel: cl.Kernel,
     queue: cl.CommandQueue,
-    global_size: Sequence[int],
-    work_group: Sequence[int],
+    global_size: _Extent,
+    work_group: _Extent,
     arguments: Sequence[Any],
     events: Sequence[cl.Event],
 ) -> list[cl.Event]:
@@ -688,7 +689,7 @@ def _launched_unwatched(
     sizes = ((ctypes.c_size_t * 3)(*size) for size in (global_size, work_group))
     status = launch(queue.int_ptr, kernel.int_ptr, 3, None, *sizes, 0, None, None)
     if status:
-        raise cl.RuntimeError(f"clEnqueueNDRangeKernel failed: {cl.status_code.to_string(status)}")
+        raise cl.RuntimeError(f"clEnqueueNDRangeKernel gave status {status}")
     return []
 
 
