@@ -10,6 +10,7 @@ import atexit
 import bisect
 import contextlib
 import json
+import logging
 import math
 import threading
 import time
@@ -69,6 +70,9 @@ PAUSE = 64
 """Calls between two looks at whether a kernel that is not built has become worth it."""
 
 
+_log = logging.getLogger(__name__)
+
+
 class Use(NamedTuple):
     """What a call is to launch.
 
@@ -107,9 +111,7 @@ class _Candidate:
     def read(self) -> bool:
         """Take the time of a launch that has ended; whether there was one."""
         done = cl.command_execution_status.COMPLETE
-        if not self.running or any(
-            each.command_execution_status != done for each in self.running
-        ):
+        if not self.running or any(each.command_execution_status != done for each in self.running):
             return False
         spent = self.running[-1].profile.end - self.running[0].profile.start
         bisect.insort(self.seconds, spent * 1e-9)
@@ -142,7 +144,8 @@ class _Trial:
 
     def read(self) -> None:
         """Take the times of launches that have ended, and judge by them."""
-        if any([each.read() for each in self.candidates]):
+        have_ended = [each.read() for each in self.candidates]
+        if any(have_ended):
             self._judge()
 
     def of(self, number: int) -> _Candidate | None:
@@ -229,8 +232,8 @@ class Learner:
             has_times: whether events will tell the launch's time.
         """
         with self._lock:
-            if not self._is_saved and time.perf_counter() >= self._next_save:
-                self._save()
+            if not self._is_saved:
+                self._save_soon()
             if (known := self._known.get((device, size), self._only.get(size))) is not None:
                 return Use(known, again=math.inf)
             if (trial := self._trials.get((device, size))) is None:
@@ -350,12 +353,18 @@ class Learner:
     def _save_soon(self) -> None:
         """Save now, unless writing has taken too much of the time of late."""
         self._is_saved = False
-        if time.perf_counter() >= self._next_save:
+        begin = time.perf_counter()
+        if begin < self._next_save:
+            return
+        try:
             self._save()
+        except MltuneError as error:
+            _log.warning("%s", error)  # the product that was asked for does not need the file
+        end = time.perf_counter()
+        self._next_save = end + (end - begin) / SHARE
 
     def _save(self) -> None:
         """Write what is known, with what other processes wrote meanwhile."""
-        begin = time.perf_counter()
         names = [each.name for each in self._selector.portfolio]
         others = [row for row in self._rows() if self._number_of(row) is None]
         best = {key: trial.best for key, trial in self._trials.items() if trial.is_saved}
@@ -367,8 +376,6 @@ class Learner:
         rows = ",".join(f"\n {json.dumps(row)}" for row in (*others, *own))
         write_atomically(self._path, f'{{"learned": [{rows}\n]}}\n'.encode(), flush=False)
         self._is_saved = True
-        end = time.perf_counter()
-        self._next_save = end + (end - begin) / SHARE
 
 
 _LEARNERS: weakref.WeakSet[Learner] = weakref.WeakSet()
@@ -394,14 +401,19 @@ def candidates(selector: Selector, size: Size) -> tuple[int, ...]:
     chosen = selector.choose(*size)
     if chosen.reason is Reason.EXACT:
         return (chosen.index,)
-    m, n, k, batch = size
-    nearby = Counter(
-        selector.choose(*near, batch).index for near in product(_around(m), _around(n), _around(k))
-    )
+    nearby = Counter(selector.choose(*near, size[3]).index for near in _near(size[:3]))
     others = [number for number, _ in nearby.most_common() if number != chosen.index]
     return (chosen.index, *others[: CANDIDATES - 1])
 
 
-def _around(extent: int) -> tuple[int, int, int]:
-    """What is near an extent; exported C finds the same ones."""
-    return (extent + 1) // 2, extent, 2 * extent
+def _near(extents: Sequence[int]) -> Iterable[list[int]]:
+    """Half and twice one extent, or all three; exported C finds the same sizes.
+
+    Those that change two extents would find the same kernels, for twice the time.
+    """
+    for ways in product(range(3), repeat=3):
+        if ways.count(1) in (0, 2):
+            yield [
+                ((extent + 1) // 2, extent, 2 * extent)[way]
+                for extent, way in zip(extents, ways, strict=True)
+            ]

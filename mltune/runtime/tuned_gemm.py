@@ -319,9 +319,16 @@ class TunedGemm:
         return here
 
     def release(self) -> None:
-        """Forget the built kernels and scratch memory, with their contexts; save what was learned."""
+        """Forget the built kernels and scratch memory, and with them their contexts."""
         for here in list(self._here.values()):
             here.launcher.release()
+
+    def save_learned(self) -> None:
+        """Write what calls have taught by now; the end of the process does so, too.
+
+        Raises:
+            MltuneError: when the file cannot be written.
+        """
         if self._learner is not None:
             self._learner.save()
 
@@ -341,10 +348,11 @@ def _learning(
 ) -> _Done:
     """Enqueue the kernel that is to be tried, or else the one that was learned."""
     a, b, c = arrays
-    if not all(isinstance(each, cl_array.Array) for each in (a, b, a if c is None else c)):
+    try:
+        key = (a.shape, a.strides, b.shape, b.strides, None if c is None else c.strides)
+        learned = here.learned.get(key)
+    except (AttributeError, TypeError):
         return enqueue()  # which says what is wrong
-    key = (a.shape, a.strides, b.shape, b.strides, None if c is None else c.strides)
-    learned = here.learned.get(key)
     if learned is None:
         learned = Learned(here.launcher.asks(a, b, c))
         if len(here.learned) >= MOST_LEARNED:

@@ -232,7 +232,7 @@ def test_products_are_right_while_it_learns_in_threads(
     for each in threads:
         each.join()
 
-    tuned.release()
+    tuned.save_learned()
     assert len(wrong) == 60
     assert max(wrong) < 1e-4
     rows = json.loads(path.read_text())["learned"]
@@ -249,6 +249,6 @@ def test_a_queue_without_times_teaches_nothing(
     b = cl_array.to_device(queue, np.ones((20, 17), dtype=np.float32))
     for _ in range(10):
         tuned(a, b)
-    tuned.release()
+    tuned.save_learned()
 
     assert not (tmp_path / "learned.json").exists()
