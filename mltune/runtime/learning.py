@@ -171,7 +171,7 @@ class _Trial:
                 each.is_out |= (gap + LEAST_GAIN * least) ** 2 > SURE * SURE * variance
             elif each is not chosen:
                 each.is_out |= gap > (MOST_SLOWER - 1) * least
-            if each is chosen and gap * gap <= variance:
+            if each is chosen and gap * gap <= variance:  # one standard error
                 self.best = chosen.number
         if lost > MOST_LOST * least:
             for each in self.candidates:
@@ -309,6 +309,14 @@ class Learner:
                 each.seconds.clear()
             trial.best = trial.candidates[0].number
             return True
+
+    def best(self, device: str, size: Size) -> int | None:
+        """The kernel that is best by now; None for a size that was not called."""
+        with self._lock:
+            if (trial := self._trials.get((device, size))) is None:
+                return self._known.get((device, size), self._only.get(size))
+            trial.read()
+            return trial.best
 
     def save(self) -> None:
         """Write what is known by now, of trials that have not ended too.
