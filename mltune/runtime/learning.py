@@ -409,19 +409,18 @@ def candidates(selector: Selector, size: Size) -> tuple[int, ...]:
     chosen = selector.choose(*size)
     if chosen.reason is Reason.EXACT:
         return (chosen.index,)
-    nearby = Counter(selector.choose(*near, size[3]).index for near in _near(size[:3]))
+    nearby = Counter(selector.choose(*near).index for near in _near(size))
     others = [number for number, _ in nearby.most_common() if number != chosen.index]
     return (chosen.index, *others[: CANDIDATES - 1])
 
 
-def _near(extents: Sequence[int]) -> Iterable[list[int]]:
+def _near(size: Size) -> Iterable[Size]:
     """Half and twice one extent, or all three; exported C finds the same sizes.
 
     Those that change two extents would find the same kernels, for twice the time.
     """
+    around = [((extent + 1) // 2, extent, 2 * extent) for extent in size[:3]]
     for ways in product(range(3), repeat=3):
         if ways.count(1) in (0, 2):
-            yield [
-                ((extent + 1) // 2, extent, 2 * extent)[way]
-                for extent, way in zip(extents, ways, strict=True)
-            ]
+            m, n, k = (each[way] for each, way in zip(around, ways, strict=True))
+            yield m, n, k, size[3]
