@@ -372,7 +372,9 @@ def test_agrees_on_measured_sizes_and_beside_them(
     most: int, chooser: Make, choices: Choices
 ) -> None:
     rng = np.random.default_rng(5)
-    measured = {tuple(map(int, rng.integers(1, most, 4))) for _ in range(500)}
+    measured: set[Size] = set()
+    for m, n, k, batch in rng.integers(1, most, (500, 4)).tolist():
+        measured.add((m, n, k, batch))
     exact = tuple((size, number % 2) for number, size in enumerate(sorted(measured)))
     library = chooser(Leaf(2), 3, exact=exact)
     beside = [(m + 1, n, k, batch) for m, n, k, batch in measured]
