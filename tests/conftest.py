@@ -41,6 +41,10 @@ gc.disable()
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mltune-tests" / "pocl"
 _CACHE.mkdir(parents=True, exist_ok=True)
 os.environ["POCL_CACHE_DIR"] = str(_CACHE)
+# PoCL would optimise for seconds what runs for microseconds. It does so for tests of kernels, and
+# where what it computed is kept.
+if not {"MLTUNE_RECORD_SESSIONS", "MLTUNE_UPDATE_NOTEBOOK"} & set(os.environ):
+    os.environ["POCL_EXTRA_BUILD_FLAGS"] = "-cl-opt-disable"
 # What trying out a device has shown is kept there, too.
 os.environ["MLTUNE_DEVICES_DIR"] = str(_CACHE.with_name("devices"))
 # PoCL calls a linker, also where a test uses it by itself: ziglang's if there is no ld.

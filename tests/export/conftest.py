@@ -25,7 +25,7 @@ SMALL: dict[str, int | str] = {
     "vector_width": 1, "prefetch_global_read": 0, "local_pad": 0, "loop_unroll": 1,
     "work_group_mapping": 1, "multiply_add": "expr", "vector_access": "cast",
 }  # fmt: skip
-STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2")
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 COMPILERS = ("gcc", "clang")
 SANITIZE = ("-fsanitize=undefined", "-fno-sanitize-recover=undefined")
 
@@ -156,7 +156,7 @@ def compile_c() -> Build:
         _missing("there is no C compiler (Debian: apt-get install gcc)")
 
     def build(program: Path, *arguments: Path | str) -> Path:
-        command = [compiler, *STRICT, *SANITIZE, "-o", program, *arguments]
+        command = [compiler, *STRICT, "-O1", *SANITIZE, "-o", program, *arguments]
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # type: ignore[arg-type]
         assert done.returncode == 0, done.stderr
         return program
@@ -240,7 +240,7 @@ def compile_shared(opencl_loader: Path, compile_opencl: Build) -> Build:
     compiler = shutil.which("gcc") or shutil.which("cc") or ""
 
     def build(shared: Path, *files: Path) -> Path:
-        command: list[str | Path] = [compiler, *STRICT, "-shared", "-fPIC", "-o", shared]
+        command: list[str | Path] = [compiler, *STRICT, "-O2", "-shared", "-fPIC", "-o", shared]
         command += [*files, opencl_loader]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
