@@ -92,27 +92,29 @@ def _teaches(name: str, space: SearchSpace) -> bool:
 def _for_space(
     space: SearchedSpace, contraction: Contraction, device: DeviceInfo
 ) -> Iterable[str]:
-    """The most similar shipped runs of a space: all that are equally similar, at most two."""
+    """The two most similar shipped runs of a space, of equally similar ones the newest."""
     problem = problem_type_name(contraction)
     suitable = [
-        (_rank(prior, Path(space.name).stem, problem, device), prior.name)
+        prior
         for prior in index()
         if prior.family == space.family
         and prior.problem[0] == problem[0]
         and is_similar(prior.device, device)
     ]
-    best = min((rank for rank, _ in suitable), default=None)
-    return sorted(name for rank, name in suitable if rank == best)[-_MOST_A_SPACE:]
+    stem = Path(space.name).stem
+    newest = sorted(suitable, key=lambda prior: prior.name, reverse=True)
+    nearest = sorted(newest, key=lambda prior: _rank(prior, stem, problem, device))
+    return sorted(prior.name for prior in nearest[:_MOST_A_SPACE])
 
 
 def _rank(prior: ShippedPrior, space: str, problem: str, device: DeviceInfo) -> tuple[float, ...]:
-    """Small for what is alike: the space, the device, its size, the problem's transposes."""
+    """Small for what is alike: the space, the device's size, the transposes, the device."""
     units = prior.device["compute_units"] / max(device.compute_units, 1)
     return (
         prior.space != space,
-        prior.device["name"] != device.name,
         round(abs(math.log2(units)), 3) if units > 0 else math.inf,
         prior.problem != problem,
+        prior.device["name"] != device.name,
     )
 
 

@@ -25,7 +25,7 @@ from mltune.workflow.recordings import read_any
 from mltune.workflow.shipped_priors import INDEX_NAME, ship
 
 RUNS, MODELS = Path("runs"), Path("models")
-_FEWEST = 50  # configs of a part
+_FEWEST = 24  # configs of a part
 
 
 def main() -> None:
