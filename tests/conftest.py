@@ -26,6 +26,7 @@ from mltune.runner import WorkerRunner
 from mltune.space.config import Config
 from tests import postgres
 from tests.devices import CPU
+from tests.plain_mma import NOT_OPTIMISED
 
 pytest_plugins = ("tests.guard",)
 
@@ -41,10 +42,6 @@ gc.disable()
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mltune-tests" / "pocl"
 _CACHE.mkdir(parents=True, exist_ok=True)
 os.environ["POCL_CACHE_DIR"] = str(_CACHE)
-# PoCL would optimise for seconds what runs for microseconds. It does so for tests of kernels, and
-# where what it computed is kept.
-if not {"MLTUNE_RECORD_SESSIONS", "MLTUNE_UPDATE_NOTEBOOK"} & set(os.environ):
-    os.environ["POCL_EXTRA_BUILD_FLAGS"] = "-cl-opt-disable"
 # What trying out a device has shown is kept there, too.
 os.environ["MLTUNE_DEVICES_DIR"] = str(_CACHE.with_name("devices"))
 # PoCL calls a linker, also where a test uses it by itself: ziglang's if there is no ld.
@@ -153,6 +150,14 @@ class NaiveFamily:
 def device_spec() -> str:
     """The device of all tests: PoCL, wherever it stands in the driver's list."""
     return "Portable Computing Language"
+
+
+@pytest.fixture(scope="module")
+def not_optimised() -> Iterator[None]:
+    """PoCL optimises for seconds what many tests run for microseconds: for them it does not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POCL_EXTRA_BUILD_FLAGS", NOT_OPTIMISED)
+        yield
 
 
 @pytest.fixture(scope="session")

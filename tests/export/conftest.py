@@ -30,6 +30,11 @@ COMPILERS = ("gcc", "clang")
 SANITIZE = ("-fsanitize=undefined", "-fno-sanitize-recover=undefined")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compiled_soon(not_optimised: None) -> None:
+    """What is tested here is the code around the kernels."""
+
+
 def _missing(what: str, language: str = "C") -> None:
     """Skip, or fail where the tests of a language must run."""
     if os.environ.get(f"MLTUNE_REQUIRE_{language}") == "1":
@@ -273,8 +278,10 @@ def opencl_loader() -> Path:
     return found[0]
 
 
-@pytest.fixture(scope="session")
-def opencl_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def opencl_environment(
+    tmp_path_factory: pytest.TempPathFactory, not_optimised: None
+) -> dict[str, str]:
     """The environment in which a C program finds one PoCL: pip's, or else the system's."""
     home = Path(pyopencl.__file__).parent
     # The .icd file is taken away where pip's PoCL does not know the processor.

@@ -8,14 +8,6 @@ from mltune.kernel.families import FAMILIES
 from mltune.runner import WorkerRunner
 
 
-@pytest.fixture(scope="module", autouse=True)
-def optimised() -> Iterator[None]:
-    """Kernels are built as users build them."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("POCL_EXTRA_BUILD_FLAGS", raising=False)
-        yield
-
-
 @pytest.fixture(scope="module")
 def runner(device_spec: str) -> Iterator[WorkerRunner]:
     """Measures kernels of the family tiled."""
