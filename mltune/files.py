@@ -30,8 +30,13 @@ def file_error(path: Path, doing: str, error: OSError) -> MltuneError:
     return kind(f"{path}: cannot {doing} ({error.strerror or error})")
 
 
-def write_atomically(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes, *, flush: bool = True) -> None:
     """Write a file through a temporary one beside it, safely on the disk when this returns.
+
+    Args:
+        path: of the file.
+        data: that it will hold.
+        flush: whether to wait for the disk; else a power failure may undo the change.
 
     Raises:
         MltuneError: when it cannot be written; what was there is unchanged then.
@@ -41,12 +46,13 @@ def write_atomically(path: Path, data: bytes) -> None:
         try:
             with temporary.open("wb") as file:
                 file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+                if flush:
+                    file.flush()
+                    os.fsync(file.fileno())
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
-        if os.name == "nt":  # there, folders cannot be opened
+        if os.name == "nt" or not flush:  # there, folders cannot be opened
             return
         # The new name is on the disk only when the folder is.
         folder = os.open(path.parent, os.O_RDONLY)

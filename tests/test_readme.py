@@ -13,6 +13,7 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 import pytest
 
+import mltune
 from mltune.device import choose
 from mltune.device.opencl.listing import driver_device
 from tests.benchmarks.gain_chart import CHART, FIGURES, draw, read_gains
@@ -22,9 +23,19 @@ ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCS = sorted(ROOT.glob("docs/*.md"))
 TUTORIAL = ROOT / "docs" / "tutorial.md"
+FAQ = ROOT / "docs" / "faq.md"
+CITATION = ROOT / "CITATION.cff"
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS)
 
-RUN_PAGES = {"README.md", "exported.md", "optuna.md", "records.md", "tutorial.md"}
+RUN_PAGES = {
+    "README.md",
+    "developing.md",  # by tests/docs/test_examples.py
+    "exported.md",
+    "faq.md",
+    "optuna.md",
+    "records.md",
+    "tutorial.md",
+}
 
 
 def _commands(text: str) -> tuple[str, ...]:
@@ -109,6 +120,35 @@ def test_the_python_of_the_tutorial_runs(tmp_path: Path, monkeypatch: pytest.Mon
     found = _run(block, tmp_path)
 
     np.testing.assert_allclose(found["c"], found["a"] @ found["a"], rtol=1e-3)
+
+
+@pytest.mark.usefixtures("numpy_products_on")
+def test_the_python_of_the_faq_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (block,) = _python(FAQ)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tuned").mkdir()
+    (tmp_path / "tuned" / "selectors").symlink_to(ROOT / "models" / "pthread-amd-epyc")
+
+    found = _run(block, tmp_path)
+
+    np.testing.assert_allclose(found["c"], found["a"] @ found["a"], rtol=1e-3)
+
+
+def test_the_call_from_c_of_the_faq_is_that_of_the_whole_program() -> None:
+    (call,) = re.findall(r"^```c\n(.*?)^```", FAQ.read_text("utf-8"), re.M | re.S)
+    program = (ROOT / "docs" / "exported.md").read_text("utf-8")
+
+    lines = [line.partition(" /* link")[0].strip() for line in call.splitlines() if line]
+    assert [line for line in lines if line not in program] == []
+
+
+def test_the_faq_cites_what_the_citation_file_says() -> None:
+    said = re.findall(r"^(title|version|license): \"?(.*?)\"?$", CITATION.read_text("utf-8"), re.M)
+    entry = FAQ.read_text("utf-8")
+
+    assert {name for name, _ in said} == {"title", "version", "license"}
+    assert [value for _, value in said if f"{{{value}}}" not in entry] == []
+    assert dict(said)["version"] == mltune.__version__
 
 
 def test_the_python_of_the_page_on_libraries_runs(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import pyopencl as cl
@@ -26,8 +27,20 @@ from mltune.selector.speeds import Speed
 SLOW_FACTOR = 2.0
 """A size that takes so many times as long as its pack states is reported."""
 
+Arrays = tuple[tuple[int, ...] | None, ...]
+"""Shapes and strides."""
+
 _CHOICES = 65536
 _log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Learned:
+    """A kernel for arrays of some shapes, and how many more calls use it without asking."""
+
+    size: tuple[int, int, int, int]
+    number: int = 0
+    again: float = 0
 
 
 class Here:
@@ -42,6 +55,7 @@ class Here:
         self.lacking: dict[int, str] = {}
         """The numbers of kernels that are not used here, each with the reason."""
         self.finding: Finding | None = None
+        self.learned: dict[Arrays, Learned] = {}
         self._restrict()
         self.launcher = Launcher(gemm_type, kernels, lambda *size: self._choose(*size))
 
@@ -91,6 +105,7 @@ class Here:
                     return False
                 self.lacking[number] = reason
                 self._restrict()
+                self.learned.clear()
                 _log.warning(
                     "%s on %s: %s; another kernel takes its place",
                     self._name,

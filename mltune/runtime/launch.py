@@ -359,6 +359,10 @@ class Launcher:
             self._built.clear()
             self._scratch.clear()
 
+    def is_built(self, queue: cl.CommandQueue, number: int) -> bool:
+        """Whether a kernel can be launched on a queue without building it."""
+        return (queue.context.int_ptr, queue.device.int_ptr, number) in self._built
+
     def forget_plans(self) -> None:
         """Let the next call of any size choose a kernel anew."""
         self._planned.cache_clear()

@@ -1,89 +1,191 @@
 """Selection that learns in use: the first calls of a new size try the likeliest kernels in turn.
 
 Every call computes what was asked for, so that nothing is computed twice. Times are those of the
-device's events, read when they are there; no call waits for them.
+device's events, read when they are there; no call waits for them. Exported C has the same rule.
 """
 
 from __future__ import annotations
 
+import atexit
+import bisect
+import contextlib
 import json
+import logging
+import math
 import threading
+import time
+import weakref
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyopencl as cl
 
-from mltune.errors import UsageError
+from mltune.errors import MltuneError, UsageError
 from mltune.files import write_atomically
 from mltune.problem import problem_type_name
 from mltune.selector import Reason, Selector
 
 Size = tuple[int, int, int, int]
 
-CANDIDATES = 5
+CANDIDATES = 3
 """Kernels that are tried: the chosen one, and those that are chosen nearby.
 
-On sizes held out of the run of 2026-11-23 (130 sizes, four parts, formulas, split 500) the best of
-five has 0.997 of the portfolio's best, of three nearer ones 0.994, the chosen kernel 0.985.
+On held-out sizes of the run of 2026-11-23 (formulas, splits 100 to 102) the best of three has
+0.9973 of the portfolio's best, the best of five 0.9975, the chosen kernel 0.9903.
 """
 
-TRIES = 3
-"""Of the two that are fastest when each was tried once: with five kernels the tenth call knows."""
+MOST_TRIES = 16
+"""Of a kernel: then the rest is noise."""
 
-MOST_SLOWER = 1.5
-"""A kernel that took so much longer than the best is not tried again.
+SURE = 3.0
+"""Standard errors by which a kernel must be behind to be tried no more."""
 
-A kernel is tried again only when its last time is known. So two that are 10 times slower make a
-thousand calls take 1.8 % longer.
-"""
+LEAST_GAIN = 0.01
+"""A kernel is tried no more that cannot be faster than the best one by this."""
 
-LEAST_GAIN = 0.02
-"""Another kernel than the chosen one has to be faster by this: less may be noise."""
+NOISE, NOISE_TIMES = 0.04, 4
+"""How far one time is off before anything is known, and how many times that counts as."""
+
+MOST_SLOWER = 3.0
+"""A kernel that takes so many times as long is tried once."""
+
+MOST_LOST = 20.0
+"""The trial ends when worse kernels have cost so many calls: 2 % of a thousand."""
+
+ENOUGH_TRIES = 2
+"""Of each kernel, for the best one to be saved when the process ends before the trial does."""
+
+SHARE = 0.02
+"""Of the time: what building kernels for a trial may take, and writing the file."""
+
+BUILD_SECONDS = 0.5
+"""What a build is expected to take before one was seen."""
+
+PAUSE = 64
+"""Calls between two looks at whether a kernel that is not built has become worth it."""
+
+
+_log = logging.getLogger(__name__)
+
+
+class Use(NamedTuple):
+    """What a call is to launch.
+
+    Attributes:
+        number: of the kernel.
+        is_try: whether its time is wanted.
+        again: how many more calls use the same kernel without asking.
+    """
+
+    number: int
+    is_try: bool = False
+    again: float = 0
+
+
+@dataclass(slots=True)
+class _Candidate:
+    """A kernel that is tried for a size."""
+
+    number: int
+    is_out: bool = False
+    running: tuple[cl.Event, ...] = ()
+    seconds: list[float] = field(default_factory=list)
+    """Sorted."""
+
+    @property
+    def expected(self) -> float:
+        """The mean of the faster half: other work makes a time longer, never shorter."""
+        count = (len(self.seconds) + 1) // 2
+        return sum(self.seconds[:count]) / count
+
+    @property
+    def tries(self) -> int:
+        """How many times are known, or will be."""
+        return len(self.seconds) + bool(self.running)
+
+    def read(self) -> bool:
+        """Take the time of a launch that has ended; whether there was one."""
+        done = cl.command_execution_status.COMPLETE
+        if not self.running or any(each.command_execution_status != done for each in self.running):
+            return False
+        spent = self.running[-1].profile.end - self.running[0].profile.start
+        bisect.insort(self.seconds, spent * 1e-9)
+        self.running = ()
+        return True
 
 
 @dataclass(slots=True)
 class _Trial:
-    """What is known of a size that is being learned."""
+    """What is known of a size that is being learned: its candidates, the chosen kernel first."""
 
-    chosen: int
-    ahead: list[int]
-    tried: int
-    waiting: list[tuple[int, tuple[cl.Event, ...]]] = field(default_factory=list)
-    seconds: dict[int, list[float]] = field(default_factory=dict)
+    candidates: tuple[_Candidate, ...]
+    best: int
+    is_warm: bool = False
+    """Whether a call came before: the first finds cold caches."""
 
-    def read(self) -> None:
-        """Take the times of kernels that have ended, and try no more what is far too slow."""
-        done = cl.command_execution_status.COMPLETE
-        for number, events in list(self.waiting):
-            if all(each.command_execution_status == done for each in events):
-                self.waiting.remove((number, events))
-                spent = events[-1].profile.end - events[0].profile.start
-                self.seconds.setdefault(number, []).append(spent * 1e-9)
-        if self.seconds:
-            most = MOST_SLOWER * min(map(min, self.seconds.values()))
-            slow = {number for number, times in self.seconds.items() if min(times) > most}
-            if len(self.seconds) == self.tried:
-                ranked = sorted(self.seconds, key=lambda number: min(self.seconds[number]))
-                slow |= set(ranked[2:])
-            self.ahead = [number for number in self.ahead if number not in slow]
-
-    def counted(self, number: int) -> int:
-        """How many times of a kernel are known, or will be."""
-        running = sum(1 for each, _ in self.waiting if each == number)
-        return running + len(self.seconds.get(number, []))
+    is_saved: bool = False
 
     @property
-    def best(self) -> int:
-        """The fastest kernel, or the chosen one if that is nearly as fast."""
-        times = {number: median(each) for number, each in self.seconds.items()}
-        least = min(times, key=lambda number: times[number], default=self.chosen)
-        is_nearly = times.get(self.chosen, 0.0) * (1 - LEAST_GAIN) <= times.get(least, 0.0)
-        return self.chosen if is_nearly else least
+    def open(self) -> list[_Candidate]:
+        """Those that are still tried."""
+        return [each for each in self.candidates if not each.is_out]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether each candidate was tried often enough for the best one to be kept."""
+        timed = [each for each in self.candidates if each.seconds]
+        enough = [each for each in timed if each.is_out or len(each.seconds) >= ENOUGH_TRIES]
+        return len(timed) > 1 and len(enough) == len(timed)
+
+    def read(self) -> None:
+        """Take the times of launches that have ended, and judge by them."""
+        have_ended = [each.read() for each in self.candidates]
+        if any(have_ended):
+            self._judge()
+
+    def of(self, number: int) -> _Candidate | None:
+        """The candidate of this number."""
+        return next((each for each in self.candidates if each.number == number), None)
+
+    def _judge(self) -> None:
+        """Find the best kernel, and try no more what is behind by more than noise explains."""
+        timed = [each for each in self.candidates if each.seconds]
+        fastest = min(timed, key=lambda each: each.expected)
+        least = fastest.expected
+        noise = _noise(timed, least)
+        chosen = self.candidates[0]
+        self.best = fastest.number
+        lost = 0.0
+        for each in timed:
+            if each is fastest:
+                continue
+            gap, count = each.expected - least, len(each.seconds)
+            variance = noise * noise * (1 / count + 1 / len(fastest.seconds))
+            lost += count * gap
+            if count > 1:
+                each.is_out |= (gap + LEAST_GAIN * least) ** 2 > SURE * SURE * variance
+            elif each is not chosen:
+                each.is_out |= gap > (MOST_SLOWER - 1) * least
+            if each is chosen and gap * gap <= variance:  # one standard error
+                self.best = chosen.number
+        if lost > MOST_LOST * least:
+            for each in self.candidates:
+                each.is_out = True
+
+
+def _noise(timed: Sequence[_Candidate], least: float) -> float:
+    """How far a single time is off; what the clock rounds is in it."""
+    total, count = NOISE_TIMES * NOISE * least, NOISE_TIMES
+    for each in timed:
+        middle = median(each.seconds)
+        total += sum(abs(seconds - middle) for seconds in each.seconds)
+        count += len(each.seconds) - 1
+    return total / count
 
 
 class Learner:
@@ -94,7 +196,7 @@ class Learner:
 
         Args:
             selector: chooses the kernels to try.
-            path: where every size that is learned is saved.
+            path: where what is learned is saved.
 
         Raises:
             UsageError: when there is a file that another program wrote.
@@ -107,46 +209,128 @@ class Learner:
         self._problem = problem_type_name(selector.contraction)
         self._known = dict(self._read())
         self._only: dict[Size, int] = {}
+        self._is_saved = True
+        self._next_save = 0.0
+        self._spare_seconds = 0.0
+        self._build_seconds = 0.0
+        _LEARNERS.add(self)
 
-    def number(self, device: str, size: Size) -> int:
-        """Return the number of the kernel to use now."""
+    def use(
+        self,
+        device: str,
+        size: Size,
+        is_built: Callable[[int], bool] = lambda number: True,
+        *,
+        has_times: bool = True,
+    ) -> Use:
+        """Return the kernel to use now.
+
+        Args:
+            device: its name.
+            size: that is called.
+            is_built: whether a kernel can be launched without building it.
+            has_times: whether events will tell the launch's time.
+        """
         with self._lock:
+            if not self._is_saved:
+                self._save_soon()
             if (known := self._known.get((device, size), self._only.get(size))) is not None:
-                return known
-            trial = self._trials.get((device, size))
-            if trial is None:
-                tried = candidates(self._selector, size)
-                if len(tried) == 1:
-                    return self._only.setdefault(size, tried[0])
-                trial = self._trials[device, size] = _Trial(tried[0], [*tried] * TRIES, len(tried))
-            trial.read()
-            running = {number for number, _ in trial.waiting}
-            if trial.ahead and trial.ahead[0] not in running:
-                return trial.ahead.pop(0)
-            if trial.ahead or running:
-                return trial.chosen
+                return Use(known, again=math.inf)
+            if (trial := self._trials.get((device, size))) is None:
+                trial = self._begin(device, size)
+            if len(trial.candidates) == 1:
+                return Use(self._only.setdefault(size, trial.best), again=math.inf)
+            if not trial.is_warm or not has_times:
+                trial.is_warm |= has_times
+                return Use(trial.best)
+            return self._next(device, size, trial, is_built)
+
+    def _begin(self, device: str, size: Size) -> _Trial:
+        tried = candidates(self._selector, size)
+        trial = _Trial(tuple(map(_Candidate, tried)), tried[0])
+        if len(tried) > 1:
+            self._trials[device, size] = trial
+        return trial
+
+    def _next(
+        self, device: str, size: Size, trial: _Trial, is_built: Callable[[int], bool]
+    ) -> Use:
+        """The candidate with the fewest tries, or the best one where none is to be tried now."""
+        trial.read()
+        left = trial.open
+        if len(left) == 1:
+            left = []
+        ahead = [each for each in left if each.tries < MOST_TRIES]
+        ready = [each for each in ahead if is_built(each.number) or self._pays_a_build()]
+        if ready:
+            each = min(ready, key=lambda each: each.tries)
+            return Use(trial.best) if each.running else Use(each.number, is_try=True)
+        if any(each.running for each in trial.candidates):
+            return Use(trial.best)
+        if not ahead:
             self._known[device, size] = trial.best
             del self._trials[device, size]
-            self._save()
-            return self._known[device, size]
+            self._save_soon()
+            return Use(trial.best, again=math.inf)
+        if (best := trial.of(trial.best)) is not None and best.seconds:
+            self._spare_seconds += SHARE * PAUSE * best.expected
+        if trial.is_known and not trial.is_saved:
+            trial.is_saved = True
+            self._save_soon()
+        return Use(trial.best, again=PAUSE)
+
+    def _pays_a_build(self) -> bool:
+        """Whether calls have taken so long that the time of a build is a small share of it."""
+        return self._spare_seconds >= (self._build_seconds or BUILD_SECONDS)
 
     def watch(self, device: str, size: Size, number: int, events: Sequence[cl.Event]) -> None:
-        """Be told which events a kernel's time will be read from."""
+        """Be told which events a try's time will be read from."""
         with self._lock:
             trial = self._trials.get((device, size))
-            if trial is not None and trial.counted(number) < TRIES:
-                trial.waiting.append((number, tuple(events)))
+            each = None if trial is None else trial.of(number)
+            if each is not None and not each.running and each.tries < MOST_TRIES:
+                each.running = tuple(events)
+
+    def built(self, seconds: float, *, for_a_try: bool) -> None:
+        """Be told how long it took to build a kernel, whose first launch is not timed."""
+        with self._lock:
+            self._build_seconds = max(self._build_seconds, seconds)
+            if for_a_try:
+                self._spare_seconds -= seconds
 
     def fails(self, device: str, size: Size, number: int) -> bool:
         """Try a kernel no more that could not be started; whether another will be."""
         with self._lock:
             trial = self._trials.get((device, size))
-            if trial is None or number == trial.chosen:
+            if trial is None or number == trial.candidates[0].number:
                 return False
-            trial.ahead = [each for each in trial.ahead if each != number]
-            trial.tried -= 1
-            trial.seconds.pop(number, None)
+            if (each := trial.of(number)) is not None:
+                each.is_out = True
+                each.seconds.clear()
+            trial.best = trial.candidates[0].number
             return True
+
+    def best(self, device: str, size: Size) -> int | None:
+        """The kernel that is best by now; None for a size that was not called."""
+        with self._lock:
+            if (trial := self._trials.get((device, size))) is None:
+                return self._known.get((device, size), self._only.get(size))
+            trial.read()
+            return trial.best
+
+    def save(self) -> None:
+        """Write what is known by now, of trials that have not ended too.
+
+        Raises:
+            MltuneError: when the file cannot be written.
+        """
+        with self._lock:
+            for trial in self._trials.values():
+                trial.read()
+                if trial.is_known:
+                    trial.is_saved, self._is_saved = True, False
+            if not self._is_saved:
+                self._save()
 
     def _read(self) -> Iterable[tuple[tuple[str, Size], int]]:
         """What the file knows of the kernels that there are."""
@@ -174,17 +358,42 @@ class Learner:
         own = row.get("problem", self._problem) == self._problem
         return self._numbers.get(row["kernel"]) if own else None
 
+    def _save_soon(self) -> None:
+        """Save now, unless writing has taken too much of the time of late."""
+        self._is_saved = False
+        begin = time.perf_counter()
+        if begin < self._next_save:
+            return
+        try:
+            self._save()
+        except MltuneError as error:
+            _log.warning("%s", error)  # the product that was asked for does not need the file
+        end = time.perf_counter()
+        self._next_save = end + (end - begin) / SHARE
+
     def _save(self) -> None:
         """Write what is known, with what other processes wrote meanwhile."""
         names = [each.name for each in self._selector.portfolio]
         others = [row for row in self._rows() if self._number_of(row) is None]
-        known: dict[tuple[str, Size], int] = {**dict(self._read()), **self._known}
+        best = {key: trial.best for key, trial in self._trials.items() if trial.is_saved}
+        known: dict[tuple[str, Size], int] = {**dict(self._read()), **self._known, **best}
         own: list[dict[str, Any]] = [
             {"device": device, "size": size, "kernel": names[number], "problem": self._problem}
             for (device, size), number in sorted(known.items())
         ]
         rows = ",".join(f"\n {json.dumps(row)}" for row in (*others, *own))
-        write_atomically(self._path, f'{{"learned": [{rows}\n]}}\n'.encode())
+        write_atomically(self._path, f'{{"learned": [{rows}\n]}}\n'.encode(), flush=False)
+        self._is_saved = True
+
+
+_LEARNERS: weakref.WeakSet[Learner] = weakref.WeakSet()
+
+
+@atexit.register
+def _save_all() -> None:
+    for each in list(_LEARNERS):
+        with contextlib.suppress(MltuneError, cl.Error):  # nobody can be told any more
+            each.save()
 
 
 def _key(row: Mapping[str, Any]) -> tuple[str, Size]:
@@ -200,14 +409,18 @@ def candidates(selector: Selector, size: Size) -> tuple[int, ...]:
     chosen = selector.choose(*size)
     if chosen.reason is Reason.EXACT:
         return (chosen.index,)
-    m, n, k, batch = size
-    nearby = Counter(
-        selector.choose(*near, batch).index for near in product(_around(m), _around(n), _around(k))
-    )
+    nearby = Counter(selector.choose(*near).index for near in _near(size))
     others = [number for number, _ in nearby.most_common() if number != chosen.index]
     return (chosen.index, *others[: CANDIDATES - 1])
 
 
-def _around(extent: int) -> tuple[int, int, int]:
-    """What is near an extent; exported C finds the same ones."""
-    return (extent + 1) // 2, extent, 2 * extent
+def _near(size: Size) -> Iterable[Size]:
+    """Half and twice one extent, or all three; exported C finds the same sizes.
+
+    Those that change two extents would find the same kernels, for twice the time.
+    """
+    around = [((extent + 1) // 2, extent, 2 * extent) for extent in size[:3]]
+    for ways in product(range(3), repeat=3):
+        if ways.count(1) in (0, 2):
+            m, n, k = (each[way] for each, way in zip(around, ways, strict=True))
+            yield m, n, k, size[3]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache, partial
@@ -27,7 +28,7 @@ from mltune.kernel.two_step_build import needs_two_steps
 from mltune.problem import Contraction, bias_side, problem_type_name
 from mltune.problem.layout import memory_orders
 from mltune.runtime.arrays import Copied, Copies
-from mltune.runtime.here import Here, refuse_elsewhere
+from mltune.runtime.here import Here, Learned, refuse_elsewhere
 from mltune.runtime.launch import GemmError, GemmKernel, GemmType, KernelError
 from mltune.runtime.learning import Learner
 from mltune.selector import Choice, Selector
@@ -40,6 +41,9 @@ Operand = Any
 """A numpy or a pyopencl array."""
 
 _Done = tuple[cl_array.Array, tuple[cl.Event, ...]]
+
+MOST_LEARNED = 65536
+"""Shapes of arrays whose kernels are kept at hand."""
 
 _log = logging.getLogger(__name__)
 
@@ -262,10 +266,9 @@ class TunedGemm:
         learner = self._learner
         while True:
             try:
-                if learner is None or kernel is not None or alpha == 0 or not _has_times(queue):
+                if learner is None or kernel is not None or alpha == 0:
                     return enqueue(kernel=kernel)
-                size = here.launcher.asks(a, b, c)
-                return _learning(learner, here, queue.device.name, size, enqueue)
+                return _learning(learner, here, queue, (a, b, c), enqueue)
             except KernelError as error:
                 reason = str(error.__cause__ or error)
                 if kernel is not None or not here.drop(error.number, reason):
@@ -320,6 +323,15 @@ class TunedGemm:
         for here in list(self._here.values()):
             here.launcher.release()
 
+    def save_learned(self) -> None:
+        """Write what calls have taught by now; the end of the process does so, too.
+
+        Raises:
+            MltuneError: when the file cannot be written.
+        """
+        if self._learner is not None:
+            self._learner.save()
+
 
 def _has_times(queue: Any) -> bool:
     """Whether a queue's events will tell when they began and ended."""
@@ -330,24 +342,51 @@ def _has_times(queue: Any) -> bool:
 def _learning(
     learner: Learner,
     here: Here,
-    device: str,
-    size: tuple[int, int, int, int],
+    queue: cl.CommandQueue,
+    arrays: tuple[Operand, Operand, Operand | None],
     enqueue: Callable[..., _Done],
 ) -> _Done:
     """Enqueue the kernel that is to be tried, or else the one that was learned."""
+    a, b, c = arrays
+    try:
+        key = (a.shape, a.strides, b.shape, b.strides, None if c is None else c.strides)
+        learned = here.learned.get(key)
+    except (AttributeError, TypeError):
+        return enqueue()  # which says what is wrong
+    if learned is None:
+        learned = Learned(here.launcher.asks(a, b, c))
+        if len(here.learned) >= MOST_LEARNED:
+            here.learned.clear()
+        here.learned[key] = learned
+    if learned.again > 0:
+        learned.again -= 1
+        return enqueue(kernel=learned.number)
+    size = learned.size
     if 0 in size:
         return enqueue()
-    number = learner.number(device, size)
-    if number in here.lacking:
-        learner.fails(device, size, number)
+    device = queue.device.name
+
+    def is_built(number: int) -> bool:
+        return number in here.lacking or here.launcher.is_built(queue, number)
+
+    use = learner.use(device, size, is_built, has_times=_has_times(queue))
+    if use.number in here.lacking:
+        learner.fails(device, size, use.number)
         return enqueue()
+    if use.again:
+        here.learned[key] = Learned(size, use.number, use.again)
+    builds = not here.launcher.is_built(queue, use.number)
+    begin = time.perf_counter()
     try:
-        done = enqueue(kernel=number)
+        done = enqueue(kernel=use.number)
     except (cl.Error, KernelError):
-        if not learner.fails(device, size, number):
+        if not learner.fails(device, size, use.number):
             raise
         return enqueue()
-    learner.watch(device, size, number, done[1])
+    if builds:
+        learner.built(time.perf_counter() - begin, for_a_try=use.is_try)
+    elif use.is_try:
+        learner.watch(device, size, use.number, done[1])
     return done
 
 

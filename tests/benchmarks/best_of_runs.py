@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks.best_of_runs RUN RUN... --rounds 15
 
-The runs are of one problem type and one size, such as those of several families. Each kernel with
-the least median of its run is measured once a round. With other users on the machine the least
-of the rounds says more than their median: both are printed.
+The runs are of one problem type and one size, such as those of several families or seeds. The
+kernel that each run chose in its final rounds is measured once a round. With other users on the
+machine the least of the rounds says more than their median: both are printed.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from mltune.kernel.families import FAMILIES
 from mltune.problem import Problem
 from mltune.run.run import Run
 from mltune.runner import WorkerRunner
+from mltune.tuning.final_selection import choose
 
 
 def main() -> int:
@@ -52,10 +53,9 @@ def main() -> int:
 
 
 def _best(folder: Path) -> tuple[Problem, Kernel]:
-    """The problem of a run, and the kernel with the least median."""
+    """The problem of a run, and the kernel that its final rounds chose."""
     with Run.open(folder) as run:
-        rows = [row for row in run.store.measurements() if row.median is not None]
-    best = min(rows, key=lambda row: row.median or 0.0)
+        (best,) = (choice.best for choice in choose(run.store.measurements()).values())
     kernel = FAMILIES[best.family].generate(best.problem.contraction, best.config)
     return best.problem, kernel
 

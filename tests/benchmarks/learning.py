@@ -4,9 +4,11 @@
     python -m tests.benchmarks.learning --selector S.json --device cpu --most-flops 2e7 --sizes 8
 
 Sizes are drawn by a seed (log-uniform sides, half of them multiples of 16) among those that were
-not measured. Each is called ten times while selection learns. Then every kernel of the portfolio
-is timed on it, in rounds and by events: the share is the best kernel's time / the chosen one's.
-A line at the end says how much longer calls take that learn, over a thousand of them.
+not measured. Each is called ten times while selection learns, and then ninety times more; all
+kernels are built before. Every kernel of the portfolio is timed on each size, call by call as
+users do, in rounds and by events: the share is the least median / the median of the one in use.
+With few rounds the least median is luck: the line `best by half` says how much. Then a thousand
+calls that learn are timed beside as many that do not, for several sizes, in turns.
 
 C needs a compiler and OpenCL's headers. Without them, `--built FOLDER` takes what `--build FOLDER`
 made on another machine.
@@ -22,7 +24,7 @@ import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,12 +38,13 @@ from mltune.runtime.learning import candidates
 from mltune.runtime.tuned_gemm import TunedGemm, load
 from mltune.selector import Reason
 
-CALLS, MANY = 10, 1000
-HOPELESS = 3.0
+CALLS, MORE, MANY = 10, 100, 1000
+LEAST_ROUNDS = 15
+HOPELESS = 2.0
 """A kernel that took so many times the best is not timed again."""
 
 Size = tuple[int, int, int]
-Call = Callable[[Size], None]
+SMALL = (64, 64, 64)
 
 
 @dataclass(slots=True)
@@ -71,16 +74,22 @@ class Bench:
         events[-1].wait()
         return float(events[-1].profile.end - events[0].profile.start) * 1e-9
 
-    def truth(self, size: Size, rounds: int) -> list[float]:
-        """The median time of every kernel, in rounds, so that drift meets all of them."""
+    def truth(self, size: Size, seconds: float) -> list[list[float]]:
+        """Times of every kernel, in rounds, so that drift meets all of them; none if hopeless."""
         count = len(self.tuned.selector.portfolio)
-        first = [min(self.seconds(size, kernel) for _ in range(2)) for kernel in range(count)]
-        runs = [[] if taken > HOPELESS * min(first) else [taken] for taken in first]
-        for _ in range(rounds):
+        first = [min(self.seconds(size, kernel) for _ in range(3)) for kernel in range(count)]
+        runs: list[list[float]] = [[] for _ in first]
+        begin = time.perf_counter()
+        while len(max(runs, key=len)) < LEAST_ROUNDS or time.perf_counter() < begin + seconds:
             for kernel, times in enumerate(runs):
-                if times:
+                if first[kernel] < HOPELESS * min(first):
                     times.append(self.seconds(size, kernel))
-        return [statistics.median(times[1:]) if times else float("inf") for times in runs]
+        return runs
+
+
+def medians(runs: Sequence[Sequence[float]]) -> list[float]:
+    """Of each kernel; infinite where it has no time."""
+    return [statistics.median(times) if times else float("inf") for times in runs]
 
 
 def drawn(tuned: TunedGemm, count: int, most_flops: float, seed: int) -> list[Size]:
@@ -97,14 +106,34 @@ def drawn(tuned: TunedGemm, count: int, most_flops: float, seed: int) -> list[Si
     return found
 
 
-def called_from_python(bench: Bench, tuned: TunedGemm) -> Call:
-    """A call as a user makes it, that waits for its result."""
+class InPython:
+    """Calls as a Python program makes them, each of which waits for its result."""
 
-    def call(size: Size) -> None:
-        tuned.gemm(bench.queue, *bench.matrices(size))
-        bench.queue.finish()
+    def __init__(self, bench: Bench, selector: Path) -> None:
+        self._bench, self._selector = bench, selector
+        self._tuned = bench.tuned
+        self._loaded: dict[Path | None, TunedGemm] = {}
 
-    return call
+    def start(self, file: Path | None, *, builds: bool = True) -> None:
+        """Learn in a file from now on."""
+        if builds and file in self._loaded:
+            self._tuned = self._loaded[file]
+            return
+        self._tuned = load(self._selector, learn=file)
+        if builds:
+            self._loaded[file] = self._tuned
+            for kernel in range(len(self._tuned.kernels)):
+                self._tuned.gemm(self._bench.queue, *self._bench.matrices(SMALL), kernel=kernel)
+            self._bench.queue.finish()
+
+    def call(self, size: Size) -> None:
+        """Compute a product."""
+        self._tuned.gemm(self._bench.queue, *self._bench.matrices(size))
+        self._bench.queue.finish()
+
+    def stop(self) -> None:
+        """Save what was learned."""
+        self._tuned.save_learned()
 
 
 def build(tuned: TunedGemm, folder: Path) -> Path | None:
@@ -132,33 +161,52 @@ def build(tuned: TunedGemm, folder: Path) -> Path | None:
     return shared
 
 
-def called_from_c(bench: Bench, shared: Path, learned: Path | None) -> Call:
-    """The exported function, that learns in a file."""
-    home = Path(cl.__file__).parent
-    for loader in (*home.glob(".libs/libOpenCL*"), *home.parent.glob("pyopencl.libs/libOpenCL*")):
-        ctypes.CDLL(str(loader), mode=ctypes.RTLD_GLOBAL)
-    library = ctypes.CDLL(str(shared))
-    header = next(file for file in shared.parent.glob("mltune_*.h") if "_select" not in file.name
-                  and "_kernels" not in file.name)  # fmt: skip
-    name = header.stem
-    status = library[f"{name}_learn"](str(learned).encode() if learned else None)
-    if status != 0:
-        raise SystemExit(f"{name}_learn: {status}")
-    factor = ctypes.c_double if name.startswith("mltune_d") else ctypes.c_float
-    function, queue = library[name], ctypes.c_void_p(bench.queue.int_ptr)
+class InC:
+    """Calls of the exported function."""
 
-    def call(size: Size) -> None:
-        m, n, k = size
-        a, b, c = bench.matrices(size)
-        listed: list[object] = [ctypes.c_int64(extent) for extent in size] + [factor(1.0)]
+    def __init__(self, bench: Bench, shared: Path) -> None:
+        self._bench = bench
+        home = Path(cl.__file__).parent
+        for loader in (
+            *home.glob(".libs/libOpenCL*"),
+            *home.parent.glob("pyopencl.libs/libOpenCL*"),
+        ):
+            ctypes.CDLL(str(loader), mode=ctypes.RTLD_GLOBAL)
+        self._library = ctypes.CDLL(str(shared))
+        header = next(
+            file
+            for file in shared.parent.glob("mltune_*.h")
+            if "_select" not in file.name and "_kernels" not in file.name
+        )
+        self._name = header.stem
+        self._factor = ctypes.c_double if self._name.startswith("mltune_d") else ctypes.c_float
+        self._with = self._library[f"{self._name}_with"]
+
+    def start(self, file: Path | None, *, builds: bool = True) -> None:
+        """Learn in a file from now on."""
+        if not builds:
+            self._library[f"{self._name}_release"]()
+        status = self._library[f"{self._name}_learn"](str(file).encode() if file else None)
+        if status != 0:
+            raise SystemExit(f"{self._name}_learn: {status}")
+        for kernel in range(len(self._bench.tuned.kernels) if builds else 0):
+            self.call(SMALL, kernel)
+
+    def call(self, size: Size, kernel: int = -1) -> None:
+        """Compute a product."""
+        a, b, c = self._bench.matrices(size)
+        listed: list[object] = [ctypes.c_int64(extent) for extent in size] + [self._factor(1.0)]
         for matrix in (a, b):
             listed += _matrix(matrix)
-        listed += [factor(0.0), *_matrix(c), queue, ctypes.c_uint32(0), None, None]
-        if (code := function(*listed)) != 0:
-            raise SystemExit(f"{name}({m}, {n}, {k}): {code}")
-        bench.queue.finish()
+        queue = ctypes.c_void_p(self._bench.queue.int_ptr)
+        listed += [self._factor(0.0), *_matrix(c), queue, ctypes.c_uint32(0), None, None]
+        if (code := self._with(*listed, ctypes.c_int(kernel))) != 0 and kernel < 0:
+            raise SystemExit(f"{self._name}{size}: {code}")
+        self._bench.queue.finish()
 
-    return call
+    def stop(self) -> None:
+        """Save what was learned, and learn no more."""
+        self._library[f"{self._name}_learn"](None)
 
 
 def _matrix(matrix: cl_array.Array) -> list[object]:
@@ -188,20 +236,36 @@ def shares(times: Sequence[Sequence[float]], chosen: Sequence[int]) -> str:
     return f"{mean:.4f} / {float(np.percentile(found, 10)):.3f} / {min(found):.3f}"
 
 
-def slower(bench: Bench, sizes: Sequence[Size], selector: Path, folder: Path) -> list[float]:
-    """Time of a thousand calls that learn / of as many that do not, for each size."""
-    found = []
-    for place, size in enumerate(sizes):
+def thousand(way: InPython | InC, size: Size) -> float:
+    """Seconds of so many calls."""
+    begin = time.perf_counter()
+    for _ in range(MANY):
+        way.call(size)
+    return time.perf_counter() - begin
+
+
+def slower(way: InPython | InC, sizes: Sequence[Size], folder: Path, *, builds: bool) -> str:
+    """Time of a thousand calls that learn / of as many that do not, for each size.
+
+    Those that do not are timed before and after; their ratio says what is noise.
+    """
+    folder.mkdir(exist_ok=True)
+    ratios, noise = [], []
+    for size in sizes:
         spent = []
-        for learn in (None, folder / f"many-{place}.json"):
-            call = called_from_python(bench, load(selector, learn=learn))
-            call(size)  # builds the chosen kernel, which both do once
-            begin = time.perf_counter()
-            for _ in range(MANY):
-                call(size)
-            spent.append(time.perf_counter() - begin)
-        found.append(spent[1] / spent[0])
-    return found
+        for file in (None, folder / f"many-{builds}.json", None):
+            way.start(file, builds=builds)
+            if not builds:
+                way.call(size)  # which builds the chosen kernel
+            spent.append(thousand(way, size))
+            way.stop()
+        ratios.append(2 * spent[1] / (spent[0] + spent[2]))
+        noise.append(spent[2] / spent[0])
+    listed = ", ".join(f"{ratio:.3f}" for ratio in ratios)
+    return (
+        f"{statistics.geometric_mean(ratios):.4f} (each: {listed}); "
+        f"after / before without: {min(noise):.3f} to {max(noise):.3f}"
+    )
 
 
 def main() -> None:
@@ -211,9 +275,10 @@ def main() -> None:
     parser.add_argument("--device", default="gpu", choices=("gpu", "cpu"))
     parser.add_argument("--sizes", type=int, default=64)
     parser.add_argument("--most-flops", type=float, default=2e11)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=0.3, help="to time the kernels of a size")
     parser.add_argument("--seed", type=int, default=2311)
-    parser.add_argument("--many", type=int, default=4, help="sizes called a thousand times")
+    parser.add_argument("--many", type=int, default=8, help="sizes called a thousand times")
+    parser.add_argument("--details", type=Path, help="a file for what was chosen for each size")
     parser.add_argument("--build", type=Path, help="only build the C library there")
     parser.add_argument("--built", type=Path, help="where it was built")
     args = parser.parse_args()
@@ -235,35 +300,58 @@ def main() -> None:
     bench = Bench(queue, tuned, cl_array.to_device(queue, numbers))
     folder = Path(tempfile.mkdtemp())
     begin = time.perf_counter()
-    times = [bench.truth(size, args.rounds) for size in sizes]
+    runs = [bench.truth(size, args.seconds) for size in sizes]
+    times = [medians(each) for each in runs]
     print(f"{devices[0].name}, {len(tuned.kernels)} kernels, {len(sizes)} sizes, seed {args.seed}")
-    print(f"every kernel timed: {time.perf_counter() - begin:.1f} s")
+    print(f"every kernel timed: {time.perf_counter() - begin:.1f} s, {clock_step(runs)}")
     print("share of the portfolio's best: geometric mean / 10th percentile / worst")
+    halves = [[medians([row[half::2] for row in each]) for each in runs] for half in (0, 1)]
+    best = [min(range(len(row)), key=row.__getitem__) for row in halves[0]]
+    print(
+        f"  best by half    {shares(halves[1], best)}   (by one half of the rounds, of the other)"
+    )
     rule = [tuned.selector.choose(*size).index for size in sizes]
     print(f"  the rule        {shares(times, rule)}")
     tried = [candidates(tuned.selector, (*size, 1)) for size in sizes]
     best = [min(each, key=row.__getitem__) for each, row in zip(tried, times, strict=True)]
     print(f"  best of tried   {shares(times, best)}")
-    ways = {"Python": folder / "python.json"}
-    calls = {"Python": called_from_python(bench, load(args.selector, learn=ways["Python"]))}
+    ways: dict[str, InPython | InC] = {"Python": InPython(bench, args.selector)}
     shared = args.built / "library.so" if args.built else build(tuned, folder / "c")
     if shared is not None:
-        ways["C"] = folder / "c.json"
-        calls["C"] = called_from_c(bench, shared, ways["C"])
-    for name, call in calls.items():
-        begin = time.perf_counter()
-        for size in sizes:
-            for _ in range(CALLS):
-                call(size)
-        chosen = learned_numbers(tuned, ways[name], sizes)
-        spent = time.perf_counter() - begin
-        print(f"  learned, {name:6} {shares(times, chosen)}   ({spent:.1f} s)")
-    if args.many:
-        small = sorted(sizes, key=np.prod)[: args.many]
-        ratios = slower(bench, small, args.selector, folder)
-        print(
-            f"a thousand calls that learn / that do not: {', '.join(f'{r:.3f}' for r in ratios)}"
-        )
+        ways["C"] = InC(bench, shared)
+    for name, way in ways.items():
+        for calls in (CALLS, MORE):
+            file = folder / f"{name}-{calls}.json"
+            way.start(file)
+            begin = time.perf_counter()
+            for size in sizes:
+                for _ in range(calls):
+                    way.call(size)
+            spent = time.perf_counter() - begin
+            way.stop()
+            chosen = learned_numbers(tuned, file, sizes)
+            print(
+                f"  {name:6} {calls:3} calls {shares(times, chosen)}   ({spent:.1f} s)", flush=True
+            )
+            if args.details:
+                args.details.parent.mkdir(parents=True, exist_ok=True)
+                with args.details.open("a") as to:
+                    row = {"way": name, "calls": calls, "chosen": chosen, "rule": rule}
+                    row |= {"tried": tried, "sizes": sizes, "times": times}
+                    print(json.dumps(row), file=to)
+    some = sorted(sizes, key=lambda size: min(times[sizes.index(size)]))[: len(sizes) // 2]
+    some = some[:: max(1, len(some) // args.many)][: args.many]
+    for name, way in ways.items():
+        for builds in (True, False):
+            which = "all kernels built" if builds else "one kernel built"
+            ratios = slower(way, some[:: 1 if builds else 2], folder / name, builds=builds)
+            print(f"a thousand calls, {name}, {which}: {ratios}", flush=True)
+
+
+def clock_step(runs: Sequence[Sequence[Sequence[float]]]) -> str:
+    """The least difference between two of all times."""
+    seen = sorted({round(seconds * 1e9) for each in runs for row in each for seconds in row})
+    return f"clock step {min(np.diff(seen), default=0)} ns"
 
 
 if __name__ == "__main__":

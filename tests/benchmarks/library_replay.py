@@ -5,9 +5,9 @@
 Each trial is a config, timed on the sizes that the sampler wants; the library uses, on each
 size, the best config that was timed there. Prints, after so many trials, mean over the seeds,
 two ratios to what the recorded configs would allow: the summed time of the library, and the
-geometric mean over the sizes of its times; and how many (config, size) pairs were timed. Only
-configs that were measured on all sizes of a run in its search are used. Writes OUT.csv and a
-picture of the summed times for each run.
+geometric mean over the sizes of its times (and the least of it over the seeds); and how many
+(config, size) pairs were timed. Only configs that were measured on all sizes of a run in its
+search are used. Writes OUT.csv and a picture of the summed times for each run.
 """
 
 from __future__ import annotations
@@ -42,10 +42,15 @@ Make = Callable[[ConfigSpace, int, tuple[int, ...]], ConfigSampler]
 
 @dataclass(frozen=True)
 class Curves:
-    """After each trial: both ratios, and the share of the pairs that were timed."""
+    """After each trial: both ratios, and the share of the pairs that were timed.
+
+    Attributes:
+        least: `relative` of the seed that has least of it.
+    """
 
     summed: Table
     relative: Table
+    least: Table
     timed: Table
 
 
@@ -118,7 +123,7 @@ def replay(
     search = Search(sampler, len(counts))
     optimum = np.min([*table.values()], axis=0)
     best = np.full(len(counts), np.inf)
-    rows: list[tuple[float, float, float]] = []
+    rows: list[tuple[float, float, float, float]] = []
     asking, timed = [], 0
     for number in range(min(budget, len(table))):
         started = time.perf_counter()
@@ -130,19 +135,20 @@ def replay(
         timed += len(sizes)
         summed = (weights @ optimum) / (weights @ best)
         relative = math.exp(np.log(optimum / best).mean())
-        rows.append((summed, relative, timed / (number + 1) / len(counts)))
+        rows.append((summed, relative, relative, timed / (number + 1) / len(counts)))
     columns = np.array(rows).T
     return Curves(*columns), float(np.median(asking))
 
 
 def task(folder: Path, name: str, args: argparse.Namespace) -> tuple[Curves, float]:
     """Search once a seed; return the mean curves."""
-    found = [
-        replay(folder, name, seed, args.budget, args.by_seconds) for seed in range(args.seeds)
-    ]
+    seeds = range(args.first_seed, args.first_seed + args.seeds)
+    found = [replay(folder, name, seed, args.budget, args.by_seconds) for seed in seeds]
     parts = zip(*((one.summed, one.relative, one.timed) for one, _ in found), strict=True)
     summed, relative, timed = (np.mean(part, axis=0) for part in parts)
-    return Curves(summed, relative, timed), float(np.median([seconds for _, seconds in found]))
+    least = np.min([one.least for one, _ in found], axis=0)
+    curves = Curves(summed, relative, least, timed)
+    return curves, float(np.median([seconds for _, seconds in found]))
 
 
 def main() -> None:
@@ -151,6 +157,7 @@ def main() -> None:
     parser.add_argument("runs", nargs="+", type=Path)
     parser.add_argument("--searches", default=",".join(SEARCHES))
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--budget", type=int, default=250)
     parser.add_argument(
         "--by-seconds", action="store_true", help="the summed time is searched for"

@@ -52,7 +52,10 @@ def test_every_block_says_what_it_is() -> None:
 
     assert fences <= {
         "```",
-        *(f"```{name}" for name in ("c", "console", "csv", "json", "python", "sh", "text")),
+        *(
+            f"```{name}"
+            for name in ("c", "console", "csv", "json", "python", "sh", "text", "yaml")
+        ),
     }
 
 

@@ -29,6 +29,7 @@ from mltune.cli import main
 from mltune.cli.main import VERBS, parser_of
 from tests.compat.foreign.test_write import CLBLAST
 from tests.docs.test_blocks import BENCHMARKS, PAGES, ROOT
+from tests.docs.test_examples import blocks_of
 from tests.quick import QUICK_SIZES, QUICK_SPACE
 
 pytestmark = pytest.mark.device
@@ -36,7 +37,6 @@ pytestmark = pytest.mark.device
 NOT_RUN = {
     "the gate runs it": (
         "pip install .",
-        "git clone REPOSITORY",
         "python3 -m venv",
         "pip install -e",
         "pytest",
@@ -58,7 +58,7 @@ NOT_RUN = {
 }
 """Beginnings of commands, by the reason for which they are not run here."""
 
-MOST_NOT_RUN = 23
+MOST_NOT_RUN = 21
 
 NEED_C = ("make ", "mltune trace")
 HAS_C = bool(shutil.which("make") and (shutil.which("gcc") or shutil.which("cc")))
@@ -81,7 +81,6 @@ QUICK = {
 
 QUICK_SCRIPTS = {
     "best_against": "--rounds 1 --against numpy --sizes 16x16x16,8x24x16 --device {device}",
-    "best_of_runs": "--rounds 1 --device {device}",
     "experiment": "--builders 0 --device {device}",
     "leader_pairs": "--seeds 1",
     "library_against": "--rounds 1 --against numpy --held-out 2 --max-kernels 2 --device {device}",
@@ -92,12 +91,11 @@ QUICK_SCRIPTS = {
 FILLED = {
     "pack verify nvidia-h200/sgemm": "pack verify pthread-amd-epyc/sgemm",
     "salvage runs/2026-11-21-sgemm-nn-nvidia-h200": "salvage runs/here",
-    "bench mine": "bench models/pthread-amd-epyc/sgemm_nn",
+    "bench h200": "bench models/pthread-amd-epyc/sgemm_nn",
     "best_against.py large": "best_against.py runs/here",
     "a-program-that-uses-clblast": "true",
     "out/experiment-2-": f"{ROOT}/runs/2026-11-21-experiments-nvidia-h200/experiment-2-",
     "FILE...": "cache.json",
-    "RUN_SMALL RUN_TILED": "runs/here runs/there",
     "1000x1000x1000": "32x32x32",
     "SELECTOR": "models/pthread-amd-epyc/sgemm_nn",
     "models/nvidia-h200/sgemm_nn": "models/pthread-amd-epyc/sgemm_nn",
@@ -184,10 +182,8 @@ def template(tmp_path_factory: pytest.TempPathFactory, device_spec: str) -> Path
     (folder / "program").write_text(PROGRAM.format(python=sys.executable))
     (folder / "program").chmod(0o755)
     (folder / "train.py").write_text((folder / "program").read_text())
-    handwritten = ROOT / "spaces" / "handwritten"
-    for suffix in ("cl", "json"):
-        shutil.copy(handwritten / f"sgemm_nt_4x1.{suffix}", folder)
-    (folder / "sgemm_nt_4x1.json").rename(folder / "mine.json")
+    for suffix, block in zip(("cl", "json"), blocks_of("handwritten.md"), strict=True):
+        (folder / f"mine.{suffix}").write_text(block)
     for problem in ("sgemm_nn", "sgemm_nt", "hgemm_nn"):
         run = folder / "searched" / problem
         quick = f"search --space {folder}/quick.yaml --sizes {QUICK_SIZES} --budget 12 --samples 2"
@@ -333,9 +329,13 @@ def _globbed(word: str) -> list[str]:
     return found or [word]
 
 
+SHORT = tuple(ROOT / "docs" / name for name in ("README.md", "faq.md"))
+"""Pages whose commands other pages explain."""
+
+
 def _pages_with_commands() -> list[Path]:
-    """Those with a command; what the site's first page has, README has too."""
-    return [page for page in PAGES if _typed(page) and page != ROOT / "docs" / "README.md"]
+    """Those with a command that no other page has."""
+    return [page for page in PAGES if _typed(page) and page not in SHORT]
 
 
 @pytest.mark.parametrize("page", _pages_with_commands(), ids=lambda page: page.name)
@@ -363,10 +363,11 @@ def test_the_example_of_a_verb_runs(verb: str, clone: Path, device_spec: str) ->
     _run(example, device_spec)
 
 
-def test_the_first_page_of_the_site_has_commands_of_readme() -> None:
-    first, readme = ROOT / "docs" / "README.md", ROOT / "README.md"
+@pytest.mark.parametrize("page", SHORT, ids=lambda page: page.name)
+def test_short_pages_have_commands_of_other_pages(page: Path) -> None:
+    others = {command for other in _pages_with_commands() for command in _typed(other)}
 
-    assert set(_typed(first)) <= set(_typed(readme))
+    assert set(_typed(page)) <= others
 
 
 def test_what_is_not_run_has_a_reason_that_still_counts() -> None:

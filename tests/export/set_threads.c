@@ -1,6 +1,7 @@
 /* Eight threads make random calls of a library of several problem types, and check each result.
 
-   usage: set_threads CALLS [FILE]      with a file, they learn: few sizes of sgemm_nn, with times
+   usage: set_threads CALLS [FILE]      with a file, they learn: few sizes of sgemm_nn, with times,
+                                    half of which the rule gives another kernel
 
    Numbers are small whole ones, so that all results are exact in every precision, half included. */
 
@@ -139,7 +140,8 @@ static int one_call(worker *of, cl_command_queue queue)
     const char trans_a = "nt"[pick(of, 0, most)], trans_b = "nt"[pick(of, 0, most)];
     const int least[] = {of->learns ? most_extent - 1 : 1, of->learns ? most_terms - 1 : 1};
     const int64_t sizes[] = {pick(of, least[0], most_extent), pick(of, least[0], most_extent),
-                             pick(of, least[1], most_terms), pick(of, 0, 3) ? 1 : most_batch};
+                             pick(of, least[1], most_terms) << (of->learns ? pick(of, 0, 1) : 0),
+                             pick(of, 0, 3) ? 1 : most_batch};
     const int factors[] = {pick(of, -2, 2), pick(of, 0, 1)};
     const int row = order == 'r';
     const int along[] = {(trans_a == 'n') != row, (trans_b == 'n') != row, !row};

@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <stdlib.h>
 
@@ -379,6 +380,24 @@ static int does_not_build(cl_int status)
            status == CL_INVALID_BUILD_OPTIONS;
 }
 
+/* The context and the device of a queue, and a kernel that was built for them, or NULL. The mutex
+   must be held. */
+static cl_int find_built(cl_command_queue queue, const mltune_kernel *written, cl_context *context,
+                         cl_device_id *device, built **found)
+{
+    built *entry = cache;
+    cl_int status =
+        clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof *context, context, NULL);
+
+    if (status == CL_SUCCESS)
+        status = clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof *device, device, NULL);
+    while (status == CL_SUCCESS && entry != NULL &&
+           (entry->context != *context || entry->device != *device || entry->written != written))
+        entry = entry->next;
+    *found = entry;
+    return status;
+}
+
 /* Find a kernel's passes for the queue's device, or build them. The mutex must be held. */
 static cl_int kernels_for(cl_command_queue queue, const mltune_kernel *written,
                           const cl_kernel **kernels)
@@ -386,18 +405,13 @@ static cl_int kernels_for(cl_command_queue queue, const mltune_kernel *written,
     cl_context context;
     cl_device_id device;
     built *entry;
-    cl_int status =
-        clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+    cl_int status = find_built(queue, written, &context, &device, &entry);
 
-    if (status == CL_SUCCESS)
-        status = clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
     if (status != CL_SUCCESS)
         return status;
-    for (entry = cache; entry != NULL; entry = entry->next) {
-        if (entry->context == context && entry->device == device && entry->written == written) {
-            *kernels = entry->kernels;
-            return entry->status;
-        }
+    if (entry != NULL) {
+        *kernels = entry->kernels;
+        return entry->status;
     }
     entry = malloc(sizeof *entry);
     if (entry == NULL)
@@ -702,16 +716,30 @@ static const char *kernel_name(const type *of, int number)
 }
 
 /* Selection that learns in use; off until mltune_learn names a file. The first calls of a size that
-   was not measured try the chosen kernel and those that are chosen most for sizes nearby, in turn.
-   By the times of their events the fastest is kept, and saved. No call waits for a time. */
-enum { most_tried = 5, num_tries = 3, num_buckets = 4096 };
+   was not measured try the chosen kernel and those that are chosen most for sizes nearby, in turn,
+   until the times of their events leave no doubt. The fastest is kept, and saved. No call waits for
+   a time. Python's runtime has the same rule, and says where its numbers are from. */
+enum {
+    most_tried = 3,
+    most_tries = 16, /* of a kernel */
+    enough_tries = 2, /* of each, for the best one to be saved before the trial has ended */
+    noise_times = 4, /* so many times count as if the first guess of the noise were measured */
+    most_lost = 20, /* calls that worse kernels may cost: 2 % of a thousand */
+    num_buckets = 4096
+};
+
+static const double guessed_noise = 0.04, /* how far one time is off */
+                    sure = 3, /* standard errors behind the best, to be tried no more */
+                    least_gain = 0.01, /* a kernel that cannot gain this is tried no more */
+                    most_slower = 3, /* so many times as slow, a kernel is tried once */
+                    share = 0.02, /* of the time, for builds and for writing the file */
+                    guessed_build = 0.5; /* seconds of a build, before one was seen */
 
 /* A kernel that is tried for a size. */
 typedef struct contender {
-    int number, left; /* left: how often it is still to be tried */
-    int num_running, num_known;
-    cl_event running[num_tries][2]; /* of the first pass, NULL if there is one only, and the last */
-    cl_ulong known[num_tries];      /* nanoseconds */
+    int number, is_out, is_running, num_known;
+    cl_event running[2];         /* of the first pass, NULL if there is one only, and the last */
+    cl_ulong known[most_tries]; /* nanoseconds, sorted */
 } contender;
 
 /* What is known of a size on a device. */
@@ -720,10 +748,17 @@ typedef struct lesson {
     const char *device;
     mltune_problem problem;
     int best, is_saved;
-    int num_tried, next_tried;
+    int is_warm; /* a call came before: the first finds cold caches */
+    int num_tried;
     contender *tried; /* the chosen kernel first; NULL when the best is known */
     struct lesson *next;
 } lesson;
+
+/* What a call is to launch. */
+typedef struct use {
+    int number, is_try, builds;
+    lesson *of; /* NULL if nothing is learned from the call */
+} use;
 
 /* The name of a device, or of one that only the file knows. */
 typedef struct device_name {
@@ -735,6 +770,9 @@ typedef struct device_name {
 static char *learned_file = NULL; /* NULL: nothing is learned */
 static lesson *lessons[num_buckets];
 static device_name *device_names = NULL;
+static double spare_seconds, build_seconds; /* for builds; the longest build so far */
+static clock_t next_save;
+static int is_unsaved;
 
 static const char *name_device(cl_device_id device, const char *text)
 {
@@ -822,11 +860,11 @@ static void release_events(cl_event *events)
 
 static void end_trial(lesson *of)
 {
-    int i, j;
+    int i;
 
     for (i = 0; i < of->num_tried && of->tried != NULL; ++i)
-        for (j = 0; j < of->tried[i].num_running; ++j)
-            release_events(of->tried[i].running[j]);
+        if (of->tried[i].is_running)
+            release_events(of->tried[i].running);
     free(of->tried);
     of->tried = NULL;
 }
@@ -840,13 +878,17 @@ static int64_t nearby(int64_t size, int way)
 /* The kernels to try: the chosen one, and those that are chosen most for sizes nearby. */
 static int contenders_for(const type *of, const mltune_problem *problem, int chosen, int *tried)
 {
-    int numbers[27], counts[27], num_found = 0, num_tried = 1, way, i;
+    int numbers[14], counts[14], num_found = 0, num_tried = 1, way, i;
 
-    for (way = 0; way < 27; ++way) {
+    for (way = 0; way < 27; ++way) { /* one extent changes, or all three */
+        const int num_same = (way / 9 == 1) + (way / 3 % 3 == 1) + (way % 3 == 1);
         const mltune_problem near = {nearby(problem->m, way / 9), nearby(problem->n, way / 3 % 3),
                                       nearby(problem->k, way % 3), problem->batch};
-        const int number = select_for(of, &near);
+        int number;
 
+        if (num_same == 1 || num_same == 3)
+            continue;
+        number = select_for(of, &near);
         for (i = 0; i < num_found && numbers[i] != number; ++i)
             ;
         if (i == num_found) {
@@ -882,35 +924,9 @@ static lesson *begin_lesson(const type *of, const char *device, const mltune_pro
     made->num_tried = contenders_for(of, problem, chosen, tried);
     if (made->num_tried > 1)
         made->tried = calloc((size_t)made->num_tried, sizeof *made->tried);
-    for (i = 0; i < made->num_tried && made->tried != NULL; ++i) {
+    for (i = 0; i < made->num_tried && made->tried != NULL; ++i)
         made->tried[i].number = tried[i];
-        made->tried[i].left = num_tries;
-    }
     return made;
-}
-
-static cl_ulong least(const contender *of)
-{
-    cl_ulong found = of->known[0];
-    int i;
-
-    for (i = 1; i < of->num_known; ++i)
-        found = of->known[i] < found ? of->known[i] : found;
-    return found;
-}
-
-/* Twice the median. */
-static cl_ulong twice_median(const contender *of)
-{
-    cl_ulong sorted[num_tries];
-    int i, j;
-
-    for (i = 0; i < of->num_known; ++i) {
-        for (j = i; j > 0 && sorted[j - 1] > of->known[i]; --j)
-            sorted[j] = sorted[j - 1];
-        sorted[j] = of->known[i];
-    }
-    return sorted[(of->num_known - 1) / 2] + sorted[of->num_known / 2];
 }
 
 /* Whether a launch has ended, and if so its time; -1 if it failed. */
@@ -935,59 +951,131 @@ static int has_ended(const cl_event *events, cl_ulong *nanoseconds)
     return 1;
 }
 
-/* Take the times of launches that have ended. A kernel that failed, or took half as long again as
-   the fastest, is tried no more; when all have a time, only the two fastest are. */
-static void read_times(lesson *of)
+/* The mean of the faster half: other work makes a time longer, never shorter. */
+static double expected(const contender *of)
 {
-    const contender *fastest = NULL;
-    int num_timed = 0, num_faster, i, j;
+    const int count = (of->num_known + 1) / 2;
+    double sum = 0;
+    int i;
 
-    for (i = 0; i < of->num_tried; ++i) {
-        contender *const each = &of->tried[i];
-
-        for (j = each->num_running - 1; j >= 0; --j) {
-            const int ended = has_ended(each->running[j], &each->known[each->num_known]);
-
-            if (ended == 0)
-                continue;
-            each->num_known += ended > 0;
-            each->left = ended > 0 ? each->left : 0;
-            release_events(each->running[j]);
-            memcpy(each->running[j], each->running[--each->num_running], sizeof each->running[j]);
-        }
-        num_timed += each->num_known > 0 || each->left == 0;
-        if (each->num_known > 0 && (fastest == NULL || least(each) < least(fastest)))
-            fastest = each;
-    }
-    for (i = 0; i < of->num_tried; ++i) {
-        contender *const each = &of->tried[i];
-
-        if (each->num_known == 0)
-            continue;
-        for (num_faster = 0, j = 0; j < of->num_tried; ++j)
-            num_faster += of->tried[j].num_known > 0 &&
-                          (least(&of->tried[j]) < least(each) ||
-                           (least(&of->tried[j]) == least(each) && j < i));
-        if ((double)least(each) > 1.5 * (double)least(fastest) ||
-            (num_timed == of->num_tried && num_faster > 1))
-            each->left = 0;
-    }
+    for (i = 0; i < count; ++i)
+        sum += (double)of->known[i];
+    return sum / count;
 }
 
-/* The fastest kernel, or the chosen one if that is as fast but for 2 %, which may be noise. */
-static int best_of(const lesson *of)
+/* How far a single time is off; what the clock rounds is in it. */
+static double noise_of(const lesson *of, double least)
 {
-    const contender *fastest = &of->tried[0];
+    double sum = noise_times * guessed_noise * least;
+    int count = noise_times, i, j;
+
+    for (i = 0; i < of->num_tried; ++i) {
+        const contender *const each = &of->tried[i];
+        const int last = each->num_known - 1;
+
+        for (j = 0; j <= last; ++j) {
+            const double off = (double)each->known[j] - ((double)each->known[last / 2] +
+                                                         (double)each->known[(last + 1) / 2]) / 2;
+
+            sum += off < 0 ? -off : off;
+        }
+        count += last > 0 ? last : 0;
+    }
+    return sum / count;
+}
+
+/* Find the best kernel, and try no more what is behind by more than noise explains. */
+static void judge(lesson *of)
+{
+    const contender *fastest = NULL;
+    double least, noise, lost = 0;
     int i;
 
     for (i = 0; i < of->num_tried; ++i)
         if (of->tried[i].num_known > 0 &&
-            (fastest->num_known == 0 || twice_median(&of->tried[i]) < twice_median(fastest)))
+            (fastest == NULL || expected(&of->tried[i]) < expected(fastest)))
             fastest = &of->tried[i];
-    if (of->tried[0].num_known == 0 ||
-        (double)twice_median(&of->tried[0]) * 0.98 <= (double)twice_median(fastest))
-        return of->tried[0].number;
-    return fastest->number;
+    if (fastest == NULL)
+        return;
+    least = expected(fastest);
+    noise = noise_of(of, least);
+    of->best = fastest->number;
+    for (i = 0; i < of->num_tried; ++i) {
+        contender *const each = &of->tried[i];
+        double gap, most, variance;
+
+        if (each->num_known == 0 || each == fastest)
+            continue;
+        gap = expected(each) - least;
+        most = gap + least_gain * least;
+        variance = noise * noise * (1.0 / each->num_known + 1.0 / fastest->num_known);
+        lost += each->num_known * gap;
+        if (each->num_known > 1 ? most * most > sure * sure * variance
+                                : i > 0 && gap > (most_slower - 1) * least)
+            each->is_out = 1;
+        if (i == 0 && gap * gap <= variance)
+            of->best = each->number;
+    }
+    for (i = 0; i < of->num_tried && lost > most_lost * least; ++i)
+        of->tried[i].is_out = 1;
+}
+
+/* Take the times of launches that have ended, and judge by them. One that failed is tried no more. */
+static void read_times(lesson *of)
+{
+    int has_new = 0, i, j;
+
+    for (i = 0; i < of->num_tried; ++i) {
+        contender *const each = &of->tried[i];
+        cl_ulong spent = 0;
+        const int ended = each->is_running ? has_ended(each->running, &spent) : 0;
+
+        if (ended == 0)
+            continue;
+        release_events(each->running);
+        each->is_running = 0;
+        has_new = 1;
+        if (ended < 0) {
+            each->is_out = 1;
+            continue;
+        }
+        for (j = each->num_known++; j > 0 && each->known[j - 1] > spent; --j)
+            each->known[j] = each->known[j - 1];
+        each->known[j] = spent;
+    }
+    if (has_new)
+        judge(of);
+}
+
+/* Whether several kernels were tried, and often enough for the best one to be kept. */
+static int is_known(const lesson *of)
+{
+    int num_timed = 0, i;
+
+    for (i = 0; i < of->num_tried; ++i) {
+        const contender *const each = &of->tried[i];
+
+        num_timed += each->num_known > 0;
+        if (each->num_known > 0 && each->num_known < enough_tries && !each->is_out)
+            return 0;
+    }
+    return num_timed > 1;
+}
+
+static int is_built(cl_command_queue queue, const mltune_kernel *written)
+{
+    cl_context context;
+    cl_device_id device;
+    built *found = NULL;
+
+    return find_built(queue, written, &context, &device, &found) == CL_SUCCESS && found != NULL;
+}
+
+/* Whether a kernel is built, or calls have taken so long that a build is a small share of it. */
+static int is_ready(const lesson *of, const contender *each, cl_command_queue queue)
+{
+    return is_built(queue, &of->of->kernels[each->number]) ||
+           spare_seconds >= (build_seconds > 0 ? build_seconds : guessed_build);
 }
 
 /* What was learned, as JSON that Python's runtime reads and writes too:
@@ -1313,67 +1401,111 @@ static int read_learned(void)
     free(text);
     return is_right && save_learned() ? 0 : -1;
 }
-/* The number of the kernel to launch now, and the size if its time is to be taken. */
-static int number_for(const type *of, const mltune_problem *problem, cl_command_queue queue,
-                      int chosen, lesson **watched)
+/* Save what is known, unless writing has taken too much of the time of late. */
+static void save_soon(void)
 {
-    const char *device;
-    lesson *found = NULL;
-    contender *next = NULL;
-    int number = chosen, is_running = 0, i;
+    const clock_t begun = clock();
 
-    LOCK();
-    device = device_with_times(queue);
-    if (device != NULL)
-        found = lesson_for(of, device, problem);
-    if (device != NULL && found == NULL)
-        found = begin_lesson(of, device, problem, chosen);
-    if (found != NULL && found->tried != NULL) {
-        read_times(found);
-        for (i = 0; i < found->num_tried; ++i)
-            is_running |= found->tried[i].num_running > 0;
-        for (i = 0; i < found->num_tried && next == NULL; ++i) {
-            contender *const each = &found->tried[(found->next_tried + i) % found->num_tried];
-
-            next = each->left > 0 ? each : NULL;
-        }
-        if (next != NULL && next->num_running == 0) {
-            --next->left;
-            found->next_tried = (int)(next - found->tried) + 1;
-            number = next->number;
-        } else if (next == NULL && !is_running) {
-            number = found->best = best_of(found);
-            end_trial(found);
-            found->is_saved = 1;
-            save_learned();
-        }
-        if (found->tried != NULL) {
-            const contender *const each = next != NULL && number == next->number ? next : found->tried;
-
-            *watched = each->num_running + each->num_known < num_tries ? found : NULL;
-        }
-    } else if (found != NULL) {
-        number = found->best;
-    }
-    UNLOCK();
-    return number;
+    is_unsaved = 1;
+    if (begun < next_save)
+        return;
+    save_learned();
+    is_unsaved = 0;
+    next_save = clock();
+    next_save += (clock_t)((double)(next_save - begun) / share);
 }
 
-/* Keep the events of a launch until they tell its time; try a kernel no more that was not started. */
-static void watch(lesson *of, int number, cl_int status, cl_event *events)
+/* The contender with the fewest tries, or the best one where none is to be tried now. */
+static void try_next(lesson *of, cl_command_queue queue, use *found)
 {
+    contender *next = NULL;
+    int num_in = 0, num_ahead = 0, is_running = 0, i;
+
+    read_times(of);
+    for (i = 0; i < of->num_tried; ++i)
+        num_in += !of->tried[i].is_out;
+    for (i = 0; i < of->num_tried; ++i) {
+        contender *const each = &of->tried[i];
+        const int tries = each->num_known + each->is_running;
+
+        is_running |= each->is_running;
+        if (num_in < 2 || each->is_out || tries >= most_tries)
+            continue;
+        ++num_ahead;
+        if (is_ready(of, each, queue) &&
+            (next == NULL || tries < next->num_known + next->is_running))
+            next = each;
+    }
+    found->number = of->best;
+    if (next != NULL && !next->is_running) {
+        found->number = next->number;
+        found->is_try = 1;
+        found->of = of;
+    }
+    if (next != NULL || is_running)
+        return;
+    if (num_ahead == 0)
+        end_trial(of);
+    for (i = 0; i < of->num_tried && num_ahead > 0; ++i)
+        if (of->tried[i].number == of->best && of->tried[i].num_known > 0)
+            spare_seconds += share * 1e-9 * expected(&of->tried[i]);
+    if (num_ahead == 0 || (!of->is_saved && is_known(of))) {
+        of->is_saved = 1;
+        save_soon();
+    }
+}
+
+/* What to launch now. */
+static use use_for(const type *of, const mltune_problem *problem, cl_command_queue queue, int chosen)
+{
+    use found = {0, 0, 0, NULL};
+    lesson *known = NULL;
+    const char *device;
+
+    found.number = chosen;
+    LOCK();
+    if (is_unsaved)
+        save_soon();
+    device = device_with_times(queue);
+    if (device != NULL)
+        known = lesson_for(of, device, problem);
+    if (device != NULL && known == NULL)
+        known = begin_lesson(of, device, problem, chosen);
+    if (known != NULL && known->tried == NULL) {
+        found.number = known->best;
+    } else if (known != NULL && !known->is_warm) {
+        known->is_warm = 1;
+        found.of = known;
+    } else if (known != NULL) {
+        try_next(known, queue, &found);
+    }
+    if (found.of != NULL)
+        found.builds = !is_built(queue, &of->kernels[found.number]);
+    UNLOCK();
+    return found;
+}
+
+/* Keep the events of a try until they tell its time; try a kernel no more that was not started. */
+static void watch(const use *used, cl_int status, cl_event *events, double seconds)
+{
+    lesson *const of = used->of;
     int i;
 
     LOCK();
+    if (used->builds) { /* its first launch is not timed */
+        build_seconds = seconds > build_seconds ? seconds : build_seconds;
+        spare_seconds -= used->is_try ? seconds : 0;
+    }
     for (i = 0; i < of->num_tried && of->tried != NULL; ++i) {
         contender *const each = &of->tried[i];
 
-        if (each->number != number)
+        if (each->number != used->number || !used->is_try)
             continue;
         if (status != CL_SUCCESS) {
-            each->left = i == 0 ? each->left : 0;
-        } else if (each->num_running + each->num_known < num_tries) {
-            memcpy(each->running[each->num_running++], events, sizeof each->running[0]);
+            each->is_out |= i > 0;
+        } else if (!used->builds && !each->is_running && each->num_known < most_tries) {
+            each->is_running = 1;
+            memcpy(each->running, events, sizeof each->running);
             events[0] = events[1] = NULL;
         }
     }
@@ -1387,16 +1519,20 @@ static cl_int launch_best(const type *of, const mltune_problem *problem, const c
 {
     const int chosen = select_for(of, problem);
     cl_event events[2] = {NULL, NULL};
-    lesson *watched = NULL;
-    int number = chosen, i;
+    use used = {0, 0, 0, NULL};
+    clock_t begun = 0;
     cl_int status;
+    int i;
 
+    used.number = chosen;
     if (learned_file != NULL && given->terms > 0)
-        number = number_for(of, problem, given->queue, chosen, &watched);
-    status = launch(&of->kernels[number], given, watched != NULL ? events : NULL);
-    if (watched != NULL)
-        watch(watched, number, status, events);
-    if (status != CL_SUCCESS && number != chosen)
+        used = use_for(of, problem, given->queue, chosen);
+    if (used.builds)
+        begun = clock();
+    status = launch(&of->kernels[used.number], given, used.is_try ? events : NULL);
+    if (used.of != NULL)
+        watch(&used, status, events, used.builds ? (double)(clock() - begun) / CLOCKS_PER_SEC : 0);
+    if (status != CL_SUCCESS && used.number != chosen)
         status = launch(&of->kernels[chosen], given, NULL);
     for (i = 0; i < of->num_kernels && does_not_build(status); ++i)
         if (i != chosen)
@@ -1404,11 +1540,32 @@ static cl_int launch_best(const type *of, const mltune_problem *problem, const c
     return status;
 }
 
+/* Save what is known by now, of trials that have not ended too. */
+static void save_all(void)
+{
+    lesson *each;
+    int i;
+
+    for (i = 0; i < num_buckets; ++i) {
+        for (each = lessons[i]; each != NULL; each = each->next) {
+            if (each->tried == NULL)
+                continue;
+            read_times(each);
+            if (is_known(each))
+                each->is_saved = is_unsaved = 1;
+        }
+    }
+    if (is_unsaved)
+        save_learned();
+    is_unsaved = 0;
+}
+
 /* Learn no more, and forget what was learned. */
 static void learn_nothing(void)
 {
     int i;
 
+    save_all();
     for (i = 0; i < num_buckets; ++i) {
         while (lessons[i] != NULL) {
             lesson *const next = lessons[i]->next;
