@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -270,3 +271,21 @@ def open_folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         yield Path(name)
+
+
+@pytest.fixture
+def closed_storages(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Close the databases that Optuna's storages leave open: Python 3.13 warns of them."""
+    from optuna.storages import RDBStorage
+
+    opened: list[RDBStorage] = []
+    init = RDBStorage.__init__
+
+    def remembered(self: RDBStorage, *args: Any, **options: Any) -> None:
+        init(self, *args, **options)
+        opened.append(self)
+
+    monkeypatch.setattr(RDBStorage, "__init__", remembered)
+    yield
+    for storage in opened:
+        storage.engine.dispose()

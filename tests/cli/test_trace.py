@@ -28,7 +28,7 @@ a, b = np.ones((64, 32), np.float32), np.ones((32, 48), np.float32)
 for _ in range(30):
     a @ b
 np.ones((8, 9)) @ np.ones((10, 9)).T
-print("from the program")
+print("from the program", flush=True)
 {ending}
 """
 

@@ -151,12 +151,13 @@ def _tiled_config(rng: random.Random, precision: Precision) -> Config:
 
 def _mma_config(rng: random.Random, precision: Precision) -> Config:
     """Any config that `mma` accepts in a precision, small enough for PoCL."""
+    is_double = precision is Precision.DOUBLE
     while True:
         values: dict[str, int | str] = {
             "waves_0": rng.choice((1, 2)),
             "waves_1": rng.choice((1, 2, 4)),
-            "wave_tile_0": rng.choice((16, 32)),
-            "wave_tile_1": rng.choice((16, 32)),
+            "wave_tile_0": rng.choice((16, 24, 32, 40) if is_double else (16, 32)),
+            "wave_tile_1": rng.choice((16, 32, 48) if is_double else (16, 32)),
             "depth_u": rng.choice((8, 16, 32, 64)),
             "local_buffers": rng.choice((2, 3, 4)),
             "work_group_mapping": rng.choice((1, 2, 7)),
@@ -168,11 +169,11 @@ def _mma_config(rng: random.Random, precision: Precision) -> Config:
             "swizzle": rng.choice((0, 1)),
         }
         values |= {name: value for name, value in optional.items() if rng.random() < 0.6}
-        if precision is Precision.DOUBLE and rng.random() < 0.5:
+        if is_double and rng.random() < 0.5:
             values |= {"instruction_terms": 4, "partial_sum_terms": 0}
         values |= _split(rng, precision)
         products = 3 if precision is Precision.SINGLE else 1
-        most = 12 if precision is Precision.DOUBLE else 48
+        most = 12 if is_double else 48
         terms = max(int(values["depth_u"]), int(values.get("partial_sum_terms", 0)))
         sums = int(values["wave_tile_0"]) * int(values["wave_tile_1"])
         if products * terms // (16 if precision is Precision.HALF else 8) * sums // 128 > most:
