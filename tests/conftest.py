@@ -27,6 +27,7 @@ from mltune.runner import WorkerRunner
 from mltune.space.config import Config
 from tests import postgres
 from tests.devices import CPU
+from tests.plain_mma import NOT_OPTIMISED
 
 pytest_plugins = ("tests.guard",)
 
@@ -150,6 +151,14 @@ class NaiveFamily:
 def device_spec() -> str:
     """The device of all tests: PoCL, wherever it stands in the driver's list."""
     return "Portable Computing Language"
+
+
+@pytest.fixture(scope="module")
+def not_optimised() -> Iterator[None]:
+    """PoCL optimises for seconds what many tests run for microseconds: for them it does not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POCL_EXTRA_BUILD_FLAGS", NOT_OPTIMISED)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -99,6 +99,7 @@ def test_a_program_that_fails_is_traced_and_its_code_is_kept(
 
 
 @pytest.mark.device
+@pytest.mark.usefixtures("not_optimised")  # CLBlast has long kernels
 def test_clblast_s_calls_are_seen_and_timed_if_asked(
     mltune_process: Command, tmp_path: Path, device_spec: str
 ) -> None:
