@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mltune.device.device import Device
 
 Array = np.ndarray[Any, np.dtype[Any]]
+_PIECE_BYTES = 1 << 18
 
 
 class HostInspection:
@@ -51,11 +52,12 @@ class HostPatternCheck:
         self._is_whole = True
 
     def look(self, buffer: Any, first_byte: int, end_byte: int) -> None:
-        """Read a stretch."""
-        found = np.empty(max(end_byte - first_byte, 0), np.uint8)
-        if found.size:
-            self._device.read(buffer, found, first_byte)
-        self._is_whole = self._is_whole and bool((found == self._byte).all())
+        """Read a stretch, a piece that fits into a processor's cache at a time."""
+        piece = np.empty(_PIECE_BYTES, np.uint8)
+        for first in range(first_byte, end_byte, _PIECE_BYTES):
+            found = piece[: end_byte - first]
+            self._device.read(buffer, found, first)
+            self._is_whole = self._is_whole and bool((found == self._byte).all())
 
     def is_whole(self) -> bool:
         """Say what was found."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from mltune.errors import UsageError
@@ -49,10 +51,16 @@ def _part(part: str) -> tuple[Size, ...]:
             f"sizes: '{part}' is neither MxNxK nor a file nor a suite "
             f"({hint}suites: {', '.join(names)})"
         )
-    return read_size_file(*suites[part])
+    return _suite(*suites[part])
 
 
-def _suites() -> dict[str, tuple[Path, str]]:
+@cache
+def _suite(path: Path, trans: str) -> tuple[Size, ...]:
+    return read_size_file(path, trans)
+
+
+@cache
+def _suites() -> Mapping[str, tuple[Path, str]]:
     """Each suite's file, and the transposes that its sizes occur with; empty for all of them.
 
     A file that says with which transposes its sizes occur is a suite for each of these, too.

@@ -247,8 +247,12 @@ class TunedGemm:
         high: float | None = None,
         kernel: int | None = None,
         wait_for: Sequence[cl.Event] | None = None,
+        watched: bool = True,
     ) -> tuple[cl_array.Array, tuple[cl.Event, ...]]:
-        """Do what `gemm` does, and return c with the events of all the kernel's passes."""
+        """Do what `gemm` does, and return c with the events of all the kernel's passes.
+
+        Without `watched` there are none on a queue that is in order; see `Launcher.enqueue`.
+        """
         here = self._on(queue)
         enqueue = partial(
             here.launcher.enqueue,
@@ -262,11 +266,12 @@ class TunedGemm:
             low=low,
             high=high,
             wait_for=wait_for,
+            watched=watched,
         )
         learner = self._learner
         while True:
             try:
-                if learner is None or kernel is not None or alpha == 0:
+                if learner is None or kernel is not None or alpha == 0 or not watched:
                     return enqueue(kernel=kernel)
                 return _learning(learner, here, queue, (a, b, c), enqueue)
             except KernelError as error:

@@ -103,10 +103,10 @@ def spread_order(
     """
     at, before = np.log2(np.array(points)), np.log2(np.array(taken))
     far = np.linalg.norm(at[:, None] - before[None], axis=2).min(axis=1)
+    apart = np.linalg.norm(at[:, None] - at[None], axis=2)
 
     def gain(number: int) -> float:
-        nearer = far - np.linalg.norm(at - at[number], axis=1)
-        return float(nearer.clip(0).sum())
+        return float(np.maximum(far - apart[number], 0).sum())
 
     # What a point brings never grows, so that an old figure is an upper bound.
     bounds = [(-gain(number), number) for number in range(len(points))]
@@ -120,5 +120,5 @@ def spread_order(
             continue
         heapq.heappop(bounds)
         order.append(number)
-        far = np.minimum(far, np.linalg.norm(at - at[number], axis=1))
+        far = np.minimum(far, apart[number])
     return tuple(order)

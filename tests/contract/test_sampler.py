@@ -41,11 +41,11 @@ SPACE = Space(
     family="none",
     parameters=[
         Parameter("x", (1, 2, 4, 8, 16)),
-        Parameter("y", (0, 1, 2, 3)),
+        Parameter("y", (0, 1, 2)),
         Parameter("word", ("a", "b", "c")),
         Parameter("fixed", (7,)),
     ],
-    constraints=[Constraint("few", "x * y <= 16"), Constraint("apart", "word != 'b' or x > 2")],
+    constraints=[Constraint("few", "x * y <= 16"), Constraint("apart", "word == 'c' or x > 2")],
     limits={},
 )
 OTHER = Space(
@@ -54,7 +54,7 @@ OTHER = Space(
     parameters=[
         family_parameter("others"),
         Parameter("y", (2, 3, 4)),
-        Parameter("z", (1, 3, 5, 7, 9)),
+        Parameter("z", (1, 3, 5)),
         Parameter("word", ("c", "d")),
     ],
     constraints=[Constraint("even", "(y + z) % 2 == 1")],
@@ -71,7 +71,7 @@ NAMED = Space(
     name="small",
     family="none",
     parameters=[family_parameter("none"), *SPACE.parameters],
-    constraints=[Constraint("few", "x * y <= 16"), Constraint("apart", "word != 'b' or x > 2")],
+    constraints=[Constraint("few", "x * y <= 16"), Constraint("apart", "word == 'c' or x > 2")],
     limits={},
 )
 UNION = UnionSpace("several", [NAMED, OTHER, MORE])
@@ -254,8 +254,8 @@ def test_seed_and_answers_decide_every_proposal_and_its_sizes(
 ) -> None:
     _, steps = used_up(name, space)
 
-    assert begun(name, 0, space).steps(answer, 20) == steps[:20]
-    assert begun(name, 6, space).steps(answer, 10) != steps[:10]
+    assert begun(name, 0, space).steps(answer, 15) == steps[:15]
+    assert begun(name, 6, space).steps(answer, 8) != steps[:8]
 
 
 def test_what_was_learnt_is_not_proposed_again(space: ConfigSpace, name: str) -> None:
@@ -267,18 +267,18 @@ def test_what_was_learnt_is_not_proposed_again(space: ConfigSpace, name: str) ->
 
 
 def test_a_resumed_study_repeats_itself(space: ConfigSpace, name: str) -> None:
-    told = used_up(name, space)[1][:15]
-    rests = [resumed_after(told, name, space, seed=3).steps(answer, 8) for _ in range(2)]
+    told = used_up(name, space)[1][:13]
+    rests = [resumed_after(told, name, space, seed=3).steps(answer, 5) for _ in range(2)]
 
     assert rests[0] == rests[1]
 
 
-@pytest.mark.parametrize("cut", [1, 20])
+@pytest.mark.parametrize("cut", [1, 14])
 @pytest.mark.parametrize("name", RESUMED)
 def test_a_resumed_study_goes_on_as_if_not_cut_off(
     space: ConfigSpace, name: str, cut: int
 ) -> None:
-    steps = used_up(name, space)[1][:25]
+    steps = used_up(name, space)[1][:15]
     resumed = begun(name, space=space)
     for config, sizes in steps[:cut]:
         # What is learnt instead of asked for leaves the sizes of the next as they were.
@@ -293,15 +293,15 @@ def test_what_runs_elsewhere_is_not_proposed_and_may_be_learnt(
     space: ConfigSpace, name: str
 ) -> None:
     asked = begun(name, space=space)
-    elsewhere = space.sample(np.random.default_rng(1), space.size - 24)
+    elsewhere = space.sample(np.random.default_rng(1), space.size - 18)
     for config in elsewhere:
         asked.study.note_running(config)
-    early = configs(asked, 14)
+    early = configs(asked, 12)
     for config in elsewhere:
         asked.learn(config, answer(config, every(name)))
     late = configs(asked)
 
-    assert len(early) + len(late) == 24
+    assert len(early) + len(late) == 18
     assert set(elsewhere).isdisjoint([*early, *late])
 
 
@@ -322,7 +322,7 @@ def test_what_is_claimed_elsewhere_first_is_dropped_and_not_proposed_again(
 ) -> None:
     asked = begun(name, space=space)
     left = dict.fromkeys(space)
-    for number in range(20):
+    for number in range(15):
         proposal = asked.ask()
         assert proposal is not None
         del left[proposal.config]
@@ -340,9 +340,9 @@ def test_what_is_claimed_elsewhere_first_is_dropped_and_not_proposed_again(
 
 def test_several_can_be_asked_before_the_first_is_told(space: ConfigSpace, name: str) -> None:
     asked = begun(name, space=space)
-    seen = set(configs(asked, 12))
-    for _ in range(4):
-        batch = [asked.ask() for _ in range(5)]
+    seen = set(configs(asked, 11))
+    for _ in range(3):
+        batch = [asked.ask() for _ in range(4)]
         for proposal in reversed(batch):
             assert proposal is not None
             assert proposal.config in space
@@ -350,7 +350,7 @@ def test_several_can_be_asked_before_the_first_is_told(space: ConfigSpace, name:
             seen.add(proposal.config)
             asked.tell(proposal, answer(proposal.config, asked.sizes(proposal)))
 
-    assert len(seen) == 32
+    assert len(seen) == 23
 
 
 def test_failures_alone_do_not_stop_it(space: ConfigSpace, name: str) -> None:
@@ -366,12 +366,12 @@ def test_failures_alone_do_not_stop_it(space: ConfigSpace, name: str) -> None:
 def test_a_second_answer_changes_nothing(space: ConfigSpace, name: str) -> None:
     asked = begun(name, space=space)
     steps: list[Step] = []
-    for _ in range(20):
+    for _ in range(15):
         steps += asked.steps(answer, 1)
         config, sizes = steps[-1]
         asked.learn(config, answer(config, sizes))
 
-    assert steps == used_up(name, space)[1][:20]
+    assert steps == used_up(name, space)[1][:15]
 
 
 def test_a_config_of_another_space_is_heard_and_not_proposed(name: str) -> None:
@@ -382,9 +382,9 @@ def test_a_config_of_another_space_is_heard_and_not_proposed(name: str) -> None:
     asked.study.note_running(Config.of({"kernel": "wrong"}))
     # It breaks a rule of the space; its values are the space's.
     asked.learn(
-        Config.of({"x": 16, "y": 3, "word": "a", "fixed": 7}), dict.fromkeys(every(name), 1.0)
+        Config.of({"x": 16, "y": 2, "word": "a", "fixed": 7}), dict.fromkeys(every(name), 1.0)
     )
-    left = [config for config, _ in used_up(name, SPACE)[1]][:20]
+    left = [config for config, _ in used_up(name, SPACE)[1]][:13]
     for config in set(SPACE) - set(left):
         asked.learn(config, answer(config, every(name)))
 

@@ -58,7 +58,7 @@ def test_tuned_sizes_get_the_best_kernel_of_the_portfolio(make_table: MakeTable)
 def test_every_method_states_its_own_loss_and_what_it_is(
     make_table: MakeTable, method: str
 ) -> None:
-    distilled = distil(make_table(8), SGEMM, method=method)
+    distilled = distil(make_table(8), SGEMM, method=method, held_out=0.5)
 
     assert distilled.selector.regret == by_rule(distilled.rows)[method].regret
     assert dict(distilled.selector.conditions).get("method", "auto") == method
@@ -82,12 +82,12 @@ def test_few_sizes_are_enough(make_table: MakeTable, count: int) -> None:
 
 
 def test_one_kernel_needs_no_question(make_table: MakeTable) -> None:
-    assert distil(make_table(20, kernels=1), SGEMM).selector.tree == Leaf(0)
+    assert distil(make_table(20, kernels=1), SGEMM, held_out=0.5).selector.tree == Leaf(0)
 
 
 def test_gaps_are_never_chosen_for_a_tuned_size(make_table: MakeTable) -> None:
     table = make_table(16, missing=0.5)
-    selector = distil(table, SGEMM).selector
+    selector = distil(table, SGEMM, held_out=0.5).selector
 
     for size, seconds in zip(table.sizes, table.seconds, strict=True):
         assert np.isfinite(seconds[table.kernels.index(selector.choose(*size).kernel)])
@@ -122,7 +122,7 @@ def test_the_regret_is_the_same_for_the_same_seed(make_table: MakeTable) -> None
 
 
 def test_what_is_distilled_can_be_written_and_read(make_table: MakeTable, tmp_path: Path) -> None:
-    selector = distil(make_table(10), SGEMM).selector
+    selector = distil(make_table(10), SGEMM, held_out=0.5).selector
     write_selector(selector, tmp_path / "selector.json")
 
     assert read_selector(tmp_path / "selector.json") == selector
@@ -151,7 +151,7 @@ def test_the_answer_does_not_depend_on_the_number_of_cores(
     answers = []
     for cores in ("1", "4"):
         monkeypatch.setenv("LOKY_MAX_CPU_COUNT", cores)
-        answers.append(distil(make_table(12), SGEMM))
+        answers.append(distil(make_table(8), SGEMM))
 
     assert answers[0] == answers[1]
 
@@ -166,5 +166,5 @@ def test_gaps_whose_times_are_expected_do_not_mislead(make_table: MakeTable) -> 
 
     assert chosen.mean() < 0.7
     assert losses.mean() < 0.03
-    rows = by_rule(distil(expected, SGEMM, method="tree").rows)
+    rows = by_rule(distil(expected, SGEMM, method="tree", held_out=0.5).rows)
     assert not any(rows["tree"].gaps)

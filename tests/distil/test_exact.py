@@ -43,7 +43,7 @@ def test_every_size_of_every_group_gets_a_kernel_that_was_the_fastest_there(
     table = make_table(15)
     every = two_groups(table, strangers=strangers)
 
-    distilled = distil(table, SGEMM, every=every)
+    distilled = distil(table, SGEMM, every=every, held_out=0.5)
 
     assert distilled.left_out == ()
     for size in every.sizes:
@@ -58,7 +58,8 @@ def test_the_rule_is_that_of_the_candidates_and_its_kernels_come_first(
 ) -> None:
     table = make_table(16)
 
-    alone, both = distil(table, SGEMM), distil(table, SGEMM, every=two_groups(table))
+    alone = distil(table, SGEMM, held_out=0.5)
+    both = distil(table, SGEMM, every=two_groups(table), held_out=0.5)
 
     assert (both.rule, both.selector.tree) == (alone.rule, alone.selector.tree)
     assert both.selector.regret == alone.selector.regret
@@ -72,8 +73,8 @@ def test_where_few_kernels_may_ship_a_group_keeps_its_share_of_them(
     table = make_table(12)
     every = two_groups(table)
 
-    two = distil(table, SGEMM, every=every, max_kernels=2)
-    one = distil(table, SGEMM, every=every, max_kernels=1)
+    two = distil(table, SGEMM, every=every, held_out=0.5, max_kernels=2)
+    one = distil(table, SGEMM, every=every, held_out=0.5, max_kernels=1)
 
     assert len(two.selector.portfolio) == 2
     assert {size for size, _ in two.selector.exact} == set(every.sizes)
@@ -97,8 +98,8 @@ def test_a_size_that_one_of_several_runs_lacks_is_left_to_a_rule_that_loses_less
         seconds=np.concatenate((table.seconds, seconds)),
     )
 
-    joined = distil(table, SGEMM, every=every, is_joined=True)
-    single = distil(table, SGEMM, every=every)
+    joined = distil(table, SGEMM, every=every, held_out=0.5, is_joined=True)
+    single = distil(table, SGEMM, every=every, held_out=0.5)
 
     assert [left.size.label for left in joined.left_out] == ["900x900x901"]
     assert "timed with 1 of 6 kernels, whose best has 0." in joined.left_out[0].reason

@@ -80,7 +80,9 @@ def test_formulas_lose_less_than_a_tree_where_waves_matter(make_table: MakeTable
 
     fitted = fit_formulas(train, SETTINGS)
 
-    distilled = distil(train, gemm(Precision.SINGLE), method="formulas", compute_units=64)
+    distilled = distil(
+        train, gemm(Precision.SINGLE), method="formulas", compute_units=64, held_out=0.5
+    )
     losses = {row.rule: row.regret.geomean for row in distilled.rows}
     assert losses["formulas"] > losses["tree"]
     assert len(fitted.formulas) == len(fitted.portfolio)
@@ -92,7 +94,7 @@ def test_without_tiles_in_the_names_there_is_a_tree(make_table: MakeTable) -> No
     table = make_table(40)
 
     assert fit_formulas(table, SETTINGS).formulas == ()
-    assert distil(table, gemm(Precision.SINGLE)).rule in ("taught", "tree")
+    assert distil(table, gemm(Precision.SINGLE), held_out=0.5).rule in ("taught", "tree")
 
 
 def test_rows_and_columns_follow_the_operands(make_table: MakeTable) -> None:

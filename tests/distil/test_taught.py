@@ -199,7 +199,9 @@ def test_a_single_kernel_needs_no_question(make_table: MakeTable) -> None:
 
 
 def test_it_ships_where_a_method_is_not_asked_for(make_table: MakeTable) -> None:
-    distilled = distil(named(make_table(60)), gemm(Precision.SINGLE), compute_units=64)
+    table = named(make_table(40))
+
+    distilled = distil(table, gemm(Precision.SINGLE), compute_units=64, held_out=0.5)
 
     assert distilled.rule == TAUGHT
     assert distilled.selector.formulas == ()
@@ -207,9 +209,11 @@ def test_it_ships_where_a_method_is_not_asked_for(make_table: MakeTable) -> None
 
 @pytest.mark.usefixtures("short_lessons")
 def test_some_method_ships_where_times_are_missing(make_table: MakeTable) -> None:
-    table = named(make_table(60, missing=0.3))
+    table = named(make_table(40, missing=0.3))
 
-    assert distil(table, gemm(Precision.SINGLE), compute_units=64).rule in METHODS
+    distilled = distil(table, gemm(Precision.SINGLE), compute_units=64, held_out=0.5)
+
+    assert distilled.rule in METHODS
 
 
 @pytest.mark.usefixtures("short_lessons")
@@ -217,9 +221,10 @@ def test_a_tree_far_from_its_teacher_ships_only_where_it_is_ahead(
     make_table: MakeTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(import_module("mltune.distil.distil"), "MOST_LOST", -1.0)
+    table = named(make_table(40))
 
     for seed in (0, 1):
-        found = distil(named(make_table(60)), gemm(Precision.SINGLE), compute_units=64, seed=seed)
+        found = distil(table, gemm(Precision.SINGLE), compute_units=64, held_out=0.5, seed=seed)
         speeds = {row.rule: row.regret.geomean for row in found.rows}
         is_ahead = speeds[TAUGHT] > max(speeds["formulas"], speeds["tree"])
         assert (found.rule == TAUGHT) == is_ahead
@@ -227,9 +232,11 @@ def test_a_tree_far_from_its_teacher_ships_only_where_it_is_ahead(
 
 @pytest.mark.usefixtures("short_lessons")
 def test_leaves_state_what_they_lose(make_table: MakeTable) -> None:
-    table = named(make_table(60))
+    table = named(make_table(40))
 
-    distilled = distil(table, gemm(Precision.SINGLE), method=TAUGHT, compute_units=64)
+    distilled = distil(
+        table, gemm(Precision.SINGLE), method=TAUGHT, compute_units=64, held_out=0.5
+    )
 
     stated = [node.loss for node, _ in nodes(distilled.selector.tree) if isinstance(node, Leaf)]
     known = [loss for loss in stated if loss is not None]

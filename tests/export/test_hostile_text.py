@@ -43,11 +43,11 @@ from mltune.workflow.recorded import Recorded
 from tests.devices import CPU
 from tests.export.conftest import SMALL
 
-EXAMPLES = int(os.environ.get("MLTUNE_HOSTILE_EXAMPLES", "150"))
+EXAMPLES = int(os.environ.get("MLTUNE_HOSTILE_EXAMPLES", "60"))
 SETTINGS = settings(
     max_examples=EXAMPLES,
     deadline=None,
-    derandomize=EXAMPLES == 150,
+    derandomize=EXAMPLES == 60,
     suppress_health_check=list(HealthCheck),
     database=None,
 )

@@ -96,6 +96,11 @@ def test_double_has_an_instruction_of_4_terms_too() -> None:
             {"local_split_u": 4},
             "depth_u must be a multiple of 16 times local_split_u (4) in single, got 32",
         ),
+        (
+            Precision.SINGLE,
+            {"wave_tile_0": 48},
+            "wave_tile_0 must be 16, 32, 64 or 128 in single, got 48",
+        ),
     ],
 )
 def test_what_a_precision_has_not_is_unsupported(
@@ -125,6 +130,22 @@ def test_a_wrong_value_is_refused_in_one_line(changes: dict[str, int | str], mes
 
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_odd_tiles_of_double_lie_in_local_memory_as_powers_of_two() -> None:
+    config = _config(
+        wave_tile_0=24, wave_tile_1=48, depth_u=8, instruction_terms=4, partial_sum_terms=0
+    )
+    kernel = MMA.generate(gemm(Precision.DOUBLE), config)
+
+    assert kernel.macro_tile == (48, 96)
+    assert {"#define A_FREE 48", "#define A_TILE 512", "#define B_FREE 96"} <= set(
+        kernel.source.splitlines()
+    )
+    assert "#define B_TILE 1024" in kernel.source
+    rows = Config.of({**dict(config.items_), "wave_tile_1": 40})
+    with pytest.raises(UsageError, match="wave_tile_1 must be a multiple of 16, got 40"):
+        MMA.generate(gemm(Precision.DOUBLE), rows)
 
 
 def test_the_written_source_matches_the_golden_file() -> None:

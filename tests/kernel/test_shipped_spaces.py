@@ -46,6 +46,7 @@ def test_shipped_spaces_bind(name: str, precision: Precision) -> None:
 
     assert loaded.name == name
     assert space.size > 2_000
+    assert space.default in space
     assert all(parameter.meaning for parameter in space.parameters)
 
 
@@ -56,7 +57,7 @@ def test_every_config_of_the_space_of_large_tiles_gives_a_kernel(
     loaded = load_space(data_folder("spaces") / "tiled-large-nvidia.yaml")
     space = loaded.bind({**LIMITS, **precision_names(precision)})
 
-    for config in space.sample(np.random.default_rng(0), 100):
+    for config in space.sample(np.random.default_rng(0), 40):
         assert FAMILIES[loaded.family].generate(gemm(precision), config).config == config
 
 
@@ -77,7 +78,8 @@ def test_the_tensor_cores_spaces_bind_to_kernels(precision: Precision, name: str
     space = loaded.bind({**LIMITS, **precision_names(precision)})
 
     assert space.size > 10_000
-    for config in space.sample(np.random.default_rng(0), 100):
+    assert space.default in space
+    for config in space.sample(np.random.default_rng(0), 40):
         assert FAMILIES[loaded.family].generate(gemm(precision), config).config == config
 
 
@@ -102,7 +104,8 @@ def test_every_config_of_the_warpgroups_spaces_gives_a_kernel(
     loaded = load_space(data_folder("spaces") / f"{name}.yaml")
     space = loaded.bind({**LIMITS, **precision_names(precision)})
 
-    for config in space.sample(np.random.default_rng(0), 100):
+    assert space.default in space
+    for config in space.sample(np.random.default_rng(0), 40):
         assert FAMILIES[loaded.family].generate(gemm(precision), config).config == config
 
 
@@ -113,7 +116,7 @@ def test_every_config_of_the_packed_space_gives_a_kernel(
     loaded = load_space(data_folder("spaces") / "packed-cpu.yaml")
     space = loaded.bind({**LIMITS, **precision_names(precision)})
 
-    for config in space.sample(np.random.default_rng(0), 100):
+    for config in space.sample(np.random.default_rng(0), 40):
         assert FAMILIES[loaded.family].generate(gemm(precision), config).config == config
 
 

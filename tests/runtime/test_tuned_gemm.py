@@ -182,6 +182,34 @@ def test_passes_follow_one_another_and_calls_share_their_scratch_memory(
     tuned.release()
 
 
+@pytest.mark.parametrize(("config", "passes"), [(SPLIT, 2), (COUNT, 1)])
+@pytest.mark.parametrize("in_order", [True, False])
+def test_unwatched_calls_have_no_events_where_the_queue_orders_them(
+    queue: cl.CommandQueue, in_order: bool, config: dict[str, int | str], passes: int
+) -> None:
+    own = cl.CommandQueue(queue.context)
+    if not in_order:
+        unordered: Any = cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
+        own = cl.CommandQueue(queue.context, properties=unordered)
+    tuned = _tuned(gemm(Precision.DOUBLE, order="row"))
+    rng = np.random.default_rng(3)
+    number = CONFIGS.index(Config.of(config))
+    calls = []
+    for extent in (5, 40, 9):
+        a, b = rng.standard_normal((extent, 29)), rng.standard_normal((29, extent))
+        on_a, on_b = (cl_array.to_device(own, values) for values in (a, b))
+        begun = cl.UserEvent(own.context)
+        c, events = tuned.enqueue(own, on_a, on_b, kernel=number, wait_for=[begun], watched=False)
+        assert len(events) == (0 if in_order else passes)
+        begun.set_status(cl.command_execution_status.COMPLETE)
+        calls.append((a @ b, c))
+
+    own.finish()
+    for expected, c in calls:
+        np.testing.assert_allclose(c.get(), expected, atol=1e-12)
+    tuned.release()
+
+
 def test_loading_finds_the_linker_that_pocl_calls(
     selector: Selector, monkeypatch: pytest.MonkeyPatch
 ) -> None:

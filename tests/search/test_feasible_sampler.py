@@ -11,7 +11,6 @@ from optuna.samplers import BaseSampler
 
 from mltune.search.feasible_sampler import FeasibleSampler
 from mltune.search.make import make_sampler
-from mltune.search.names import SAMPLERS
 from mltune.space.config import Config
 from mltune.space.constraint import Constraint
 from mltune.space.parameter import Parameter
@@ -45,7 +44,8 @@ def best_of(name: str, seed: int, budget: int) -> float:
 
 def test_finds_better_configs_than_chance() -> None:
     best = {
-        name: statistics.mean(best_of(name, seed, 40) for seed in range(2)) for name in SAMPLERS
+        name: statistics.mean(best_of(name, seed, 40) for seed in range(2))
+        for name in ("random", "tpe")
     }
 
     assert best["tpe"] < best["random"]

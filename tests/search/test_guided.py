@@ -85,20 +85,20 @@ def records(shuffled: bool = False) -> Recording:
 
 def test_finds_the_best_sooner_than_chance() -> None:
     optimum = min(answer for answer in map(value, SPACE) if answer is not None)
-    guided = [best_of(GuidedSampler(SPACE, seed), 60) for seed in range(2)]
-    random = [best_of(RandomSampler(SPACE, seed), 60) for seed in range(2)]
+    guided = [best_of(GuidedSampler(SPACE, seed), 50) for seed in range(2)]
+    random = [best_of(RandomSampler(SPACE, seed), 50) for seed in range(2)]
 
     assert guided == pytest.approx([optimum] * 2)
     assert sum(random) > sum(guided) + 0.5
 
 
 def test_a_resumed_search_goes_on_as_if_not_cut_off() -> None:
-    whole = Asked(GuidedSampler(SPACE, 1)).steps(answer, 40)
+    whole = Asked(GuidedSampler(SPACE, 1)).steps(answer, 30)
     resumed = Asked(GuidedSampler(SPACE, 1))
-    for config, _ in whole[:27]:
+    for config, _ in whole[:20]:
         resumed.learn(config, answer(config))
 
-    assert resumed.steps(answer, 13) == whole[27:]
+    assert resumed.steps(answer, 10) == whole[20:]
 
 
 def test_a_prior_shows_where_to_begin() -> None:
@@ -120,7 +120,7 @@ def test_a_prior_that_misleads_is_soon_given_up() -> None:
     transfer = Transfer(SPACE, [records(shuffled=True)], 0)
     misled = GuidedSampler(SPACE, 0, transfer=transfer)
 
-    assert best_of(misled, 80) == pytest.approx(optimum, abs=0.2)
+    assert best_of(misled, 40) == pytest.approx(optimum, abs=0.2)
 
 
 def test_a_prior_must_share_parameters_and_have_times() -> None:
@@ -145,7 +145,7 @@ def digits(config: Config, sizes: tuple[int, ...] = (0,)) -> float:
 
 
 def test_in_a_huge_space_three_of_four_proposals_are_made_from_the_best() -> None:
-    steps = Asked(GuidedSampler(HUGE, 0)).steps(digits, 40)
+    steps = Asked(GuidedSampler(HUGE, 0)).steps(digits, 24)
     anywhere = set(CandidateSource(HUGE, Encoding(HUGE), 0).around(()).configs)
     afar = [number for number, (config, _) in enumerate(steps) if config in anywhere]
 
@@ -155,10 +155,10 @@ def test_in_a_huge_space_three_of_four_proposals_are_made_from_the_best() -> Non
 def test_a_huge_space_is_searched_within_little_memory() -> None:
     tracemalloc.start()
     # Ten at random, then the model chooses.
-    steps = Asked(GuidedSampler(HUGE, 0)).steps(digits, 14)
+    steps = Asked(GuidedSampler(HUGE, 0)).steps(digits, 12)
     assert tracemalloc.get_traced_memory()[1] < 3e8
     tracemalloc.stop()
-    assert len({config for config, _ in steps}) == 14
+    assert len({config for config, _ in steps}) == 12
 
 
 def test_answers_from_elsewhere_bring_no_more_fits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,10 +170,10 @@ def test_answers_from_elsewhere_bring_no_more_fits(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(surrogate, "fit", counted)
     alone, shared = Asked(GuidedSampler(SPACE, 1)), Asked(GuidedSampler(SPACE, 1))
-    best_step(alone, 40)
+    best_step(alone, 25)
     count = len(fits)
     others = iter(SPACE)
-    for _ in range(40):
+    for _ in range(25):
         best_step(shared, 1)
         for config in islice(others, 3):
             shared.study.note_running(config)

@@ -17,8 +17,8 @@ SPACE = Space(
     family="none",
     parameters=[
         Parameter("style", ("wide", "deep")),
-        Parameter("x", tuple(range(12))),
-        Parameter("y", tuple(range(12))),
+        Parameter("x", tuple(range(8))),
+        Parameter("y", tuple(range(8))),
     ],
     limits={},
 )
@@ -27,7 +27,7 @@ SPACE = Space(
 def value(config: Config, size: int) -> float:
     """Four sizes want one style, the last one the other: logs of times."""
     off = ("deep" if size < 4 else "wide") == config["style"]
-    x, y = (8, 3) if size < 4 else (2, 9)
+    x, y = (5, 2) if size < 4 else (1, 6)
     away = abs(config.int("x") - x) + abs(config.int("y") - y)
     return 0.1 * away + 1.0 * off
 
@@ -55,12 +55,12 @@ def found_by_mean(sampler: GuidedSampler, trials: int) -> list[float]:
 
 
 def test_the_odd_size_gets_its_own_kernel() -> None:
-    seeds = range(3)
-    library = [found(GuidedSampler(SPACE, seed, (1,) * 5), 45)[4] for seed in seeds]
-    one = [found_by_mean(GuidedSampler(SPACE, seed), 45)[4] for seed in seeds]
+    seeds = range(2)
+    library = [found(GuidedSampler(SPACE, seed, (1,) * 5), 25)[4] for seed in seeds]
+    one = [found_by_mean(GuidedSampler(SPACE, seed), 25)[4] for seed in seeds]
 
-    assert library == pytest.approx([0.0] * 3)
-    assert sum(one) > 0.5
+    assert library == pytest.approx([0.0] * 2)
+    assert sum(one) > 0.3
 
 
 def test_a_config_is_timed_where_it_may_win() -> None:
@@ -84,9 +84,9 @@ def test_the_trial_lists_the_sizes_that_are_worth_timing() -> None:
 
 
 def test_calls_decide_between_sizes() -> None:
-    often_last = [found(GuidedSampler(SPACE, seed, (1, 1, 1, 1, 1000)), 18) for seed in range(3)]
+    often_last = [found(GuidedSampler(SPACE, seed, (1, 1, 1, 1, 1000)), 14) for seed in range(3)]
     rarely_last = [
-        found(GuidedSampler(SPACE, seed, (1000, 1000, 1000, 1000, 1)), 18) for seed in range(3)
+        found(GuidedSampler(SPACE, seed, (1000, 1000, 1000, 1000, 1)), 14) for seed in range(3)
     ]
 
     assert sum(row[4] for row in often_last) < sum(row[4] for row in rarely_last)

@@ -27,7 +27,7 @@ SPACE = Space(
     constraints=[Constraint("few", "x * y <= 8")],
     limits={},
 )
-LINE_VALUES = tuple(range(80))
+LINE_VALUES = tuple(range(40))
 LINE = Space(name="line", family="none", parameters=[Parameter("x", LINE_VALUES)], limits={})
 CUBE_NAMES = "abcd"
 CUBE = Space(
@@ -74,11 +74,11 @@ def test_the_family_may_be_suggested() -> None:
 def test_guided_finds_the_best_in_either_direction(direction: Direction, log: bool) -> None:
     def valley(trial: optuna.Trial) -> float:
         x = trial.suggest_categorical("x", LINE_VALUES)
-        value = 1 + abs(x - 25) / 4 - (0 if log else 3)
+        value = 1 + abs(x - 25) / 2 - (0 if log else 3)
         return value if direction == "minimize" else 1 / value if log else -value
 
     study = optuna.create_study(direction=direction, sampler=GuidedSampler(LINE, 0, log=log))
-    study.optimize(valley, n_trials=40)
+    study.optimize(valley, n_trials=25)
 
     assert study.best_params == {"x": 25}
 
@@ -126,21 +126,21 @@ def test_what_is_not_finite_is_refused(direction: Direction, log: bool, value: f
 def test_guided_goes_on_after_pruned_and_failed_trials() -> None:
     def picky(trial: optuna.Trial) -> float:
         x = int(trial.suggest_categorical("x", LINE_VALUES))
-        if x > 72:
+        if x > 36:
             trial.report(1.0, 0)
             raise optuna.TrialPruned
-        if x < 8:
+        if x < 4:
             raise optuna.TrialPruned
-        if 60 < x < 64:
+        if 30 < x < 32:
             raise ArithmeticError
-        return 1 + abs(x - 26) / 4
+        return 1 + abs(x - 13) / 2
 
     sampler = GuidedSampler(LINE, 0)
     study = optuna.create_study(sampler=sampler)
-    study.optimize(picky, n_trials=30, catch=ArithmeticError)
+    study.optimize(picky, n_trials=20, catch=ArithmeticError)
 
-    assert len({trial.params["x"] for trial in study.trials}) == 30
-    assert abs(study.best_params["x"] - 26) <= 2
+    assert len({trial.params["x"] for trial in study.trials}) == 20
+    assert abs(study.best_params["x"] - 13) <= 1
     assert sampler.expected_gain(study, 10) is not None
 
 

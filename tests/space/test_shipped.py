@@ -19,7 +19,6 @@ SHIPPED = sorted(path.stem for path in data_folder("spaces").glob("*.yaml"))
 SMALL = replace(
     devices.GPU, wave_size=1, max_work_group_size=64, local_mem_bytes=16384, name="small"
 )
-HOPPER = replace(devices.GPU, compute_capability=90)
 
 
 def test_names_are_separated_by_commas_or_given_one_by_one(tmp_path: Path) -> None:
@@ -62,12 +61,11 @@ def test_auto_names_spaces_that_ship(kind: str) -> None:
 
 @pytest.mark.parametrize("precision", [Precision.SINGLE, Precision.HALF, Precision.DOUBLE])
 @pytest.mark.parametrize("name", [name for name in SHIPPED if name != "tiled-gpu-wide"])
-def test_every_space_has_a_default_on_large_and_small_devices(
-    name: str, precision: Precision
-) -> None:
+def test_every_space_has_a_default_on_small_devices(name: str, precision: Precision) -> None:
     file = load_space(find_space(name))
     assert {key for key, _ in file.default} == {one.name for one in file.parameters}
-    for device in (HOPPER, SMALL, devices.CPU):
+    # That it has one on a large device is shown where the kernels of these spaces are written.
+    for device in (SMALL, devices.CPU):
         try:
             space = file.bind(outside_names(device, gemm(precision)))
         except UsageError:

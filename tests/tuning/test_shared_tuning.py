@@ -30,8 +30,8 @@ def test_nothing_is_lost_or_doubled_by_killed_workers_and_dropped_connections(
 ) -> None:
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "tests.benchmarks.worker_kills", "--kills=2", "--workers=3"),
-            *("--devices=3", "--drops=0.5", "--budget=70", "--longest=0.5"),
+            *(sys.executable, "-m", "tests.benchmarks.worker_kills", "--kills=1", "--workers=2"),
+            *("--devices=2", "--drops=0.5", "--budget=50", "--longest=0.5"),
         ],
         cwd=Path(__file__).parents[2],
         capture_output=True,

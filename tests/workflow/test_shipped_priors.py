@@ -86,7 +86,7 @@ def test_a_search_begins_with_the_runs_that_are_most_alike(
 
 
 def test_each_space_of_a_union_learns_from_runs_of_its_own(info: RunInfo) -> None:
-    asked = searched(info, ("auto",), H200, "sgemm_nn")
+    asked = searched(info, ("mma-nvidia", "direct", "thin"), H200, "sgemm_nn")
     space = bound_space(asked)
     assert isinstance(space, UnionSpace)
     names = default_priors(asked, space)

@@ -112,6 +112,11 @@ class MmaFamily:
             "signature": signature,
             "finish": finish,
             "operands": tile_operands(signature),
+            "padded": {x: _padded(axis, settings) for axis, x in enumerate("ab")},
+            # Chunks change places among those of 16 elements, so that more of them are a constant.
+            "whole_rounds": {
+                x: settings.number(f"wave_tile_{axis}") % 16 == 0 for axis, x in enumerate("ab")
+            },
             "split": split,
             "sums": tile_sums(elements, is_sliced),
             "stride": split.stride,
@@ -131,11 +136,13 @@ class MmaFamily:
 
 
 def _has_room_for_rows(settings: Settings, instruction: Instruction) -> bool:
-    """Whether eight rows of each wave's part of C fit into the local tiles of A.
+    """Whether eight rows of each wave's part of C fit into the local tiles of A, lane by lane.
 
     Where waves are sliced, those without sums are gone before others need them at a barrier.
     """
     waves, tile = settings.pair("waves"), settings.pair("wave_tile")
+    if _padded(0, settings):
+        return False
     room = settings.number("local_buffers") * waves[0] * tile[0] * settings.number("depth_u")
     needed = math.prod(waves) * 8 * tile[0] * max(instruction.bytes, 4)
     return settings.number("local_split_u") == 1 and needed <= room * instruction.bytes
@@ -204,7 +211,22 @@ def _share(axis: int, settings: Settings, instruction: Instruction, signature: S
     """Neighbours along the free index that a lane reads together."""
     if instruction.by_matrix or not signature.free_is_contiguous("ab"[axis]):
         return 1
-    return min(instruction.chunk, settings.number(f"wave_tile_{axis}") // 8)
+    return math.gcd(instruction.chunk, settings.number(f"wave_tile_{axis}") // 8)
+
+
+def _extent(axis: int, settings: Settings) -> int:
+    """Elements of a macro tile along the free index."""
+    return settings.number(f"waves_{axis}") * settings.number(f"wave_tile_{axis}")
+
+
+def _room(axis: int, settings: Settings) -> int:
+    """The same as it lies in local memory: a power of two, so that swizzled chunks stay there."""
+    return 1 << (_extent(axis, settings) - 1).bit_length()
+
+
+def _padded(axis: int, settings: Settings) -> bool:
+    """Whether a tile in local memory ends with zeros that are not multiplied."""
+    return _room(axis, settings) > _extent(axis, settings)
 
 
 def _operand_section(
@@ -213,18 +235,18 @@ def _operand_section(
     """The macros about how A or B gets into local memory and out of it again."""
     axis = "AB".index(operand)
     wave = settings.number(f"wave_tile_{axis}")
-    extent = settings.number(f"waves_{axis}") * wave
+    room = _room(axis, settings)
     depth = settings.number("depth_u")
     is_free = signature.free_is_contiguous(operand.lower())
-    run = (extent if is_free else depth) // instruction.chunk
+    run = (room if is_free else depth) // instruction.chunk
     share = _share(axis, settings, instruction, signature)
     swizzle = _swizzle(run, is_free, instruction) if settings.number("swizzle") else "0"
     return Section(
         f"{operand}: from global memory to registers.",
         (
-            (f"{operand}_FREE", extent),
+            (f"{operand}_FREE", _extent(axis, settings)),
             (f"{operand}_RUN", run),
-            (f"{operand}_TILE", extent * depth),
+            (f"{operand}_TILE", room * depth),
             (f"{operand}_SWIZZLE(row)", swizzle),
             (f"{operand}_WAVE", wave),
             (f"{operand}_TILES", wave // 8),

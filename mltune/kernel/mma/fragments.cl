@@ -50,7 +50,11 @@
                 const uint row = (unit) * 4 + t;
 {% endif %}
                 const {{ X }}_SHARED shared = *(const __local {{ X }}_SHARED *)(
+{% if whole_rounds[x] %}
                     now_{{ x }} + place_{{ x }}(row, column / CHUNK) + column % CHUNK + x * 8);
+{% else %}
+                    now_{{ x }} + place_{{ x }}(row, (column + x * 8) / CHUNK) + column % CHUNK);
+{% endif %}
                 _Pragma("unroll") for (int s = 0; s < {{ X }}_SHARE; ++s)
                     part_{{ x }}{{ set }}[x + s][part] = ((const LOCAL *)&shared)[s];
             }

@@ -80,7 +80,11 @@
     const uint first_{{ x }} = place_{{ x }}(row_{{ x }}, along_{{ x }} / CHUNK) + along_{{ x }} % CHUNK;
     /* Its term, and how far along the free index C still reaches. */
     const int term_{{ x }} = {{ row }};
+{% if padded[x] %}
+    const int free_left_{{ x }} = (int)min(size_{{ o.i }} - tile_{{ o.i }}, (uint){{ X }}_FREE) - (int)({{ along }});
+{% else %}
     const int free_left_{{ x }} = (int)(size_{{ o.i }} - tile_{{ o.i }}) - (int)({{ along }});
+{% endif %}
     /* Where no chunk is inside in part only, all steps but the last have whole tiles. */
 {% if o.free_is_contiguous %}
     const bool whole_{{ x }} = chunks_{{ x }} && (size_{{ o.i }} % CHUNK == 0 || size_{{ o.i }} - tile_{{ o.i }} >= {{ X }}_FREE);

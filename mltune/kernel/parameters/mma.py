@@ -34,9 +34,17 @@ MMA = FamilyParameters(
                 name="wave_tile",
                 abbreviation="WT",
                 meaning="elements of C per wave (MIWaveTile times the instruction's shape)",
-                # Powers of two, as swizzled chunks stay in their row then.
-                values=(16, 32, 64, 128),
-            )
+                values=(16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128),
+            ),
+            lambda axis: (
+                Limit(
+                    f"stored_bytes == 8 or wave_tile_{axis} == 16 or wave_tile_{axis} == 32"
+                    f" or wave_tile_{axis} == 64 or wave_tile_{axis} == 128",
+                    "16, 32, 64 or 128 in {precision}",
+                ),
+                # An instruction multiplies 8 columns along d0 with 16 rows along d1.
+                *((Limit("wave_tile_1 % 16 == 0", "a multiple of 16"),) if axis == "1" else ()),
+            ),
         ),
         replace(
             LOCAL_SPLIT_U,
