@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -26,6 +27,7 @@ from mltune.runner import WorkerRunner
 from mltune.space.config import Config
 from tests import postgres
 from tests.devices import CPU
+from tests.plain_mma import NOT_OPTIMISED
 
 pytest_plugins = ("tests.guard",)
 
@@ -151,6 +153,14 @@ def device_spec() -> str:
     return "Portable Computing Language"
 
 
+@pytest.fixture(scope="module")
+def not_optimised() -> Iterator[None]:
+    """PoCL optimises for seconds what many tests run for microseconds: for them it does not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POCL_EXTRA_BUILD_FLAGS", NOT_OPTIMISED)
+        yield
+
+
 @pytest.fixture(scope="session")
 def naive_family() -> NaiveFamily:
     """A family of plain kernels, right and faulty ones."""
@@ -261,3 +271,21 @@ def open_folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         yield Path(name)
+
+
+@pytest.fixture
+def closed_storages(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Close the databases that Optuna's storages leave open: Python 3.13 warns of them."""
+    from optuna.storages import RDBStorage
+
+    opened: list[RDBStorage] = []
+    init = RDBStorage.__init__
+
+    def remembered(self: RDBStorage, *args: Any, **options: Any) -> None:
+        init(self, *args, **options)
+        opened.append(self)
+
+    monkeypatch.setattr(RDBStorage, "__init__", remembered)
+    yield
+    for storage in opened:
+        storage.engine.dispose()

@@ -11,6 +11,8 @@ from mltune.problem import Contraction, Precision
 from mltune.space import Config
 
 INSTRUCTIONS = Path(__file__).parent / "kernel" / "plain"
+NOT_OPTIMISED = "-cl-opt-disable"
+"""PoCL would optimise for up to a minute what stands for instructions that it does not have."""
 _BEGIN = "    const uint lane = "
 _STORAGE = """\
     __local FRAGMENT handed[THREADS * 6];
@@ -40,7 +42,11 @@ class PlainMmaFamily(MmaFamily):
         if kernel.contraction.precision is not Precision.DOUBLE:
             source = source.replace("#pragma unroll\n", "#pragma unroll 1\n")
             source = source.replace('("unroll")', '("unroll 1")')
-        return replace(kernel, source=with_storage(source, _STORAGE))
+        return replace(
+            kernel,
+            source=with_storage(source, _STORAGE),
+            build_options=(*kernel.build_options, NOT_OPTIMISED),
+        )
 
 
 def with_storage(source: str, storage: str) -> str:

@@ -8,7 +8,7 @@ from mltune.kernel import Kernel
 from mltune.kernel.wgmma import WgmmaFamily
 from mltune.problem import Contraction, Precision
 from mltune.space import Config
-from tests.plain_mma import INSTRUCTIONS, with_storage
+from tests.plain_mma import INSTRUCTIONS, NOT_OPTIMISED, with_storage
 
 _ROWS = "    __local float handed[THREADS * 4];\n"
 _CHUNKS = "    __local uint handed[THREADS];\n"
@@ -30,4 +30,5 @@ class PlainWgmmaFamily(WgmmaFamily):
             source = with_storage(source, _CHUNKS)
         elif "SPIhalf" not in kernel.name:
             source = with_storage(source, _ROWS)
-        return replace(kernel, source=source)
+        options = (*kernel.build_options, NOT_OPTIMISED)
+        return replace(kernel, source=source, build_options=options)

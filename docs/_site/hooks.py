@@ -149,7 +149,8 @@ def _option(action: argparse.Action) -> str:
     names = ", ".join(action.option_strings) or str(action.metavar or action.dest)
     value = f" {action.metavar}" if action.option_strings and action.metavar else ""
     text = (action.help or "").replace("%%", "%").replace("|", "\\|").replace("<", "&lt;")
-    return f"| `{names}{value}` | {text.replace('*', chr(92) + '*')} |"
+    text = re.sub(r"[*\[]", r"\\\g<0>", text)  # neither emphasis nor a link
+    return f"| `{names}{value}` | {text} |"
 
 
 def python_page() -> str:

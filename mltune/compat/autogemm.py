@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mltune.errors import UsageError
 from mltune.export.c.c_writer import (
+    BUILD_HEADERS,
     TEMPLATES,
     compact_files,
     geometry,
@@ -87,8 +88,7 @@ class FullCWriter:
             )
         texts["README.md"] += fill(_FULL / "README_files.md.in", values)
         headers = (
-            f'#include "{name}_binaries.h"\n#include "{name}_build_options.h"\n'
-            "\n#include <stdio.h>\n#include <string.h>\n"
+            f'#include "{name}_binaries.h"\n#include "{name}_build_options.h"\n{BUILD_HEADERS}'
         )
         launching = launch_values(library, sources, _FULL / "build_binary.c.in")
         texts[f"{name}.c"] = launch_file(library, launching | {"build_headers": headers})

@@ -73,7 +73,7 @@ def main() -> int:
 
 
 def _compile(program: Path, *arguments: Path | str) -> Path:
-    subprocess.run(["gcc", *STRICT, *SANITIZE, "-o", program, *arguments], check=True)
+    subprocess.run(["gcc", *STRICT, "-O2", *SANITIZE, "-o", program, *arguments], check=True)
     return program
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 DOCS = Path(__file__).parents[2] / "docs"
 FIGURES = DOCS / "figures" / "sgemm-h200-default.csv"
 CHART = DOCS / "gain.svg"
-WIDTH, HEIGHT = 860, 236
-LEFT, RIGHT, TOP, BOTTOM = 52, 172, 24, 46
+WIDTH, HEIGHT = 860, 240
+LEFT, RIGHT, TOP, BOTTOM = 52, 172, 30, 46
 SIDES = (32, 64, 128, 256, 512, 1024, 2048, 4096)
 RATIOS = (0.5, 1, 1.5, 2, 2.5)
 LOW, HIGH = 0.35, 3.0

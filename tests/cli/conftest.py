@@ -110,6 +110,7 @@ def quick_search(quick_space: Path, device_spec: str) -> tuple[str, ...]:
     return (
         *("search", "--device", device_spec, "--space", str(quick_space), "--samples", "2"),
         *("--sizes", QUICK_SIZES, "--budget", str(TRIALS), "--cross-sizes", "none"),
+        "--no-compare",
     )
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mltune.run.run import INFO_NAME, Run
+from mltune.run.run import INFO_NAME
 from tests.patience import PATIENCE_SECONDS
+from tests.waiting import wait_for_rows
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Command, Start
@@ -26,7 +27,7 @@ def test_an_interrupted_search_prints_its_table_and_can_go_on(
 ) -> None:
     run = tmp_path / "run"
     process = start(*quick_search, "--budget", "12", "--run", run)
-    _wait_for_rows(run, 8)
+    wait_for_rows(run, 8)
     process.send_signal(number)
     out, err = process.communicate(timeout=PATIENCE_SECONDS)
 
@@ -69,17 +70,6 @@ def test_an_interrupt_in_the_first_trial_is_no_failure(
 
     assert done.code == 130
     assert f"interrupted; resume with: mltune search --resume --run {run}\n" in done.out
-
-
-def _wait_for_rows(folder: Path, rows: int) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline:
-        if (folder / INFO_NAME).exists():
-            with Run.open(folder) as run:
-                if run.store.count() >= rows:
-                    return
-        time.sleep(0.02)
-    pytest.fail("the search does not begin")
 
 
 def _wait_for_worker(pid: int) -> None:

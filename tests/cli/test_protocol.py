@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import signal
-import time
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from mltune.run.run import INFO_NAME, Run
+from mltune.run.run import Run
 from mltune.selector.json import read_selector
-from tests.patience import PATIENCE_SECONDS
+from tests.waiting import wait_for_rows
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Command, Start
@@ -71,7 +70,7 @@ def test_killed_in_every_step_and_resumed_it_ends_as_planned(
     kept: list[int] = []
     for rows, resume in ((1, ()), (4, ("--resume",)), (7, ("--resume",)), (11, ("--resume",))):
         process = start(*begin, *resume)
-        _wait_for_rows(run, rows)
+        wait_for_rows(run, rows)
         process.send_signal(signal.SIGKILL)
         process.wait()
         held = _ids(run)
@@ -171,12 +170,3 @@ def test_a_key_that_is_not_supported_is_one_line(mltune: Command, file: Path) ->
 def _ids(folder: Path) -> list[int]:
     with Run.open(folder) as run:
         return [row.id for row in run.store.measurements()]
-
-
-def _wait_for_rows(folder: Path, rows: int) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline:
-        if (folder / INFO_NAME).exists() and len(_ids(folder)) >= rows:
-            return
-        time.sleep(0.02)
-    pytest.fail("the protocol does not begin")

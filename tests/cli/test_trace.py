@@ -28,7 +28,7 @@ a, b = np.ones((64, 32), np.float32), np.ones((32, 48), np.float32)
 for _ in range(30):
     a @ b
 np.ones((8, 9)) @ np.ones((10, 9)).T
-print("from the program")
+print("from the program", flush=True)
 {ending}
 """
 
@@ -99,6 +99,7 @@ def test_a_program_that_fails_is_traced_and_its_code_is_kept(
 
 
 @pytest.mark.device
+@pytest.mark.usefixtures("not_optimised")  # CLBlast has long kernels
 def test_clblast_s_calls_are_seen_and_timed_if_asked(
     mltune_process: Command, tmp_path: Path, device_spec: str
 ) -> None:

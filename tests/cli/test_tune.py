@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
-import sqlite3
-import time
 from collections.abc import Sequence
-from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +12,7 @@ import pytest
 
 from mltune.selector.json import read_selector
 from tests.patience import PATIENCE_SECONDS
+from tests.waiting import wait_for_rows
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Command, Start
@@ -138,7 +136,7 @@ def test_ctrl_c_leaves_the_best_so_far_and_resumes(
 ) -> None:
     folder = tmp_path / "tuned"
     process = start(*whole)
-    _wait_for_rows(folder / "runs" / "sgemm_nn", 4)
+    wait_for_rows(folder / "runs" / "sgemm_nn", 4)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE_SECONDS)
 
@@ -187,21 +185,6 @@ def test_mistakes_are_one_line(mltune: Command, words: tuple[str, ...], message:
     assert done.out == ""
     assert message in done.err
     assert len(done.err.splitlines()) == 1
-
-
-def _wait_for_rows(folder: Path, rows: int) -> None:
-    # By SQLite itself: on a busy machine the search would be over before a Run is open.
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline:
-        with (
-            suppress(sqlite3.OperationalError),  # no file, or no table yet
-            closing(sqlite3.connect(f"file:{folder / 'run.db'}?mode=ro", uri=True)) as database,
-        ):
-            (count,) = database.execute("SELECT count(*) FROM mltune_measurements").fetchone()
-            if count >= rows:
-                return
-        time.sleep(0.05)
-    pytest.fail("the search does not begin")
 
 
 def test_the_document_of_a_plan_is_json(mltune: Command, whole: tuple[object, ...]) -> None:

@@ -19,6 +19,8 @@ from mltune.runtime import TunedGemm
 from mltune.selector import Leaf, PortfolioKernel, Selector
 from mltune.space.config import Config
 
+pytestmark = pytest.mark.usefixtures("not_optimised")  # CLBlast has long kernels
+
 TYPES = (
     "sgemm_nn", "sgemm_nt", "sgemm_tn_row", "dgemm_tt", "sgemm_tn_batched", "dgemm_nt_row_batched",
 )  # fmt: skip

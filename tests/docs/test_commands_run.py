@@ -186,7 +186,7 @@ def template(tmp_path_factory: pytest.TempPathFactory, device_spec: str) -> Path
         (folder / f"mine.{suffix}").write_text(block)
     for problem in ("sgemm_nn", "sgemm_nt", "hgemm_nn"):
         run = folder / "searched" / problem
-        quick = f"search --space {folder}/quick.yaml --sizes {QUICK_SIZES} --budget 12 --samples 2"
+        quick = f"search --space {folder}/quick.yaml --sizes {QUICK_SIZES} --budget 6 --samples 2"
         words = [*shlex.split(quick), *("--cross-sizes", "none", "--no-compare", "--quiet")]
         given = ("--problem", problem, "--device", device_spec, "--builders", "0")
         assert main([*words, *given, "--run", str(run)]) == 0
@@ -268,7 +268,7 @@ def _quick(words: list[str], device_spec: str) -> list[str]:
         return words
     if verb == "tune" and "--resume" in words:
         return [*words, "--time", "8s"]
-    sizes = "--sizes 64x64x64" if "--kernels" in words else f"--sizes {QUICK_SIZES}"
+    sizes = "--sizes 64x64x64" if "--kernels" in words else "--sizes 16x16x16,33x17x9,40x40x24"
     more = QUICK[verb].format(
         sizes=sizes,
         space="" if {"--space", "--kernels"} & set(words) else " --space quick.yaml",

@@ -22,6 +22,8 @@ pytest.importorskip("mkdocstrings")
 
 ROOT = Path(__file__).parents[2]
 MAX_WORDS = 20_000
+MAX_FIRST_WORDS = 1_150
+"""Of the first page and its ten answers, code and all: five minutes at 230 words a minute."""
 REFERENCE = {"parameters.md", "tensile-parameters.md", "experiment-2-h200.md"}
 """Tables that are generated or that hold all rows of a measurement."""
 
@@ -50,7 +52,7 @@ class _Page(HTMLParser):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     built = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", str(folder)],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(folder)],
         cwd=ROOT,
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
@@ -113,3 +115,16 @@ def test_the_pages_are_short() -> None:
     words = {page.name: _words(page) for page in ROOT.glob("docs/*.md")}
 
     assert sum(words[name] for name in set(words) - REFERENCE) <= MAX_WORDS, words
+
+
+def test_the_first_page_leads_to_ten_short_answers() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8").partition("## All pages")[0]
+    sections = (ROOT / "docs" / "faq.md").read_text(encoding="utf-8").split("\n## ")
+    anchors = {re.sub(r"[^\w ]", "", one.split("\n")[0]).lower().replace(" ", "-"): one
+               for one in sections}  # fmt: skip
+
+    asked = re.findall(r"\(faq\.md#([\w-]+)\)", index)
+    assert len(asked) == 10
+    assert asked == list(anchors)[1:11]
+    shown = re.sub(r"\]\([^)]*\)", "]", "\n".join([index, *(anchors[one] for one in asked)]))
+    assert len(re.findall(r"\S*\w\S*", shown)) <= MAX_FIRST_WORDS

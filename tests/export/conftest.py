@@ -25,9 +25,14 @@ SMALL: dict[str, int | str] = {
     "vector_width": 1, "prefetch_global_read": 0, "local_pad": 0, "loop_unroll": 1,
     "work_group_mapping": 1, "multiply_add": "expr", "vector_access": "cast",
 }  # fmt: skip
-STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2")
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 COMPILERS = ("gcc", "clang")
 SANITIZE = ("-fsanitize=undefined", "-fno-sanitize-recover=undefined")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_soon(not_optimised: None) -> None:
+    """What is tested here is the code around the kernels."""
 
 
 def _missing(what: str, language: str = "C") -> None:
@@ -156,7 +161,7 @@ def compile_c() -> Build:
         _missing("there is no C compiler (Debian: apt-get install gcc)")
 
     def build(program: Path, *arguments: Path | str) -> Path:
-        command = [compiler, *STRICT, *SANITIZE, "-o", program, *arguments]
+        command = [compiler, *STRICT, "-O1", *SANITIZE, "-o", program, *arguments]
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # type: ignore[arg-type]
         assert done.returncode == 0, done.stderr
         return program
@@ -240,7 +245,7 @@ def compile_shared(opencl_loader: Path, compile_opencl: Build) -> Build:
     compiler = shutil.which("gcc") or shutil.which("cc") or ""
 
     def build(shared: Path, *files: Path) -> Path:
-        command: list[str | Path] = [compiler, *STRICT, "-shared", "-fPIC", "-o", shared]
+        command: list[str | Path] = [compiler, *STRICT, "-O2", "-shared", "-fPIC", "-o", shared]
         command += [*files, opencl_loader]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
@@ -273,8 +278,10 @@ def opencl_loader() -> Path:
     return found[0]
 
 
-@pytest.fixture(scope="session")
-def opencl_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def opencl_environment(
+    tmp_path_factory: pytest.TempPathFactory, not_optimised: None
+) -> dict[str, str]:
     """The environment in which a C program finds one PoCL: pip's, or else the system's."""
     home = Path(pyopencl.__file__).parent
     # The .icd file is taken away where pip's PoCL does not know the processor.

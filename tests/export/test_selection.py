@@ -367,6 +367,22 @@ def test_the_smallest_selectors_compile(
     assert choices(library, sizes) == [0, 0]
 
 
+@pytest.mark.parametrize("most", [300, 2**62])
+def test_agrees_on_measured_sizes_and_beside_them(
+    most: int, chooser: Make, choices: Choices
+) -> None:
+    rng = np.random.default_rng(5)
+    measured: set[Size] = set()
+    for m, n, k, batch in rng.integers(1, most, (500, 4)).tolist():
+        measured.add((m, n, k, batch))
+    exact = tuple((size, number % 2) for number, size in enumerate(sorted(measured)))
+    library = chooser(Leaf(2), 3, exact=exact)
+    beside = [(m + 1, n, k, batch) for m, n, k, batch in measured]
+    sizes = [*measured, *beside, *((n, m, k, batch) for m, n, k, batch in measured)]
+
+    assert choices(library, sizes) == expected(library.selector, sizes)
+
+
 @pytest.mark.parametrize("deep_side", ["low", "high"])
 def test_the_deepest_tree_compiles(deep_side: str, chooser: Make, choices: Choices) -> None:
     tree: Tree = Leaf(0)

@@ -48,6 +48,11 @@ _COMPLEX = """
 _TYPES = {"s": "float", "d": "double", "c": "float", "z": "double"}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compiled_soon(not_optimised: None) -> None:
+    """What is tested here is the code around the kernels."""
+
+
 @pytest.fixture(scope="session")
 def queue() -> cl.CommandQueue:
     """A queue on PoCL; oclgrind, where it is installed, is far too slow."""

@@ -28,6 +28,8 @@ from mltune.tuning.study_writer import StudyWriter
 from tests.patience import PATIENCE_SECONDS
 from tests.studies import Asked
 
+pytestmark = pytest.mark.usefixtures("closed_storages")
+
 SPACE = Space(
     name="s",
     family="none",
@@ -47,10 +49,7 @@ def opened(url: str, attributes: Mapping[str, Any] = ATTRIBUTES) -> StudyWriter:
 
 
 def loaded(url: str) -> optuna.Study:
-    study = optuna.load_study(study_name="run", storage=optuna.storages.RDBStorage(url))
-    study.trials  # noqa: B018  # reads them
-    study._storage._backend.engine.dispose()  # type: ignore[attr-defined]
-    return study
+    return optuna.load_study(study_name="run", storage=optuna.storages.RDBStorage(url))
 
 
 def read(url: str) -> list[FrozenTrial]:

@@ -21,6 +21,8 @@ from mltune.workflow.tuned_study import create_study
 from tests.quick import QUICK_SPACE
 from tests.sessions import session_spec
 
+pytestmark = pytest.mark.usefixtures("closed_storages")
+
 Open = Callable[..., Objective]
 CONFIGS = 12
 SIZES = 2

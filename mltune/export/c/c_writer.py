@@ -26,7 +26,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 _EXTENTS = {"a": ("m", "k"), "b": ("k", "n"), "c": ("m", "n")}
 _INDICES = {"a": ("i", "l"), "b": ("l", "j"), "c": ("i", "j")}
 _CHECKED_SIZES = ((1, 1, 1), (7, 5, 3), (33, 100, 257), (64, 64, 64), (256, 192, 128))
-_BUILD_HEADERS = "\n#include <stdio.h>\n#include <string.h>\n#include <time.h>\n"
+BUILD_HEADERS = "\n#include <stdio.h>\n#include <string.h>\n#include <time.h>\n"
 _POSIX_HEADERS = "".join(
     f"\n#include <{name}.h>" for name in ("errno", "fcntl", "sys/stat", "unistd")
 )
@@ -139,7 +139,7 @@ def launch_values(
         ),
         "learn": fill(TEMPLATES / "learn.c.in", names).rstrip("\n") + "\n",
         "exact": Reason.EXACT.value,
-        "build_headers": _BUILD_HEADERS,
+        "build_headers": BUILD_HEADERS,
         "posix_headers": _POSIX_HEADERS,
     }
 

@@ -11,6 +11,8 @@ from mltune.export.formulas import Plan, plan, sizes_of
 from mltune.selector import FEATURES, MOST_EXTENT, Reason, Selector, padding, work_limit
 from mltune.selector.tiling import CAP, CAPPED
 
+UINT16_MAX, INT32_MAX = 2**16 - 1, 2**31 - 1
+
 _SIZES = {
     "m": "at_least(0, problem->m)",
     "n": "at_least(0, problem->n)",
@@ -76,7 +78,7 @@ _REMEMBER = """
 #endif
 
 #ifdef THREAD_LOCAL
-/* The last answer to the sizes of each hash. Every thread has its own: nothing is locked. */
+{hash}/* The last answer to the sizes of each hash. Every thread has its own: nothing is locked. */
 static THREAD_LOCAL struct answer {{
     {library}_problem problem;
     const char *reason; /* NULL: none yet */
@@ -85,14 +87,8 @@ static THREAD_LOCAL struct answer {{
 
 static int remember(const {library}_problem *problem, const char **reason)
 {{
-    const uint64_t factor = 0x9e3779b97f4a7c15u;
-    uint64_t hash = (uint64_t)problem->m * factor;
-    struct answer *answer;
+    struct answer *const answer = &answers[hash_of(problem) >> 56];
 
-    hash = (hash ^ (hash >> 32) ^ (uint64_t)problem->n) * factor;
-    hash = (hash ^ (hash >> 32) ^ (uint64_t)problem->k) * factor;
-    hash = (hash ^ (hash >> 32) ^ (uint64_t)problem->batch) * factor;
-    answer = &answers[hash >> 56];
     if (answer->reason == NULL || answer->problem.m != problem->m ||
         answer->problem.n != problem->n || answer->problem.k != problem->k ||
         answer->problem.batch != problem->batch) {{
@@ -107,38 +103,80 @@ static int remember(const {library}_problem *problem, const char **reason)
 #endif
 """
 
+_HASH = """\
+static uint64_t hash_of(const {library}_problem *problem)
+{{
+    const uint64_t factor = 0x9e3779b97f4a7c15u;
+    uint64_t hash = (uint64_t)problem->m * factor;
+
+    hash = (hash ^ (hash >> 32) ^ (uint64_t)problem->n) * factor;
+    hash = (hash ^ (hash >> 32) ^ (uint64_t)problem->k) * factor;
+    return (hash ^ (hash >> 32) ^ (uint64_t)problem->batch) * factor;
+}}
+
+"""
+
 _LOOK_UP = """\
 /* The sizes that were tuned for: m, n, k, batch, in ascending order, and the kernel of each. */
 static const struct exact_size {{
-    int64_t extents[4];
+    {extent} extents[4];
     int kernel;
 }} exact_sizes[] = {{
 {rows}
 }};
 
-static int compare(const void *left, const void *right)
-{{
-    const int64_t *x = ((const struct exact_size *)left)->extents;
-    const int64_t *y = ((const struct exact_size *)right)->extents;
-    int i = 0;
-
-    while (i < 3 && x[i] == y[i])
-        ++i;
-    return (x[i] > y[i]) - (x[i] < y[i]);
-}}
+/* The place of each, counted from 1, where its hash says, or in the next free field; 0 is free. */
+static const unsigned {place} exact_places[{count}] = {{
+{places}
+}};
 
 static const struct exact_size *look_up(const {library}_problem *problem)
 {{
-    struct exact_size wanted = {{{{0, 0, 0, 0}}, 0}};
+    size_t field = (size_t)(hash_of(problem) >> {shift});
 
-    wanted.extents[0] = problem->m;
-    wanted.extents[1] = problem->n;
-    wanted.extents[2] = problem->k;
-    wanted.extents[3] = problem->batch;
-    return bsearch(&wanted, exact_sizes, sizeof exact_sizes / sizeof exact_sizes[0],
-                   sizeof exact_sizes[0], compare);
+    for (; exact_places[field] != 0; field = (field + 1) % {count}) {{
+        const struct exact_size *const found = &exact_sizes[exact_places[field] - 1];
+
+        if (found->extents[0] == problem->m && found->extents[1] == problem->n &&
+            found->extents[2] == problem->k && found->extents[3] == problem->batch)
+            return found;
+    }}
+    return NULL;
 }}
 """
+
+
+def _hash_of(size: tuple[int, ...]) -> int:
+    """What `hash_of` computes in C."""
+    mask, found = 2**64 - 1, 0
+    for extent in size:
+        found = (found ^ found >> 32 ^ extent) * 0x9E3779B97F4A7C15 & mask
+    return found
+
+
+def _look_up(selector: Selector, library: str) -> str:
+    """A table with half of its fields free, so that most sizes meet a free one at once."""
+    exact = sorted(selector.exact)
+    bits = max(1, (2 * len(exact) - 1).bit_length())
+    places = [0] * 2**bits
+    for place, (size, _) in enumerate(exact, start=1):
+        field = _hash_of(size) >> (64 - bits)
+        while places[field]:
+            field = (field + 1) % len(places)
+        places[field] = place
+    rows = (f"    {{{{{', '.join(map(str, size))}}}, {kernel}}}," for size, kernel in exact)
+    is_small = all(extent <= INT32_MAX for size, _ in exact for extent in size)
+    return _LOOK_UP.format(
+        extent="int32_t" if is_small else "int64_t",
+        rows="\n".join(rows),
+        places=textwrap.fill(
+            ", ".join(map(str, places)), 100, initial_indent=" " * 4, subsequent_indent=" " * 4
+        ),
+        place="short" if len(exact) <= UINT16_MAX else "int",
+        count=len(places),
+        shift=64 - bits,
+        library=library,
+    )
 
 
 def helpers(selector: Selector, library: str) -> str:
@@ -153,11 +191,7 @@ def helpers(selector: Selector, library: str) -> str:
     if selector.formulas:
         parts.append(_fastest(selector, planned))
     if selector.exact:
-        rows = (
-            f"    {{{{{', '.join(map(str, size))}}}, {kernel}}},"
-            for size, kernel in sorted(selector.exact)
-        )
-        parts.append(_LOOK_UP.format(rows="\n".join(rows), library=library))
+        parts += [_HASH.format(library=library).rstrip("\n") + "\n", _look_up(selector, library)]
     return "\n".join(parts)
 
 
@@ -204,7 +238,8 @@ def cache(selector: Selector, library: str) -> tuple[str, str]:
     A tree alone has no cache, because a look-up takes as long.
     """
     if selector.formulas or selector.exact:
-        return _REMEMBER.format(library=library), "remember"
+        own = "" if selector.exact else _HASH.format(library=library)
+        return _REMEMBER.format(library=library, hash=own), "remember"
     return "", "choose"
 
 

@@ -710,7 +710,7 @@ static const char *kernel_name(const type *of, int number)
    a time. Python's runtime has the same rule, and says where its numbers are from. */
 enum {
     most_tried = 3,
-    most_tries = 16, /* of a kernel */
+    most_tries = 8, /* of a kernel */
     enough_tries = 2, /* of each, for the best one to be saved before the trial has ended */
     noise_times = 4, /* so many times count as if the first guess of the noise were measured */
     most_lost = 20, /* calls that worse kernels may cost: 2 % of a thousand */
@@ -1063,7 +1063,8 @@ static int is_built(cl_command_queue queue, const mltune_sgemm_nn_kernel *writte
 /* Whether a kernel is built, or calls have taken so long that a build is a small share of it. */
 static int is_ready(const lesson *of, const contender *each, cl_command_queue queue)
 {
-    return is_built(queue, &of->of->kernels[each->number]) ||
+    return each->num_known + each->is_running > 0 ||
+           is_built(queue, &of->of->kernels[each->number]) ||
            spare_seconds >= (build_seconds > 0 ? build_seconds : guessed_build);
 }
 

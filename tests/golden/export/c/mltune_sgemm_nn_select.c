@@ -12,7 +12,6 @@
 
 #include "mltune_sgemm_nn_select.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const names[] = {
@@ -33,36 +32,42 @@ static int64_t product(int64_t x, int64_t y)
     return x != 0 && y > INT64_MAX / x ? INT64_MAX : x * y;
 }
 
+static uint64_t hash_of(const mltune_sgemm_nn_problem *problem)
+{
+    const uint64_t factor = 0x9e3779b97f4a7c15u;
+    uint64_t hash = (uint64_t)problem->m * factor;
+
+    hash = (hash ^ (hash >> 32) ^ (uint64_t)problem->n) * factor;
+    hash = (hash ^ (hash >> 32) ^ (uint64_t)problem->k) * factor;
+    return (hash ^ (hash >> 32) ^ (uint64_t)problem->batch) * factor;
+}
+
 /* The sizes that were tuned for: m, n, k, batch, in ascending order, and the kernel of each. */
 static const struct exact_size {
-    int64_t extents[4];
+    int32_t extents[4];
     int kernel;
 } exact_sizes[] = {
     {{64, 64, 64, 1}, 0},
     {{1024, 1024, 1024, 1}, 1},
 };
 
-static int compare(const void *left, const void *right)
-{
-    const int64_t *x = ((const struct exact_size *)left)->extents;
-    const int64_t *y = ((const struct exact_size *)right)->extents;
-    int i = 0;
-
-    while (i < 3 && x[i] == y[i])
-        ++i;
-    return (x[i] > y[i]) - (x[i] < y[i]);
-}
+/* The place of each, counted from 1, where its hash says, or in the next free field; 0 is free. */
+static const unsigned short exact_places[4] = {
+    1, 2, 0, 0
+};
 
 static const struct exact_size *look_up(const mltune_sgemm_nn_problem *problem)
 {
-    struct exact_size wanted = {{0, 0, 0, 0}, 0};
+    size_t field = (size_t)(hash_of(problem) >> 62);
 
-    wanted.extents[0] = problem->m;
-    wanted.extents[1] = problem->n;
-    wanted.extents[2] = problem->k;
-    wanted.extents[3] = problem->batch;
-    return bsearch(&wanted, exact_sizes, sizeof exact_sizes / sizeof exact_sizes[0],
-                   sizeof exact_sizes[0], compare);
+    for (; exact_places[field] != 0; field = (field + 1) % 4) {
+        const struct exact_size *const found = &exact_sizes[exact_places[field] - 1];
+
+        if (found->extents[0] == problem->m && found->extents[1] == problem->n &&
+            found->extents[2] == problem->k && found->extents[3] == problem->batch)
+            return found;
+    }
+    return NULL;
 }
 
 static int choose(const mltune_sgemm_nn_problem *problem, const char **reason)
@@ -109,14 +114,8 @@ static THREAD_LOCAL struct answer {
 
 static int remember(const mltune_sgemm_nn_problem *problem, const char **reason)
 {
-    const uint64_t factor = 0x9e3779b97f4a7c15u;
-    uint64_t hash = (uint64_t)problem->m * factor;
-    struct answer *answer;
+    struct answer *const answer = &answers[hash_of(problem) >> 56];
 
-    hash = (hash ^ (hash >> 32) ^ (uint64_t)problem->n) * factor;
-    hash = (hash ^ (hash >> 32) ^ (uint64_t)problem->k) * factor;
-    hash = (hash ^ (hash >> 32) ^ (uint64_t)problem->batch) * factor;
-    answer = &answers[hash >> 56];
     if (answer->reason == NULL || answer->problem.m != problem->m ||
         answer->problem.n != problem->n || answer->problem.k != problem->k ||
         answer->problem.batch != problem->batch) {
