@@ -6,11 +6,17 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from mltune.selector.json import read_selector
+from tests.distil.conftest import short_lessons
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Command
 
+__all__ = ["short_lessons"]
+
+pytestmark = pytest.mark.usefixtures("short_lessons")
 RUNS = Path(__file__).parents[2] / "runs"
 FOUR_SIZES = RUNS / "2026-11-22-sgemm-nn-nvidia-h200-skinny-2"
 """On which no rule beats a single kernel."""

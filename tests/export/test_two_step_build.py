@@ -84,7 +84,7 @@ def test_instructions_are_released_as_where_they_were_measured(
     files = write(tiled("sgemm_nn"), "compact", tmp_path)
     (tmp_path / "main.c").write_text(PROGRAM)
     files[files.index(tmp_path / "mltune_sgemm_nn.c")] = tmp_path / "main.c"
-    program = compile_opencl(tmp_path / "main", *files, sanitize("address"))
+    program = compile_opencl(tmp_path / "main", *files, sanitize("address"), "-O0")
     whole = [HEAD + BODY, HEAD.replace(b"sm_90,", b"sm_90a,") + BODY + b"\0"]
     for binary in [*whole, *OTHERS.values()]:
         (tmp_path / "binary").write_bytes(binary)

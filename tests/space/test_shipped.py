@@ -59,7 +59,7 @@ def test_auto_names_spaces_that_ship(kind: str) -> None:
     assert set(AUTO_SPACES[kind]) <= set(SHIPPED)
 
 
-@pytest.mark.parametrize("precision", [Precision.SINGLE, Precision.HALF, Precision.DOUBLE])
+@pytest.mark.parametrize("precision", [Precision.SINGLE, Precision.DOUBLE])
 @pytest.mark.parametrize("name", [name for name in SHIPPED if name != "tiled-gpu-wide"])
 def test_every_space_has_a_default_on_small_devices(name: str, precision: Precision) -> None:
     file = load_space(find_space(name))
