@@ -186,7 +186,7 @@ def template(tmp_path_factory: pytest.TempPathFactory, device_spec: str) -> Path
         (folder / f"mine.{suffix}").write_text(block)
     for problem in ("sgemm_nn", "sgemm_nt", "hgemm_nn"):
         run = folder / "searched" / problem
-        quick = f"search --space {folder}/quick.yaml --sizes {QUICK_SIZES} --budget 6 --samples 2"
+        quick = f"search --space {folder}/quick.yaml --sizes {QUICK_SIZES} --budget 10 --samples 2"
         words = [*shlex.split(quick), *("--cross-sizes", "none", "--no-compare", "--quiet")]
         given = ("--problem", problem, "--device", device_spec, "--builders", "0")
         assert main([*words, *given, "--run", str(run)]) == 0
