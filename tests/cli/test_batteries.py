@@ -18,7 +18,7 @@ _HOSTILE = ("--trials=7", "--faults=4", "--run-timeout=1", "--kills=1", "--any-w
     ("script", "arguments", "words"),
     [
         ("cuts.py", ("--kills=2", "--damages=8", "--rows=40"), "nothing lost"),
-        ("fuzz.py", ("--inputs=200",), "0 broke a rule"),
+        ("fuzz.py", ("--inputs=600",), "0 broke a rule"),
         pytest.param("hostile.py", _HOSTILE, "blamed: 0", marks=pytest.mark.device),
     ],
 )
