@@ -222,18 +222,9 @@ def test_a_storage_holds_the_study_and_a_resumed_one_doubles_nothing(
     assert configs == [dict(trial.config) for trial in trials_of(again.run)]
 
 
-def test_a_trial_that_a_kill_left_running_in_a_storage_is_pruned(
+def test_a_study_of_another_run_is_refused_and_a_trial_that_a_kill_left_running_is_pruned(
     begin: Open, tmp_path: Path
 ) -> None:
-    url = f"sqlite:///{tmp_path}/study.db"
-    objective = begin(sizes="16x16x16")
-    create_study(objective, storage=url).ask()
-
-    (cut_off,) = create_study(objective, storage=url).trials
-    assert cut_off.state == TrialState.PRUNED
-
-
-def test_a_study_of_another_run_is_refused(begin: Open, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/study.db"
     other = optuna.create_study(study_name="run", storage=url)
     other.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=1)
@@ -244,7 +235,10 @@ def test_a_study_of_another_run_is_refused(begin: Open, tmp_path: Path) -> None:
     ) as caught:
         create_study(objective, storage=url)
     assert "\n" not in str(caught.value)
-    create_study(objective, storage=url, study_name="another")
+    create_study(objective, storage=url, study_name="another").ask()
+
+    (cut_off,) = create_study(objective, storage=url, study_name="another").trials
+    assert cut_off.state == TrialState.PRUNED
 
 
 def test_a_shared_run_needs_search(begin: Open, tmp_path: Path) -> None:
@@ -254,7 +248,9 @@ def test_a_shared_run_needs_search(begin: Open, tmp_path: Path) -> None:
         create_study(objective)
 
 
-def test_a_config_of_the_users_choice_is_tried_first(begin: Open) -> None:
+def test_a_config_of_the_users_choice_is_tried_first_and_optunas_loop_counts_on(
+    begin: Open,
+) -> None:
     objective = begin(sizes="16x16x16")
     study = create_study(objective)
     (chosen,) = objective.space.sample(np.random.default_rng(5), 1)
@@ -262,6 +258,11 @@ def test_a_config_of_the_users_choice_is_tried_first(begin: Open) -> None:
     study.optimize(objective, n_trials=2)
 
     assert study.trials[0].params == {FAMILY: "tiled", **chosen}
+
+    own = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
+    own.optimize(lambda trial: objective(trial), n_trials=2)
+
+    assert sorted(trial.number for trial in trials_of(objective.run)) == list(range(4))
 
 
 def test_proposals_that_were_built_ahead_are_measured_by_the_next_optimize(begin: Open) -> None:
@@ -275,15 +276,6 @@ def test_proposals_that_were_built_ahead_are_measured_by_the_next_optimize(begin
     assert sorted(trial.number for trial in trials) == list(range(CONFIGS))
     assert len({trial.config for trial in trials}) == CONFIGS
     assert not any(trial.state == TrialState.RUNNING for trial in study.trials)
-
-
-def test_optunas_loop_after_a_search_counts_on(begin: Open) -> None:
-    objective = begin(sizes="16x16x16")
-    create_study(objective).optimize(objective, n_trials=2)
-    own = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
-    own.optimize(lambda trial: objective(trial), n_trials=2)
-
-    assert sorted(trial.number for trial in trials_of(objective.run)) == list(range(4))
 
 
 def test_a_function_of_ones_own_goes_to_optunas_loop_and_the_search_goes_on(begin: Open) -> None:
