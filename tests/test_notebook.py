@@ -21,6 +21,7 @@ pytestmark = pytest.mark.device
 
 NOTEBOOK = Path(__file__).parents[1] / "docs" / "first-search.ipynb"
 MAX_PICTURE_BYTES = 30_000
+UPDATES = bool(os.environ.get("MLTUNE_UPDATE_NOTEBOOK"))
 
 
 # nbformat has no annotations.
@@ -50,13 +51,16 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # the notebook's own folder goes there
     notebook = read(NOTEBOOK)
     before = [cell.source for cell in notebook.cells]
+    if not UPDATES:
+        for cell in notebook.cells:
+            cell.source = cell.source.replace("n_trials=24", "n_trials=8")
 
     NotebookClient(notebook, timeout=600, resources={"metadata": {"path": tmp_path}}).execute()
 
     said = [out.data["text/plain"] for out in outputs(notebook) if "data" in out]
     assert float(said[-2]) < 1e-3  # the largest error of the product
     assert "report.html" in said[-1]
-    if os.environ.get("MLTUNE_UPDATE_NOTEBOOK"):
+    if UPDATES:
         NOTEBOOK.write_text(write(without_noise(notebook)) + "\n", encoding="utf-8")
     assert [cell.source for cell in read(NOTEBOOK).cells] == before
 
