@@ -49,21 +49,27 @@ SMALL = (64, 64, 64)
 
 @dataclass(slots=True)
 class Bench:
-    """A queue with times, a selector, and matrices that every size finds room in."""
+    """A queue with times, a selector, and matrices that every size finds room in.
+
+    No product is written where the next one reads: products of products soon are infinite, and
+    single precision from halves takes far longer for those.
+    """
 
     queue: cl.CommandQueue
     tuned: TunedGemm
-    memory: cl_array.Array
+    operands: cl_array.Array
+    results: cl_array.Array
 
     def matrices(self, size: Size) -> list[cl_array.Array]:
         """A, B and C of a problem type NN, column by column."""
         m, n, k = size
-        found, offset = [], 0
-        for rows, columns in ((m, k), (k, n), (m, n)):
-            part = self.memory[offset : offset + rows * columns]
-            found.append(part.reshape((rows, columns), order="F"))
-            offset += (rows * columns + 63) // 64 * 64
-        return found
+        behind_a = (m * k + 63) // 64 * 64
+        parts = (
+            self.operands[: m * k].reshape((m, k), order="F"),
+            self.operands[behind_a : behind_a + k * n].reshape((k, n), order="F"),
+            self.results[: m * n].reshape((m, n), order="F"),
+        )
+        return list(parts)
 
     def seconds(self, size: Size, kernel: int) -> float:
         """One launch, by events; infinite where the kernel does not run."""
@@ -295,9 +301,10 @@ def main() -> None:
     queue = cl.CommandQueue(context, properties=profiling)
     sizes = drawn(tuned, args.sizes, args.most_flops, args.seed)
     dtype = tuned.selector.contraction.precision.dtype
-    most = max(m * n + m * k + k * n for m, n, k in sizes) + 3 * 64
+    most = max(m * k + k * n for m, n, k in (*sizes, SMALL)) + 64
     numbers = np.random.default_rng(0).standard_normal(most).astype(dtype)
-    bench = Bench(queue, tuned, cl_array.to_device(queue, numbers))
+    results = cl_array.zeros(queue, max(m * n for m, n, _ in (*sizes, SMALL)), dtype)
+    bench = Bench(queue, tuned, cl_array.to_device(queue, numbers), results)
     folder = Path(tempfile.mkdtemp())
     begin = time.perf_counter()
     runs = [bench.truth(size, args.seconds) for size in sizes]
