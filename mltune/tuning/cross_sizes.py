@@ -11,6 +11,7 @@ import random
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mltune.device_info import DeviceInfo
 from mltune.problem import Contraction, Size, problem_of_size
@@ -103,10 +104,14 @@ def spread_order(
     """
     at, before = np.log2(np.array(points)), np.log2(np.array(taken))
     far = np.linalg.norm(at[:, None] - before[None], axis=2).min(axis=1)
-    apart = np.linalg.norm(at[:, None] - at[None], axis=2)
+
+    # Not for all at once: a file may have 100,000 sizes.
+    def apart(number: int) -> NDArray[np.float64]:
+        distances: NDArray[np.float64] = np.linalg.norm(at - at[number], axis=1)
+        return distances
 
     def gain(number: int) -> float:
-        return float(np.maximum(far - apart[number], 0).sum())
+        return float(np.maximum(far - apart(number), 0).sum())
 
     # What a point brings never grows, so that an old figure is an upper bound.
     bounds = [(-gain(number), number) for number in range(len(points))]
@@ -120,5 +125,5 @@ def spread_order(
             continue
         heapq.heappop(bounds)
         order.append(number)
-        far = np.minimum(far, apart[number])
+        far = np.minimum(far, apart(number))
     return tuple(order)
