@@ -236,8 +236,12 @@ def learned_numbers(tuned: TunedGemm, file: Path, sizes: Sequence[Size]) -> list
 
 
 def shares(times: Sequence[Sequence[float]], chosen: Sequence[int]) -> str:
-    """Geometric mean, 10th percentile and minimum of best time / chosen time."""
-    found = [min(row) / row[number] for row, number in zip(times, chosen, strict=True)]
+    """Tell best time / chosen time."""
+    return told([min(row) / row[number] for row, number in zip(times, chosen, strict=True)])
+
+
+def told(found: Sequence[float]) -> str:
+    """Geometric mean, 10th percentile and minimum."""
     mean = statistics.geometric_mean(max(share, 1e-9) for share in found)
     return f"{mean:.4f} / {float(np.percentile(found, 10)):.3f} / {min(found):.3f}"
 

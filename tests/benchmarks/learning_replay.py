@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -34,6 +33,7 @@ from mltune.runtime.learning import Learner, candidates
 from mltune.selector import Selector
 from mltune.workflow.expected_times import rule_table
 from mltune.workflow.recorded import Recorded, read_runs
+from tests.benchmarks.learning import told
 
 CALLS = (10, 100, 1000)
 
@@ -147,8 +147,7 @@ def main() -> None:
 
 
 def _show(name: str, shares: Sequence[float]) -> None:
-    mean = statistics.geometric_mean(shares)
-    print(f"  {name:18} {mean:.4f} / {np.percentile(shares, 10):.3f} / {min(shares):.3f}")
+    print(f"  {name:18} {told(shares)}")
 
 
 if __name__ == "__main__":

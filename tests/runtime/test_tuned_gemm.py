@@ -157,15 +157,20 @@ def _stored(queue: cl.CommandQueue, values: Any, trans: str) -> Any:
     return stored.transpose((*range(values.ndim - 2), values.ndim - 1, values.ndim - 2))
 
 
+def _own_queue(queue: cl.CommandQueue, in_order: bool) -> cl.CommandQueue:
+    """Another queue of the same context."""
+    if in_order:
+        return cl.CommandQueue(queue.context)
+    unordered: Any = cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
+    return cl.CommandQueue(queue.context, properties=unordered)
+
+
 @pytest.mark.parametrize(("config", "passes"), [(SPLIT, 2), (WALK, 2), (COUNT, 1)])
 @pytest.mark.parametrize("in_order", [True, False])
 def test_passes_follow_one_another_and_calls_share_their_scratch_memory(
     queue: cl.CommandQueue, in_order: bool, config: dict[str, int | str], passes: int
 ) -> None:
-    own = cl.CommandQueue(queue.context)
-    if not in_order:
-        unordered: Any = cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
-        own = cl.CommandQueue(queue.context, properties=unordered)
+    own = _own_queue(queue, in_order)
     tuned = _tuned(gemm(Precision.DOUBLE, order="row"))
     rng = np.random.default_rng(2)
     calls = []
@@ -187,10 +192,7 @@ def test_passes_follow_one_another_and_calls_share_their_scratch_memory(
 def test_unwatched_calls_have_no_events_where_the_queue_orders_them(
     queue: cl.CommandQueue, in_order: bool, config: dict[str, int | str], passes: int
 ) -> None:
-    own = cl.CommandQueue(queue.context)
-    if not in_order:
-        unordered: Any = cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
-        own = cl.CommandQueue(queue.context, properties=unordered)
+    own = _own_queue(queue, in_order)
     tuned = _tuned(gemm(Precision.DOUBLE, order="row"))
     rng = np.random.default_rng(3)
     number = CONFIGS.index(Config.of(config))
