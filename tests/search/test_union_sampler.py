@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from mltune.search.sampler import BEST
 from mltune.search.union_sampler import UnionSampler
 from mltune.space.config import Config
@@ -56,6 +58,7 @@ def test_the_first_proposals_are_the_defaults() -> None:
     assert configs == [Config.of({"family": family, "x": 10, "y": 10}) for family in FAMILIES]
 
 
+@pytest.mark.long
 def test_trials_go_to_the_family_that_gains() -> None:
     _, configs = searched(60)
     counts = Counter(config["family"] for config in configs)
