@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 import pyopencl as cl
 
 from mltune.machine import usable_cores
-from mltune.runtime.building import BuildError, build, is_kept
+from mltune.runtime.building import BuildError, build, is_kept, keeps_binaries
 from mltune.runtime.launch import GemmKernel
 
 _MOST = 6
@@ -29,13 +29,15 @@ _MOST_SECONDS = 60.0
 def built_ahead(kernels: Sequence[GemmKernel], device: cl.Device) -> Iterator[None]:
     """Build in other processes while something else is done; at the end all is built.
 
-    What does not build is left to whoever needs it, and so is all where there are few cores.
+    What does not build is left to whoever needs it, and so is all where there are few cores or no
+    binaries are kept.
 
     Args:
         kernels: those that are kept already are left out.
         device: to build for.
     """
-    new = [each for each in kernels if not is_kept(device, *_asked(each))]
+    wanted = kernels if keeps_binaries() else ()
+    new = [each for each in wanted if not is_kept(device, *_asked(each))]
     count = min(_MOST, len(usable_cores()) - 1, len(new))
     started: list[subprocess.Popen[bytes]] = []
     if count > 1 and len(new) >= _FEWEST:
