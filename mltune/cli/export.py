@@ -29,8 +29,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         metavar="SELECTOR",
-        help="what mltune distil wrote, a pack that ships (nvidia-h200/sgemm_nn), or all packs of a "
-        "device (nvidia-h200); several become one library",
+        help="what mltune distil wrote, a pack that ships (nvidia-h200/sgemm_nn), or all packs of "
+        "a device (nvidia-h200); several become one library",
     )
     known = ", ".join(dict.fromkeys((*WRITERS, *SET_WRITERS)))
     add("--lang", required=True, metavar="LANGUAGE", help=f"one of {known}")
