@@ -215,13 +215,13 @@ def best_shape(
     settings: Settings,
     feature_sets: tuple[tuple[str, ...], ...],
 ) -> tuple[Shape, float]:
-    """The shape with the least loss on sizes held out of `table`, the smallest among equals.
+    """Return the shape with the least loss on held-out sizes, the smallest among equals.
 
-    Kept for the last few tables, as several rules ask for that of the same one.
+    Cached, as several rules need that of the same table.
 
     Returns:
-        The shape, and what it loses: the sum of weight times log of chosen time / best time. With
-        too few sizes to hold any out that is infinite.
+        The shape and its loss, the sum of weight * log(chosen time / best time). The loss is
+        infinite if there are too few sizes to hold any out.
     """
     count = len(table.sizes)
     depths = sorted({min(depth, settings.max_depth) for depth in (*DEPTHS, settings.max_depth)})

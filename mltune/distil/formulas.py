@@ -56,7 +56,10 @@ def fit_formulas(table: TimeTable, settings: Settings) -> Fitted:
 
 @lru_cache(maxsize=KEPT)
 def best_formulas(table: TimeTable, settings: Settings) -> tuple[Fitted, float]:
-    """The same, and what it loses on held-out sizes, as `best_shape` counts it; kept as there."""
+    """Return what `fit_formulas` returns, and its loss on held-out sizes (see `best_shape`).
+
+    Cached, as several rules need that of the same table.
+    """
     most = sorted({min(count, settings.max_kernels) for count in (*KERNELS, settings.max_kernels)})
     if len(table.sizes) < PARTS:
         return _of_most(table, settings, most[-1]), math.inf

@@ -32,7 +32,7 @@ SINGLE = "single best kernel"
 
 
 def fit_single(table: TimeTable, settings: Settings) -> Fitted:
-    """The kernel that loses least on all sizes, of those that are right on the most of them."""
+    """Return the kernel with the least loss over all sizes, of those that are right on most."""
     solved = np.isfinite(table.known).sum(axis=0)
     losses = table.size_weights @ table.log_ratios
     best = int(np.argmin(np.where(solved == solved.max(), losses, np.inf)))

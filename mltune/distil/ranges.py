@@ -101,7 +101,7 @@ class _Splitter:
 def _chain(
     feature: str, thresholds: Sequence[int], rules: Sequence[_Rules], room: int | None = None
 ) -> _Rules:
-    """Thresholds in ascending order, as the paper writes them; halved where that is too deep."""
+    """Chain thresholds in ascending order, as the paper does; halve a chain that is too deep."""
     if not thresholds:
         return rules[0]
     axes_left = len(_AXES) - _AXES.index(feature)

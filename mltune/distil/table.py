@@ -285,7 +285,7 @@ def _kernel(row: Measurement) -> PortfolioKernel:
 
 
 def _reported(rows: list[Measurement]) -> float | None:
-    """A cell's seconds: of its final rows if there are any, so a leader that failed has none."""
+    """Return a cell's seconds: of final rows if there are any, else of the search's rows."""
     final = [row for row in rows if row.phase == Phase.FINAL]
     medians = [row.median for row in final or rows if row.median is not None]
     return statistics.median(medians) if medians else None

@@ -177,7 +177,7 @@ def _weights(costs: Array) -> Array:
 
 
 def _chances(weights: Array, count: int) -> Array:
-    """By weight, from `LEAST_CHANCE` to 1, so that about so many sizes are kept."""
+    """Return probabilities from `LEAST_CHANCE` to 1, in proportion to the weights, with a sum."""
     low, high = 1e-12, float(weights.sum())
     for _ in range(60):
         scale = math.sqrt(low * high)
@@ -187,7 +187,7 @@ def _chances(weights: Array, count: int) -> Array:
 
 
 def _grow(lesson: Lesson, apart: Lesson, seed: int) -> Tree:
-    """Grow a tree on some sizes, ask anew by all, and prune by these and those kept apart."""
+    """Grow a tree on some sizes, optimise its splits on all, and prune it by all and `apart`."""
     thresholds = Thresholds.of(lesson.asked)
     ranks, ranks_apart = thresholds.ranks(lesson.asked), thresholds.ranks(apart.asked)
     grown_on = max(len(ranks) // GROWN_PART, min(len(ranks), LEAST_GROWN))

@@ -96,7 +96,7 @@ class Teacher:
         return self.residuals.doubt(sizes)
 
     def choose(self, table: TimeTable) -> NDArray[np.intp]:
-        """The table's column that it expects to be the fastest, for each of its sizes."""
+        """Return the column of the kernel with the least predicted time, for each of its sizes."""
         expected = self.log_seconds(np.array(table.sizes, dtype=np.float64))
         return np.asarray(np.array(self.portfolio)[expected.argmin(axis=1)])
 

@@ -90,7 +90,7 @@ def _line(
     costs: NDArray[np.float64],
     fits: NDArray[np.bool_],
 ) -> Line:
-    """The best fallback, and the tiles that save something where they fit, the fastest first."""
+    """Make a line: the best fallback, and the tiles that save time where they fit."""
     here, fit = costs[rows], fits[rows]
     fallback = int(here.sum(axis=0).argmin())
     means = [
