@@ -126,7 +126,7 @@ class TuneSession:
         return self._folder / "runs" / part.name
 
     def _seconds_for(self, number: int) -> float:
-        """What a search gets: what is left, shared by what each one lacks of its share."""
+        """Return the seconds of a search: the time left, divided by what each search lacks."""
         total = SEARCHING * self._state.seconds
         pairs = list(zip(self._state.parts, self._state.searched, strict=True))[number:]
         lacks = [
