@@ -1,4 +1,4 @@
-"""One session of `mltune tune`: searches by their shares of the time, then all that follows."""
+"""One session of `mltune tune`: searches by their shares of the time, then the other steps."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from mltune.workflow.tune_state import Searched, TuneState, write_state
 _COMPARING = 0.1
 _MOST_COMPARING = 60.0
 _LEAST_SECONDS = 2.0
-"""A search that is resumed for less is not worth its start."""
+"""A resumed search with less time is not worth its start."""
 _BUDGET: int | None = None
-"""Trials of a search: the time alone ends it."""
+"""Trials of a search: only the time ends it."""
 _MAX_KERNELS = 24
 
 
@@ -43,11 +43,11 @@ class TuneSession:
     """One session of the command.
 
     Args:
-        folder: that holds everything.
-        state: that it begins with.
+        folder: of all results.
+        state: at the begin.
         entry: the device.
-        show: is told about the progress.
-        note: is told single lines.
+        show: called with the progress.
+        note: called with lines of text.
     """
 
     def __init__(
@@ -69,8 +69,8 @@ class TuneSession:
         return self._started + max(0.0, self._state.seconds - self._spent)
 
     def run(self) -> TuneResult:
-        """Do it."""
-        end = self._end  # before the first search counts as spent
+        """Run all steps, and return the result."""
+        end = self._end  # the time before the first search counts, too
         for number in range(len(self._state.parts)):
             if self._interrupted or self._stopped:
                 break
@@ -132,7 +132,7 @@ class TuneSession:
         return self._folder / "selectors" / part.name
 
     def _seconds_for(self, number: int) -> float:
-        """What a search gets: what is left, shared by what each one lacks of its share."""
+        """Return the seconds of a search: the time left, divided by what each search lacks."""
         total = SEARCHING * self._state.seconds
         pairs = list(zip(self._state.parts, self._state.searched, strict=True))[number:]
         lacks = [
@@ -166,7 +166,7 @@ class TuneSession:
             self._interrupted = True
         except (NoDeviceError, UsageError):
             raise
-        except MltuneError as error:  # another problem type may do better
+        except MltuneError as error:  # other problem types may still work
             failure = str(error)
         searched = replace(
             before, seconds=before.seconds + time.monotonic() - began, failure=failure
@@ -216,7 +216,7 @@ class TuneSession:
         return tuple(path for path in others if path.exists())
 
     def _whole(self, name: str, number: int) -> Show:
-        """Show a search as a part of the whole, whose time is left."""
+        """Show a search as a part of the whole, with the time left of the whole."""
         of = f"{number + 1}/{len(self._state.parts)} {name}"
 
         def shown(progress: Progress) -> None:
@@ -251,7 +251,7 @@ class TuneSession:
         with suppress(NoCorrectConfigError):
             try:
                 self._distilled[number] = distil_runs(options, self._whole(part.name, number))
-            except UsageError:  # without a measurement
+            except UsageError:  # there is no measurement
                 if self._state.searched[number].trials:
                     raise
 
@@ -268,7 +268,7 @@ class TuneSession:
         return dict(sorted(self._distilled.items()))
 
     def _export(self, tuned: Sequence[Tuned]) -> tuple[tuple[Written, ...], tuple[str, ...]]:
-        """Write the libraries; what cannot be written costs nothing of the rest."""
+        """Write the libraries; if one cannot be written, the others still are."""
         written, refused = [], []
         for language in self._state.languages:
             folder = self._folder / "library" / language
