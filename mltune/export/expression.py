@@ -19,7 +19,7 @@ EXTENT_NAMES = {"i": "rows", "j": "columns", "l": "terms", "z": "batch", "u": "u
 
 
 def layout_names(field: str) -> dict[str, str]:
-    """What a language writes for where C, A and B lie: a matrix `{0}` and its field `{1}`."""
+    """Return the names of the matrices' layouts: texts with a matrix `{0}` and a field `{1}`."""
     words = {"offset": "offset", "ld": "ld", "batch_stride": "stride"}
     return {f"{word}_{x}": field.format(x, words[word]) for x in "cab" for word in words}
 

@@ -175,7 +175,7 @@ class _Density:
         return value + 0.5 * stray @ stray, gradient + stray / self._spreads
 
     def _of_configs(self, by_pair: Matrix) -> Matrix:
-        """By config and config: the sum over the parameters of what their two values have."""
+        """Return the sum of values' entries over the parameters, for each pair of configs."""
         summed: Matrix = by_pair[self._own_with_all] @ self._hot.T
         return summed
 
