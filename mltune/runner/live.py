@@ -96,14 +96,7 @@ class WorkerRunner:
         self._plan = SamplingPlan(samples=samples, extra_seconds=_EXTRA_SECONDS, cold=cold)
         self._rest_seconds = rest_seconds
         self._seed = seed
-        self._limits = {
-            Stage.STARTING: _START_SECONDS,
-            Stage.BUILDING: build_timeout_seconds,
-            Stage.LAUNCHING: build_timeout_seconds,
-            Stage.PREPARING: _HOST_SECONDS,
-            Stage.CHECKING: _HOST_SECONDS,
-            Stage.RUNNING: run_timeout_seconds,
-        }
+        self._limits = _limits(build_timeout_seconds, run_timeout_seconds)
         self._written: Cache[tuple[Contraction, Config], Kernel] = Cache(_KEPT_KERNELS)
         self._quarantine = Quarantine()
         self._notes: set[str] = set()  # that were said
@@ -448,6 +441,18 @@ class WorkerRunner:
             observed=tuple(sorted(observed.items())),
             timestamp=datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
         )
+
+
+def _limits(build_seconds: float, run_seconds: float) -> dict[Stage, float]:
+    """Return the time limit of each stage of a worker's task."""
+    return {
+        Stage.STARTING: _START_SECONDS,
+        Stage.BUILDING: build_seconds,
+        Stage.LAUNCHING: build_seconds,
+        Stage.PREPARING: _HOST_SECONDS,
+        Stage.CHECKING: _HOST_SECONDS,
+        Stage.RUNNING: run_seconds,
+    }
 
 
 def _check(samples: int, builders: int | None, **timeouts: float) -> None:

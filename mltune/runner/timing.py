@@ -24,6 +24,7 @@ import random
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from mltune.errors import MltuneError
@@ -41,7 +42,7 @@ _BURST, _BURST_SECONDS = 10, 0.0005
 _STEADY = 0.03
 _TICKS = 20  # a sample shorter than this many ticks of the clock is off by up to a tenth
 _MOST_LAUNCHES = 64
-_random = random.SystemRandom()  # a kernel shall not find out what is checked
+_random = random.SystemRandom()  # a kernel must not be able to predict the checks
 
 
 class TooSlowError(MltuneError):
@@ -49,7 +50,7 @@ class TooSlowError(MltuneError):
 
 
 class ClockError(MltuneError):
-    """The device reported a time that cannot be."""
+    """The device reported an impossible time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,70 +108,104 @@ def sample(
 
     Args:
         launch: starts the kernel.
-        plan: how often.
-        seconds_left: the time that may be spent.
+        plan: the number of samples.
+        seconds_left: the time limit.
         least_seconds: a shorter time than this is beyond the device.
         tick_seconds: resolution of the device's clock.
-        evict: starts what empties the caches, where the plan is cold.
+        evict: starts a kernel that empties the caches, for a cold plan.
         launch_checked: starts the kernel on memory that shows whether it does its work.
         short_seconds: shorter launches than this are slower when they are checked.
 
     Raises:
         TooSlowError: when the first launch shows that the samples would take longer than that.
-        ClockError: when a time cannot be.
+        ClockError: when the device reports an impossible time.
     """
-
-    def once(start: Callable[[], Timed] = launch) -> Timed:
-        if plan.cold and evict:
-            evict()
-        return start()
-
-    def take(count: int, batch: int, *, is_checked: bool = False) -> list[float]:
-        is_long = pace >= short_seconds
-        checked = _checked_launches(count * batch, is_long) if is_checked else {}
-
-        def counted(number: int) -> Timed:
-            times = checked.get(number, 0)
-            if launch_checked is None or times == 0:
-                return once()
-            if is_long:
-                return once(launch_checked)
-            for _ in range(times):
-                once(launch_checked)
-            return once()
-
-        runs = [[counted(run * batch + each) for each in range(batch)] for run in range(count)]
-        for run in runs:
-            run[-1].wait()
-        # Launch by launch: from the first one's start to the last one's end there are gaps too,
-        # 20 us each on NVIDIA, where a small kernel takes 6.
-        times = [math.fsum(_seconds(each) for each in run) / batch for run in runs]
-        _refuse_impossible(times, least_seconds)
-        return times
-
-    pace = _warm_up(once, plan.samples, seconds_left, least_seconds)
-    batch = 1
-    if not plan.cold and pace < _TICKS * tick_seconds:
-        batch = min(math.ceil(_TICKS * tick_seconds / max(pace, 1e-9)), _MOST_LAUNCHES)
+    launches = _Launches(launch, launch_checked, evict if plan.cold else None, least_seconds)
+    pace = _warm_up(launches.start, plan.samples, seconds_left, least_seconds)
+    batch = 1 if plan.cold else _launches_a_sample(pace, tick_seconds)
+    take = partial(launches.samples, batch=batch, is_long=pace >= short_seconds)
     seconds: list[float] = []
     if plan.give_up_above is not None:
         is_all = plan.samples <= RACING_SAMPLES and launch_checked is not None
-        seconds = take(min(RACING_SAMPLES, plan.samples), batch, is_checked=is_all)
+        seconds = take(min(RACING_SAMPLES, plan.samples), is_checked=is_all)
         if min(seconds) > plan.give_up_above:
             return tuple(seconds)
     # Not in the race's first samples nor in more than are asked for: nobody can tell them apart.
     if len(seconds) < plan.samples:
-        seconds += take(plan.samples - len(seconds), batch, is_checked=launch_checked is not None)
+        seconds += take(plan.samples - len(seconds), is_checked=True)
     extra = 0.0
     while (
         len(seconds) < plan.most_samples
         and spread(seconds) > plan.tolerance
         and extra + plan.samples * pace <= min(plan.extra_seconds, seconds_left)
     ):
-        more = take(min(plan.samples, plan.most_samples - len(seconds)), batch)
+        more = take(min(plan.samples, plan.most_samples - len(seconds)))
         extra += math.fsum(more) * batch
         seconds += more
     return tuple(seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Launches:
+    """Starts a kernel, with or without checks.
+
+    Attributes:
+        launch: starts the kernel.
+        launch_checked: starts it on memory that shows whether it does its work; None if no launch
+            is checked.
+        evict: starts a kernel that empties the caches before each launch; None for warm caches.
+        least_seconds: a shorter time than this is beyond the device.
+    """
+
+    launch: Callable[[], Timed]
+    launch_checked: Callable[[], Timed] | None
+    evict: Callable[[], None] | None
+    least_seconds: float
+
+    def start(self, *, is_checked: bool = False) -> Timed:
+        """Start the kernel."""
+        if self.evict is not None:
+            self.evict()
+        checked = self.launch_checked if is_checked else None
+        return (checked or self.launch)()
+
+    def samples(
+        self, count: int, *, batch: int, is_long: bool, is_checked: bool = False
+    ) -> list[float]:
+        """Take samples.
+
+        Args:
+            count: how many.
+            batch: launches of each.
+            is_long: whether a checked launch takes no longer than another.
+            is_checked: whether some launches, chosen at random, are checked.
+        """
+        times = {}
+        if is_checked and self.launch_checked is not None:
+            times = _checked_launches(count * batch, is_long)
+
+        def counted(number: int) -> Timed:
+            if is_long:
+                return self.start(is_checked=number in times)
+            for _ in range(times.get(number, 0)):
+                self.start(is_checked=True)
+            return self.start()
+
+        runs = [[counted(run * batch + each) for each in range(batch)] for run in range(count)]
+        for run in runs:
+            run[-1].wait()
+        # Launch by launch: from the first one's start to the last one's end there are gaps, too:
+        # 20 us each on NVIDIA, where a small kernel takes 6.
+        seconds = [math.fsum(_seconds(each) for each in run) / batch for run in runs]
+        _refuse_impossible(seconds, self.least_seconds)
+        return seconds
+
+
+def _launches_a_sample(pace: float, tick_seconds: float) -> int:
+    """Return how many launches of a short kernel make a sample that the clock can tell."""
+    if pace >= _TICKS * tick_seconds:
+        return 1
+    return min(math.ceil(_TICKS * tick_seconds / max(pace, 1e-9)), _MOST_LAUNCHES)
 
 
 def _checked_launches(count: int, is_long: bool) -> dict[int, int]:
