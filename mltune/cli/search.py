@@ -154,8 +154,9 @@ def _declare_choice(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="records to learn from first, of any device or size: files as for --replay, or "
-        "run folders; or none (default: shipped runs of this device or a similar one)",
+        help="records to learn from first, of any device or size: files as for --replay, run "
+        "folders, or selectors, whose kernels are tried first; or none (default: shipped, the "
+        "shipped runs and packs of this device or a similar one)",
     )
     _declare_end(add)
     add("--objective", metavar="WORD", help="time, or energy with --observe (default: time)")

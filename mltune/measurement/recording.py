@@ -45,6 +45,8 @@ class Recording:
         form: of the file, for information.
         family: of the kernels if known; else empty.
         space: the name of the space's file without its suffix, likewise.
+        leaders: configs that were the fastest on some size, to be tried first; they name their
+            families.
     """
 
     where: str
@@ -55,6 +57,7 @@ class Recording:
     form: str = "mltune run"
     family: str = ""
     space: str = ""
+    leaders: tuple[Config, ...] = ()
 
     @property
     def optimum_seconds(self) -> float | None:

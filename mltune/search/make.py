@@ -61,7 +61,8 @@ def make_sampler(
 
             return UnionSampler(space, seed, counts, priors, problems)
         (flat,) = members_of(space)
-        known = Transfer(flat, priors, seed) if priors else None
+        timed = [prior for prior in priors if prior.points]
+        known = Transfer(flat, timed, seed) if timed else None
         work = TileQuantization(flat, problems) if problems else None
         return GuidedSampler(flat, seed, counts, known, work)
     if name in SAMPLERS:

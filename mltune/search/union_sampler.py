@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 from pathlib import PurePath
 
 import numpy as np
@@ -39,6 +40,10 @@ _FAR_BEHIND = math.log(1.5)
 and third trial come later: after `_PATIENCE` trials of all spaces for each.
 """
 _PATIENCE = 30
+_MOST_LEADERS = 64
+"""Kernels of selectors and packs that are tried first."""
+_VAIN = 16
+"""After so many of them in a row that were the best on no size, no further ones come first."""
 
 
 @dataclass(slots=True, eq=False)
@@ -63,8 +68,9 @@ class UnionSampler(ConfigSampler):
     """Proposes the config of a union from which the library is expected to gain most.
 
     Each space begins with its default config and some random ones, one space after the other. They
-    are timed on all sizes, the quick ones first, or on a part of them if the space is slow. Then
-    the models compete.
+    are timed on all sizes, the quick ones first, or on a part of them if the space is slow. After
+    the defaults come the leaders that the priors name, as long as now and then one of them
+    is the best on some size. Then the models compete.
 
     Args:
         space: to search.
@@ -90,6 +96,9 @@ class UnionSampler(ConfigSampler):
     ) -> None:
         super().__init__(space, seed)
         transfers = transfers_of(space, priors, seed)
+        self._leaders = leaders_of(space, priors)
+        self._vain = 0
+        """How many leaders in a row were the best on no size."""
         self._contenders = [
             _Contender(
                 member,
@@ -156,13 +165,21 @@ class UnionSampler(ConfigSampler):
         return self._log and self._sign > 0 and bool(np.isfinite(self._incumbents.best).all())
 
     def _start(self) -> tuple[Config, tuple[int, ...]] | None:
-        """Return the next config of the beginning space with the fewest trials."""
-        for one in sorted(self._contenders, key=lambda each: each.model.tried):
-            if not self._is_starting(one):
-                continue
+        """Return the next default, leader, or config of the beginning space with fewest trials."""
+        starting = [
+            one
+            for one in sorted(self._contenders, key=lambda each: each.model.tried)
+            if self._is_starting(one)
+        ]
+        for one in starting:
             default = one.space.default
             if default is not None and default in self._unvisited:
                 return default, self._quick_first
+        if self._vain < _VAIN:
+            for leader in self._leaders:
+                if leader in self._unvisited:
+                    return leader, self._quick_first
+        for one in starting:
             if (config := one.model.draw()) is not None:
                 return config, self._quick_first
         return None
@@ -226,8 +243,12 @@ class UnionSampler(ConfigSampler):
                 one.bound *= factor
 
     def _learn(self, config: Config, trial: FrozenTrial) -> None:
+        before = self._incumbents.best
         for one in self._contenders:
             one.model.hear(config, trial, self._sign)
+        if config in self._leaders:
+            leads = bool((self._incumbents.best < before).any())
+            self._vain = 0 if leads else self._vain + 1
         self._renew(config)
 
     def _avoid(self, config: Config) -> None:
@@ -245,18 +266,41 @@ class UnionSampler(ConfigSampler):
                 one.bound = math.inf
 
 
+def leaders_of(space: UnionSpace, priors: Sequence[Recording]) -> tuple[Config, ...]:
+    """Return the leaders of records that a union has: all of the first one, then in turns.
+
+    Raises:
+        UsageError: when a record without times has no leader that the union has.
+    """
+    found = []
+    for prior in priors:
+        own = [config for config in prior.leaders if config in space]
+        if not own and not prior.points:
+            raise UsageError(f"{prior.where}: none of its kernels is in the space '{space.name}'")
+        if own:
+            found.append(own)
+    if not found:
+        return ()
+    turns = chain.from_iterable(zip_longest(*found[1:]))
+    known = dict.fromkeys([*found[0], *(config for config in turns if config is not None)])
+    return tuple(known)[:_MOST_LEADERS]
+
+
 def transfers_of(
     space: UnionSpace, priors: Sequence[Recording], seed: int
 ) -> list[Transfer | None]:
     """Return what each space learns from records: from those that share its parameters.
 
     A record that names its space or its family is only used for that one, if it is in the union.
+    One without times teaches nothing.
 
     Raises:
         UsageError: when no space can learn from a record, with the reason.
     """
     shared: list[list[Recording]] = [[] for _ in space.members]
     for prior in priors:
+        if not prior.points:
+            continue
         refusal: UsageError | None = None
         for number, member in enumerate(space.members):
             if not _is_for(prior, member, space):

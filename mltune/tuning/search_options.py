@@ -47,7 +47,9 @@ DEFAULT_SAMPLER = "guided"
 RUNS = Path("runs")
 WARM, COLD = "warm", "cold"
 NO_PRIORS = (Path("none"),)
-"""The value for `--prior none`."""
+"""What `--prior none` gives."""
+SHIPPED_PRIORS = Path("shipped")
+"""What `--prior` takes for those that ship, beside others."""
 ALL_DEVICES = "all"
 NO_PATIENCE = "--patience: a search with --storage ends by its budget or --time-limit"
 
@@ -114,7 +116,7 @@ def check_options(options: SearchOptions) -> None:
             f"--prior: only the sampler 'guided' learns from records, got '{options.sampler}'"
         )
     for path in options.priors:
-        if not path.exists() and options.priors != NO_PRIORS:
+        if not path.exists() and options.priors != NO_PRIORS and path != SHIPPED_PRIORS:
             raise UsageError(f"--prior: {path}: there is no such file or folder")
     if options.problem is not None or options.epilogue is not None:
         parse_problem_type(options.problem or DEFAULT_PROBLEM, options.epilogue)
@@ -410,7 +412,8 @@ def _same_spaces(options: SearchOptions, info: RunInfo) -> bool:
 
 
 def _paths(priors: tuple[Path, ...]) -> tuple[str, ...]:
-    return () if priors == NO_PRIORS else tuple(str(path.absolute()) for path in priors)
+    files = () if priors == NO_PRIORS else priors
+    return tuple(str(path.absolute()) for path in files if path != SHIPPED_PRIORS)
 
 
 def _labels(sizes: tuple[Size, ...]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mltune.errors import NoCorrectConfigError
+from mltune.errors import NoCorrectConfigError, UsageError
 from mltune.measurement import Status
 from mltune.measurement.recording import Point, Recording
 from mltune.run.run_info import TIME
@@ -136,6 +136,8 @@ def search_recorded(
     name = sampler or DEFAULT_SAMPLER
     given = {} if arguments is None else check_sampler_arguments(name, arguments)
     recording = _read(path, note)
+    if not recording.points:
+        raise UsageError(f"{path}: is a selector, which has no times to search among")
     started = time.monotonic()
     space = _space(str(path), recording)
     known = [_read(prior, note) for prior in priors]
