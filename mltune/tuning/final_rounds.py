@@ -276,7 +276,10 @@ class FinalRounds:
         return kept
 
     def _lacking(self, problem: Problem) -> list[Trial]:
-        """The leaders that need another round on a size: no contender needs a second."""
+        """Return the leaders to time again on a size: contenders with fewer than `ROUNDS` rounds.
+
+        If leaders are not chosen, also those without any round.
+        """
         rows = [self._rows[problem, trial.config] for trial in self._leaders]
         speeds = [_fastest(each) for each in rows]
         known = [speed for speed in speeds if speed is not None]

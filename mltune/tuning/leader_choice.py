@@ -193,7 +193,7 @@ class LeaderChoice:
         )
 
     def _seconds(self, rows: Sequence[Measurement]) -> Array:
-        """By size and leader: from the rounds, or else from the search; nan for neither."""
+        """Return the seconds by size and leader: of rounds, else of the search; nan if unknown."""
         found: dict[tuple[int, int], dict[bool, list[float]]] = {}
         for row in rows:
             if row.median is not None:
