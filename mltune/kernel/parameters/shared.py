@@ -5,7 +5,7 @@ from __future__ import annotations
 from mltune.kernel.parameters.param import EnumParam, IntParam, Limit, Tensile, pair, switch
 
 AUTOMATIC = -1
-"""As in Tensile: the value that follows from the others."""
+"""As in Tensile: the value is computed from the others."""
 
 WIDTHS = (1, 2, 4, 8, 16)
 """Elements of OpenCL's vectors."""
