@@ -61,6 +61,7 @@ def test_the_first_proposals_are_the_defaults() -> None:
     assert configs == [Config.of({"family": family, "x": 10, "y": 10}) for family in FAMILIES]
 
 
+@pytest.mark.long
 def test_trials_go_to_the_family_that_gains() -> None:
     _, configs = searched(60)
     counts = Counter(config["family"] for config in configs)

@@ -160,6 +160,7 @@ def test_a_prior_that_is_gone_ends_no_resumed_run(info: RunInfo) -> None:
     assert notes == ["--prior: this mltune ships no shipped:gone: the search continues without it"]
 
 
+@pytest.mark.long
 def test_nothing_is_grown_before_it_is_asked() -> None:
     code = (
         "import sys\n"
