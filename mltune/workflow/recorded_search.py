@@ -146,8 +146,8 @@ def search_recorded(
     runner = RecordingRunner(recording)
     problems = (runner.problem,)
     evaluated: list[Config] = []
-    most = DEFAULT_BUDGET if budget is None else budget
-    queue = ProposalQueue(study, runner, problems, most, patience=patience)
+    budget = DEFAULT_BUDGET if budget is None else budget
+    queue = ProposalQueue(study, runner, problems, budget, patience=patience)
     session = MeasurementSession(runner, TIME, races=False, retries=0)
     tuner = Tuner(queue, study, session, AtOnce(lambda row: row), problems)
     reason = tuner.run(after_trial=lambda job, trial: evaluated.append(trial.config))

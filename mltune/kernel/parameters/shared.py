@@ -75,7 +75,8 @@ LOOP_UNROLL = IntParam(
 WORK_GROUP_MAPPING = IntParam(
     name="work_group_mapping",
     abbreviation="WGM",
-    meaning="width of the strips that work-groups walk in",
+    meaning="width, in tiles, of the strips of C that work-groups compute one after the other, "
+    "for the cache",
     tensile=Tensile("WorkGroupMapping"),
 )
 
