@@ -139,8 +139,7 @@ def search_recorded(
     if not recording.points:
         raise UsageError(f"{path}: is a selector, which has no times to search among")
     started = time.monotonic()
-    space = _space(str(path), recording)
-    known = [_read(prior, note) for prior in priors]
+    space, known = _space(str(path), recording), [_read(prior, note) for prior in priors]
     made = make_sampler(name, space, seed or 0, priors=known, arguments=given)
     study = _study(optuna.create_study(sampler=made), space)
     runner = RecordingRunner(recording)
