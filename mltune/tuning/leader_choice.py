@@ -207,12 +207,15 @@ class LeaderChoice:
 
 
 def _learned_at(visit: int) -> int:
-    """Return the number of sizes at which the model was fitted that chooses for a size."""
+    """Return the number of sizes at the last fit before a size."""
     return _learning(visit)[1]
 
 
 def _asked_at(visit: int) -> int:
-    """Return the number of sizes whose measurements that model knows."""
+    """Return the number of sizes of the fit that chooses for a size.
+
+    It is the last fit, or soon after that the one before.
+    """
     before, last, following = _learning(visit)
     is_late = last > WITH_ALL and visit < last + (following - last) // 2
     return before if is_late else last
