@@ -101,7 +101,7 @@ class FinishKernel:
 
     def __post_init__(self) -> None:
         if self.task.dtype.name not in _TYPES:
-            raise CannotComputeError("a bias of complex numbers is added by nobody else")
+            raise CannotComputeError("no library adds a bias to complex numbers")
 
     @property
     def width(self) -> int:

@@ -1,7 +1,7 @@
-"""Build kernels in several processes at once, into the folder of binaries.
+"""Builds kernels in several processes at once, into the folder of binaries.
 
-A driver builds one kernel after the other in a process. A process that begins here is told on its
-standard input what to build; it loads nothing of mltune but what builds.
+In one process a driver builds kernels one after the other. Each process started here reads from
+its standard input what to build, and loads only the modules that it needs for this.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from mltune.runtime.building import BuildError, build, is_kept, keeps_binaries
 from mltune.runtime.launch import GemmKernel
 
 _MOST = 6
-"""Processes; NVIDIA's driver opens a device for one after the other, 0.4 s each."""
+"""Most processes; NVIDIA's driver opens a device for one after the other, 0.4 s each."""
 _FEWEST = 3
-"""Kernels that are worth the start of processes."""
+"""The least number of kernels that is worth the start of processes."""
 _MOST_SECONDS = 60.0
 
 
 @contextlib.contextmanager
 def built_ahead(kernels: Sequence[GemmKernel], device: cl.Device) -> Iterator[None]:
-    """Build in other processes while something else is done; at the end all is built.
+    """Build in other processes during this context; when it ends, all builds have ended.
 
-    What does not build is left to whoever needs it, and so is all where there are few cores or no
-    binaries are kept.
+    Kernels that do not build are left to their first use. So are all kernels if there are few
+    cores or no binaries are kept.
 
     Args:
-        kernels: those that are kept already are left out.
+        kernels: those with a kept binary are left out.
         device: to build for.
     """
     wanted = kernels if keeps_binaries() else ()
@@ -59,7 +59,7 @@ def _asked(kernel: GemmKernel) -> tuple[str, tuple[str, ...], bool]:
 
 
 def _place(device: cl.Device) -> tuple[int, int]:
-    """The numbers of a device's platform and of the device there."""
+    """Return the numbers of a device's platform and of the device there."""
     for number, platform in enumerate(cl.get_platforms()):
         if platform == device.platform:
             return number, platform.get_devices().index(device)
