@@ -32,11 +32,12 @@ from mltune.selector import Reason, Selector
 
 Size = tuple[int, int, int, int]
 
-CANDIDATES = 3
-"""Kernels that are tried: the chosen one, and those that are chosen nearby.
+CANDIDATES = 4
+"""Kernels that are tried: those that formulas expect to be the fastest; without formulas the
+chosen one, and those that are chosen nearby.
 
-On held-out sizes of the run of 2026-11-23 (formulas, splits 100 to 102) the best of three has
-0.9973 of the portfolio's best, the best of five 0.9975, the chosen kernel 0.9903.
+On held-out sizes of five runs of an H200 (formulas, splits 100 and 101) the best of four by their
+formulas has 0.9988 of the portfolio's best, of three 0.9976; by choices nearby 0.9961 and 0.9944.
 """
 
 MOST_TRIES = 8
@@ -111,9 +112,16 @@ class _Candidate:
         return len(self.seconds) + bool(self.running)
 
     def read(self) -> bool:
-        """Take the time of a launch that has ended; whether there was one."""
+        """Take the time of a launch that has ended; whether there was one.
+
+        A kernel whose launch failed is tried no more.
+        """
         done = cl.command_execution_status.COMPLETE
-        if not self.running or any(each.command_execution_status != done for each in self.running):
+        states = [each.command_execution_status for each in self.running]
+        if any(state < 0 for state in states):
+            self.running, self.is_out = (), True
+            return True
+        if not states or any(state != done for state in states):
             return False
         spent = self.running[-1].profile.end - self.running[0].profile.start
         bisect.insort(self.seconds, spent * 1e-9)
@@ -155,13 +163,18 @@ class _Trial:
         return next((each for each in self.candidates if each.number == number), None)
 
     def _judge(self) -> None:
-        """Find the best kernel, and try no more what is behind by more than noise explains."""
+        """Find the best kernel, and try no more what is behind by more than noise explains.
+
+        The chosen one stays the best until it was timed, too.
+        """
         timed = [each for each in self.candidates if each.seconds]
+        if not timed:
+            return
         fastest = min(timed, key=lambda each: each.expected)
         least = fastest.expected
         noise = _noise(timed, least)
         chosen = self.candidates[0]
-        self.best = fastest.number
+        self.best = fastest.number if chosen.seconds else chosen.number
         lost = 0.0
         for each in timed:
             if each is fastest:
@@ -408,15 +421,18 @@ def _key(row: Mapping[str, Any]) -> tuple[str, Size]:
 
 
 def candidates(selector: Selector, size: Size) -> tuple[int, ...]:
-    """The chosen kernel's number, and those that are chosen most for sizes nearby.
+    """The chosen kernel's number, and those of others that may be faster.
 
     A size of the map was measured with all kernels: there is nothing to learn.
     """
     chosen = selector.choose(*size)
     if chosen.reason is Reason.EXACT:
         return (chosen.index,)
-    nearby = Counter(selector.choose(*near).index for near in _near(size))
-    others = [number for number, _ in nearby.most_common() if number != chosen.index]
+    numbers: Sequence[int] = selector.likely(*size)
+    if not numbers:
+        nearby = Counter(selector.choose(*near).index for near in _near(size))
+        numbers = [number for number, _ in nearby.most_common()]
+    others = [number for number in numbers if number != chosen.index]
     return (chosen.index, *others[: CANDIDATES - 1])
 
 
