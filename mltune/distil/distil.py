@@ -112,7 +112,7 @@ def distil(
         portfolio=tuple(every.kernels[column] for column in exact.portfolio),
         tree=tree,
         formulas=fitted.formulas,
-        teacher=student.teacher.formulas if student else (),
+        teacher=student.teacher.tells if student else (),
         exact=tuple(((*size,), kernel) for size, kernel in exact.kernels),
         regret=regret,
         conditions=(*conditions, *((("method", method),) if method != AUTO else ())),

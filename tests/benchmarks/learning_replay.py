@@ -66,7 +66,7 @@ def cases(
                 portfolio=tuple(table.kernels[column] for column in fitted.portfolio),
                 tree=fitted.tree,
                 formulas=fitted.formulas,
-                teacher=teach(known, settings).formulas if is_taught else (),
+                teacher=teach(known, settings).tells if is_taught else (),
             )
             for row in test:
                 size = table.sizes[row]
