@@ -23,6 +23,7 @@ from mltune.run.effort import Effort
 from mltune.run.host import Host
 from mltune.run.run import read_info
 from mltune.run.run_info import TIME, RunInfo
+from mltune.runner.opening import Opening
 from mltune.search.expected_gain import ExpectedGain
 from mltune.shell import command
 from mltune.tuning.cross_sizes import SHARE, spread_order
@@ -154,7 +155,9 @@ class SearchResult:
         }
 
 
-def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
+def search(
+    options: SearchOptions, show: Show, note: Note, opening: Opening | None = None
+) -> SearchResult:
     """Search the space of a run, new or resumed, and record every measurement.
 
     Ctrl-C ends it early, with the results so far.
@@ -163,6 +166,7 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
         options: of the verb.
         show: called with the progress after every trial.
         note: called with lines of text, such as the run's folder.
+        opening: of the device with as many builders, if it has begun already.
 
     Raises:
         UsageError: when an option, a file or the folder is wrong.
@@ -178,7 +182,7 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
             check_options(options)
             options, workers = _one_and_others(options)
             stack.enter_context(workers)
-        objective = stack.enter_context(Objective.of(options, note))
+        objective = stack.enter_context(Objective.of(options, note, opening))
         run, info = objective.run, objective.info
         for line in _introduction(objective, options):
             note(line)
