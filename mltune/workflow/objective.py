@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from mltune.errors import UsageError
 from mltune.kernel.handwritten.read import read_files, to_text
-from mltune.problem import Problem
+from mltune.problem import Contraction, Problem
 from mltune.run.run import INFO_NAME, Run
 from mltune.run.run_info import TIME, RunInfo, SearchedSpace
 from mltune.runner.live import WorkerRunner
+from mltune.runner.opening import Opening
 from mltune.search.names import is_own
 from mltune.space.config import Config
 from mltune.space.space import Space
@@ -100,18 +101,29 @@ class Objective:
         self._open(asked, note)
 
     @classmethod
-    def of(cls, options: SearchOptions, note: Note = ignore_note) -> Self:
-        """Begin or resume what `mltune search` was asked for; raises what the class does."""
+    def of(
+        cls,
+        options: SearchOptions,
+        note: Note = ignore_note,
+        opening: Opening | None = None,
+    ) -> Self:
+        """Begin or resume what `mltune search` was asked for; raises what the class does.
+
+        Args:
+            options: what was asked.
+            note: takes notes of one line.
+            opening: of the device that a new run is to use, which has begun already.
+        """
         objective = cls.__new__(cls)
-        objective._open(options, note)
+        objective._open(options, note, opening)
         return objective
 
-    def _open(self, options: SearchOptions, note: Note) -> None:
+    def _open(self, options: SearchOptions, note: Note, opening: Opening | None = None) -> None:
         check_options(options)
         self.note = note
         self._closed = False
-        begin = _resume if options.resume else _begin
-        self.run, self.runner, self.space = begin(options)
+        begun = _resume(options) if options.resume else _begin(options, opening)
+        self.run, self.runner, self.space = begun
         if shipped := describe(self.info.priors):
             note(shipped)
         before = from_records(self.info, self.run.store.measurements())
@@ -195,7 +207,9 @@ class Objective:
         self.close()
 
 
-def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, SearchSpace]:
+def _begin(
+    options: SearchOptions, opening: Opening | None
+) -> tuple[Run, WorkerRunner, SearchSpace]:
     if options.folder is not None and (options.folder / INFO_NAME).exists():
         raise UsageError(
             f"{options.folder}: holds a run already; continue with --resume, or give another --run"
@@ -208,13 +222,10 @@ def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, SearchSpace]:
     contraction = asked_contraction(options, kernels)
     texts = to_text(kernels) if kernels else ""
     check_spaces(names, texts)
-    runner = WorkerRunner(
-        "auto" if options.device is None else options.device,
-        NO_FAMILY,
-        precisions=(contraction.precision,),
-        **_runner_options(options),
-        seed=options.seed or 0,
-    )
+    runner = _opened(options, contraction, opening)
+    if opening is not None and runner.device_number != options.device:
+        runner.close()
+        runner = _opened(options, contraction, None)
     try:
         bound: dict[SearchedSpace, Space] = {}
         if not is_written:
@@ -232,11 +243,27 @@ def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, SearchSpace]:
         if is_own(info.sampler):
             # It may refuse its arguments: that is said before there is a folder.
             sampler_of(info, space, info.seed, ignore_note)
+        runner.await_proof()
         run = Run.create(options.folder or default_folder(info), info, options.storage or "")
     except BaseException:
         runner.close()
         raise
     return run, runner, space
+
+
+def _opened(
+    options: SearchOptions, contraction: Contraction, opening: Opening | None
+) -> WorkerRunner:
+    """A runner that knows its device, which is opened while the spaces are read."""
+    return WorkerRunner(
+        "auto" if options.device is None else options.device,
+        NO_FAMILY,
+        precisions=(contraction.precision,),
+        **_runner_options(options),
+        seed=options.seed or 0,
+        opening=opening,
+        waits=False,
+    )
 
 
 def _resume(options: SearchOptions) -> tuple[Run, WorkerRunner, SearchSpace]:

@@ -23,6 +23,7 @@ from mltune.run.effort import Effort
 from mltune.run.host import Host
 from mltune.run.run import read_info
 from mltune.run.run_info import TIME, RunInfo
+from mltune.runner.opening import Opening
 from mltune.search.expected_gain import ExpectedGain
 from mltune.shell import command
 from mltune.tuning.cross_sizes import SHARE, spread_order
@@ -169,12 +170,16 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
     started = time.monotonic()
     stopped, gain = "", None
     with ExitStack() as stack:
-        workers = None
+        workers = opening = None
         if options.device == ALL_DEVICES:
             check_options(options)
+            if not options.resume:
+                opening = stack.enter_context(Opening("auto", observers=options.observers or ()))
             options, workers = _one_and_others(options)
             stack.enter_context(workers)
-        objective = stack.enter_context(Objective.of(options, note))
+            if opening is not None:
+                opening.start_builders(options.builders or 0)
+        objective = stack.enter_context(Objective.of(options, note, opening))
         run, info = objective.run, objective.info
         for line in _introduction(objective, options):
             note(line)
@@ -402,7 +407,7 @@ def _one_and_others(options: SearchOptions) -> tuple[SearchOptions, LocalWorkers
     """Let this process take the first of all devices, and start a worker for each other one.
 
     They start before there is a run, as loading libraries takes them as long as opening the
-    device takes this process.
+    device takes this process: that is `auto`, which is the first of all devices, too.
     """
     first, *others = all_devices()
     builders = options.builders
