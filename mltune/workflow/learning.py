@@ -24,7 +24,7 @@ from mltune.tuning.progress import Show, Steps
 Array = NDArray[np.float64]
 
 _FOLDS = 3
-_MOST_SHUFFLED = 5_000
+_MOST_SHUFFLED = 2_000
 
 
 @dataclass(frozen=True, slots=True)
