@@ -1,4 +1,4 @@
-"""`mltune pack`: what was tuned for a device, to be shipped."""
+"""`mltune pack`: builds, checks and lists packs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from mltune.cli.output import ProgressBar, print_json, print_table, short_number
 from mltune.cli.parser import whole
 
-EXAMPLE = "mltune pack verify nvidia-h200/sgemm"
+EXAMPLE = "mltune pack verify nvidia-h200/sgemm_nn"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +27,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FOLDER",
         help="build: run folders, or those of tune; verify and list: packs, such as "
-        "nvidia-h200/sgemm, or a device's name (default: all that ship)",
+        "nvidia-h200/sgemm_nn, or a device's name (default: all that ship)",
     )
     add(
         "-o",
@@ -41,7 +41,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do it, and print what came of it."""
+    """Run the action, and print its result."""
     from mltune.errors import UsageError
 
     wrong = {"output": args.output, "seed": args.seed}

@@ -1,4 +1,4 @@
-"""The regret table: what each rule loses on sizes that it was not fitted on."""
+"""The regret table: the loss of each rule on sizes that it was not fitted to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mltune.side_by_side import side_by_side
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegretRow:
-    """How one rule did.
+    """The score of one rule.
 
     Attributes:
         within_5_percent: the share of held-out sizes where it chose a kernel at most 5 % slower
@@ -45,13 +45,13 @@ def regret_table(
 ) -> tuple[RegretRow, ...]:
     """Judge every rule on every size, each time fitted without a share `held_out` of the sizes.
 
-    The mean counts the sizes by their weights, the rest each size once.
+    The mean weights the sizes; the other figures count each size once.
 
     Args:
         table: seconds of every kernel on every size.
         held_out: the share of the sizes.
         settings: of the fits.
-        on_step: is told how many sizes are judged, and how many will be.
+        on_step: called with the number of sizes judged so far, and of all.
 
     Returns:
         One row per rule; none if there is only one size.
@@ -60,7 +60,7 @@ def regret_table(
     if count < 2:
         return ()
     losses = {rule: np.zeros(count) for rule in RULES}
-    parts = [  # one table a part for all rules: what several of them ask for is kept for it
+    parts = [  # one table a fold, so that rules share cached fits
         (table.take(train_rows), table.take(test_rows), test_rows)
         for train_rows, test_rows in folds(count, max(2, round(1 / held_out)), settings.seed)
     ]

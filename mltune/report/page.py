@@ -1,4 +1,4 @@
-"""The page: the sections of a report in one file that loads nothing."""
+"""The page: the sections of a report in one file that loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def render(content: Content) -> str:
     script = "".join((_HERE / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     style = (_HERE / "style.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    # Nothing is loaded and no other script runs, whatever a run's texts hold.
+    # The policy forbids all loading and all other scripts, whatever a run's texts contain.
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     head = tag(
         "head",
@@ -109,7 +109,7 @@ def render(content: Content) -> str:
 
 
 def _contents(against: Against | None) -> Markup:
-    """Links to the sections."""
+    """Return links to the sections."""
     first, *others = _CONTENTS
     contents = (first, *((("against", "Beside"),) if against else ()), *others)
     links = (tag("a", words, href=f"#{name}") for name, words in contents)
@@ -176,7 +176,7 @@ def _headline(content: Content) -> Markup:
 
 
 def _gains(content: Content) -> Iterator[tuple[str, str]]:
-    """What was gained, and how near to the peak it is: geometric means over the sizes."""
+    """Return the gain and the share of the peak, as geometric means over the sizes."""
     if (gain := content.gain) is not None:
         yield f"{gain.speed:.2f}", f"{gain.words}, {_sizes(gain.sizes)}"
     if (other := content.against) is not None:
@@ -194,8 +194,8 @@ def _best(content: Content) -> Markup:
     if not best:
         return section("best", title, note("No kernel was right on any size."))
     caption = (
-        f"{_sizes(len(best))}; a long table scrolls. Times of the leaders' final round where "
-        "there was one, else of the search."
+        f"{_sizes(len(best))}; a long table scrolls. Times are from the leaders' final rounds "
+        "if there were any, else from the search."
     )
     peak = (
         " Of peak: the least time by the device's published peaks / the time."
@@ -212,7 +212,7 @@ def _search(content: Content) -> Markup:
     progress = figure(
         "progress",
         "Best so far",
-        "A dot is a trial, the line is the best so far; a mark on the floor is a failed trial.",
+        "A dot is a trial, the line is the best so far; a mark at the bottom is a failed trial.",
         best_so_far(content.trials),
     )
     model = content.model
@@ -221,8 +221,8 @@ def _search(content: Content) -> Markup:
     bars = figure(
         "importance",
         "Importance of the parameters",
-        "Permutation importance from the cost model: what shuffling a parameter among the "
-        "measured configs adds to the error (RMSE of log seconds) on sizes not seen.",
+        "Permutation importance from the cost model: the increase of the error (RMSE of log "
+        "seconds, on sizes not seen) if a parameter is shuffled among the measured configs.",
         importance_bars(model.importance)
         if model.importance
         else note("No parameter varied among the configs that were right."),
@@ -273,8 +273,8 @@ def _parameters(content: Content) -> Markup:
     order = () if isinstance(model, str) else tuple(name for name, _ in model.importance)
     caption = (
         "A dot is a trial (geometric mean over the sizes), a bar the median of a value's trials. "
-        "The search tries good values more often, so that the other parameters differ too: "
-        "read it as what was seen, not as cause."
+        "The search tries good values more often, so other parameters differ, too: "
+        "this shows correlation, not cause."
     )
     return section("parameters", title, tag("figure", tag("figcaption", caption),
                     small_multiples(content.trials, order), id="figure-parameters"))  # fmt: skip
@@ -283,7 +283,7 @@ def _parameters(content: Content) -> Markup:
 def _repetitions(content: Content) -> tuple[Markup, ...]:
     found = experiments(row for row in content.measurements if row.phase == Phase.SEARCH)
     if all(len(one.repetitions) < 2 for one in found):
-        return ()  # no sweep
+        return ()  # no experiments
     caption = (
         "An experiment is one kernel with one work-group on one size; GFLOP/s of its repetitions. "
         "The id is that of the first one, for mltune replay."

@@ -1,4 +1,4 @@
-"""`mltune report --live`: the page of a running search, made anew for a browser on this host."""
+"""`mltune report --live`: the page of a running search, for browsers on this host."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOST = "127.0.0.1"
 
 
 class LivePage:
-    """The page of a run as it is now; made anew only when the run has changed."""
+    """The page of a run as it is now; made again only when the run has changed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -44,31 +44,42 @@ class LivePage:
 
 @contextmanager
 def serve(folder: Path, port: int) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Serve the page of a run to browsers on this host, and to nobody else.
+    """Serve the page of a run to browsers on this host only.
 
     Args:
         folder: of the run.
-        port: where to listen; 0 is any that is free.
+        port: to listen on; 0 for any free port.
 
     Yields:
-        The page's address, and what serves it until it is interrupted.
+        The page's address, and a function that serves it until it is interrupted.
 
     Raises:
         UsageError: when there is no such run, or the port is taken.
     """
     page = LivePage(folder)
-    page.read()  # what is wrong with the run is told at once
+    page.read()  # reports a problem of the run at once
     try:
         server = ThreadingHTTPServer((HOST, port), _handler(page))
     except OSError as error:
         raise UsageError(f"report: --port {port}: {error.strerror}") from error
+    is_running = False
+
+    def run() -> None:
+        nonlocal is_running
+        is_running = True
+        server.serve_forever()
+
     with server:
-        yield f"http://{HOST}:{server.server_address[1]}/", server.serve_forever
+        try:
+            yield f"http://{HOST}:{server.server_address[1]}/", run
+        finally:
+            if is_running:  # in another thread, which would ask the closed socket without a pause
+                server.shutdown()
 
 
 def _handler(page: LivePage) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        """Answers with the page, whatever is asked for."""
+        """Answers every request with the page."""
 
         def do_GET(self) -> None:
             """Answer with the page."""
@@ -88,6 +99,6 @@ def _handler(page: LivePage) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(data)
 
         def log_message(self, *_: object) -> None:
-            """Say nothing of each request."""
+            """Log no requests."""
 
     return Handler

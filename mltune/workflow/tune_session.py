@@ -1,4 +1,4 @@
-"""One session of `mltune tune`: searches by their shares of the time, then all that follows."""
+"""One session of `mltune tune`: searches by their shares of the time, then the other steps."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from mltune.errors import MltuneError, NoCorrectConfigError, NoDeviceError, Usag
 from mltune.export import SET_WRITERS
 from mltune.files import write_atomically
 from mltune.run.run import INFO_NAME
+from mltune.selector.pack import SELECTOR_NAME
 from mltune.tuning.progress import Progress, Show
-from mltune.tuning.search_options import SearchOptions
+from mltune.tuning.search_options import SHIPPED_PRIORS, SearchOptions
 from mltune.tuning.stop_reason import StopReason
 from mltune.workflow.distil import DistilOptions, DistilResult, distil_runs
 from mltune.workflow.export import DEFAULT_NAME, export_selectors
@@ -32,9 +33,9 @@ from mltune.workflow.tune_state import Searched, TuneState, write_state
 _COMPARING = 0.1
 _MOST_COMPARING = 60.0
 _LEAST_SECONDS = 2.0
-"""A search that is resumed for less is not worth its start."""
+"""A resumed search with less time is not worth its start."""
 _BUDGET: int | None = None
-"""Trials of a search: the time alone ends it."""
+"""Trials of a search: only the time ends it."""
 _MAX_KERNELS = 24
 
 
@@ -42,11 +43,11 @@ class TuneSession:
     """One session of the command.
 
     Args:
-        folder: that holds everything.
-        state: that it begins with.
+        folder: of all results.
+        state: at the begin.
         entry: the device.
-        show: is told about the progress.
-        note: is told single lines.
+        show: called with the progress.
+        note: called with lines of text.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class TuneSession:
         self._started = time.monotonic()
         self._interrupted = False
         self._stopped = ""
+        self._distilled: dict[int, DistilResult] = {}
 
     @property
     def _spent(self) -> float:
@@ -67,13 +69,14 @@ class TuneSession:
         return self._started + max(0.0, self._state.seconds - self._spent)
 
     def run(self) -> TuneResult:
-        """Do it."""
-        end = self._end  # before the first search counts as spent
+        """Run all steps, and return the result."""
+        end = self._end  # the time before the first search counts, too
         for number in range(len(self._state.parts)):
             if self._interrupted or self._stopped:
                 break
             self._search(number)
-        distilled = self._distil()
+            self._distil_early(number)
+        distilled = self._all_distilled()
         comparing = min(_MOST_COMPARING, _COMPARING * self._state.seconds)
         against: tuple[Against, ...] = ()
         lacking: tuple[str, ...] = ("interrupted before it was compared with libraries",)
@@ -125,8 +128,11 @@ class TuneSession:
     def _run_folder(self, part: Part) -> Path:
         return self._folder / "runs" / part.name
 
+    def _selector_folder(self, part: Part) -> Path:
+        return self._folder / "selectors" / part.name
+
     def _seconds_for(self, number: int) -> float:
-        """What a search gets: what is left, shared by what each one lacks of its share."""
+        """Return the seconds of a search: the time left, divided by what each search lacks."""
         total = SEARCHING * self._state.seconds
         pairs = list(zip(self._state.parts, self._state.searched, strict=True))[number:]
         lacks = [
@@ -160,7 +166,7 @@ class TuneSession:
             self._interrupted = True
         except (NoDeviceError, UsageError):
             raise
-        except MltuneError as error:  # another problem type may do better
+        except MltuneError as error:  # other problem types may still work
             failure = str(error)
         searched = replace(
             before, seconds=before.seconds + time.monotonic() - began, failure=failure
@@ -196,10 +202,21 @@ class TuneSession:
             sizes=part.sizes or None,
             space=self._state.spaces,
             seed=self._state.seed,
+            priors=(SHIPPED_PRIORS, *self._known(part)),
         )
 
+    def _known(self, part: Part) -> tuple[Path, ...]:
+        """The selectors of other problem types of the same precision, the newest first."""
+        precision = part.contraction.precision
+        others = [
+            self._selector_folder(each) / SELECTOR_NAME
+            for each in reversed(self._state.parts)
+            if each.contraction.precision == precision and each.name != part.name
+        ]
+        return tuple(path for path in others if path.exists())
+
     def _whole(self, name: str, number: int) -> Show:
-        """Show a search as a part of the whole, whose time is left."""
+        """Show a search as a part of the whole, with the time left of the whole."""
         of = f"{number + 1}/{len(self._state.parts)} {name}"
 
         def shown(progress: Progress) -> None:
@@ -210,34 +227,48 @@ class TuneSession:
 
         return shown
 
-    def _distil(self) -> dict[int, DistilResult]:
-        """Distil what has a right kernel, by the number of the part."""
-        found: dict[int, DistilResult] = {}
-        for number, part in enumerate(self._state.parts):
-            folder = self._run_folder(part)
-            if not (folder / INFO_NAME).exists():
-                continue
-            options = DistilOptions(
-                runs=(folder,),
-                output=self._folder / "selectors" / part.name,
-                max_kernels=_MAX_KERNELS,
-                seed=self._state.seed,
-            )
-            with suppress(NoCorrectConfigError):
-                try:
-                    found[number] = distil_runs(options, self._whole(part.name, number))
-                except UsageError:  # without a measurement
-                    if self._state.searched[number].trials:
-                        raise
-        if not found:
+    def _distil_early(self, number: int) -> None:
+        """Distil between searches: the kernels are tried first for the next problem type."""
+        if self._interrupted or self._stopped:
+            return
+        try:
+            self._distil(number)
+        except KeyboardInterrupt:
+            self._interrupted = True
+
+    def _distil(self, number: int) -> None:
+        """Distil what has a right kernel."""
+        part = self._state.parts[number]
+        folder = self._run_folder(part)
+        if not (folder / INFO_NAME).exists():
+            return
+        options = DistilOptions(
+            runs=(folder,),
+            output=self._selector_folder(part),
+            max_kernels=_MAX_KERNELS,
+            seed=self._state.seed,
+        )
+        with suppress(NoCorrectConfigError):
+            try:
+                self._distilled[number] = distil_runs(options, self._whole(part.name, number))
+            except UsageError:  # there is no measurement
+                if self._state.searched[number].trials:
+                    raise
+
+    def _all_distilled(self) -> dict[int, DistilResult]:
+        """Distil what is left, by the number of the part."""
+        for number in range(len(self._state.parts)):
+            if number not in self._distilled:
+                self._distil(number)
+        if not self._distilled:
             reasons = [each.failure for each in self._state.searched if each.failure]
             if self._interrupted:
                 raise KeyboardInterrupt
             raise NoCorrectConfigError(f"{self._folder}: nothing was found ({'; '.join(reasons)})")
-        return found
+        return dict(sorted(self._distilled.items()))
 
     def _export(self, tuned: Sequence[Tuned]) -> tuple[tuple[Written, ...], tuple[str, ...]]:
-        """Write the libraries; what cannot be written costs nothing of the rest."""
+        """Write the libraries; if one cannot be written, the others still are."""
         written, refused = [], []
         for language in self._state.languages:
             folder = self._folder / "library" / language

@@ -347,6 +347,7 @@ def start_writer(path: Path, count: int) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.long
 def test_sigkill_loses_no_committed_measurement(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     generator = random.Random(7)
@@ -378,6 +379,7 @@ def test_after_sigkill_a_read_only_folder_can_be_read(
         assert store.count() >= 20
 
 
+@pytest.mark.long
 def test_several_processes_may_start_and_write_at_once(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     writers = [start_writer(path, 25) for _ in range(3)]
@@ -438,7 +440,7 @@ def test_a_writer_waits_for_another_one(tmp_path: Path, make: Make) -> None:
         other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         other.execute("BEGIN IMMEDIATE")
         threading.Timer(0.2, other.close).start()
-        added = store.add_all([make(1, 8, 1.0), make(1, 16, 1.0)])
+        added = store.add_all([make(), make()])
 
         assert [row.id for row in added] == [1, 2]
         assert store.measurements() == added
@@ -453,5 +455,5 @@ def test_who_waits_in_vain_for_another_writer_is_told(
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(MltuneError, match="locked by another process"):
-            store.add(make(1, 8, 1.0))
+            store.add(make())
         other.close()
