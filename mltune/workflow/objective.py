@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from mltune.errors import UsageError
 from mltune.kernel.handwritten.read import read_files, to_text
-from mltune.problem import Contraction, Problem
+from mltune.problem import Problem
 from mltune.run.run import INFO_NAME, Run
 from mltune.run.run_info import TIME, RunInfo, SearchedSpace
 from mltune.runner.live import WorkerRunner
@@ -103,18 +103,9 @@ class Objective:
 
     @classmethod
     def of(
-        cls,
-        options: SearchOptions,
-        note: Note = ignore_note,
-        opening: Opening | None = None,
+        cls, options: SearchOptions, note: Note = ignore_note, opening: Opening | None = None
     ) -> Self:
-        """Begin or resume a search with these options; raises what the class raises.
-
-        Args:
-            options: what was asked.
-            note: takes notes of one line.
-            opening: of the device that a new run is to use, which has begun already.
-        """
+        """Begin or resume a search with these options; raises what the class raises."""
         objective = cls.__new__(cls)
         objective._open(options, note, opening)
         return objective
@@ -123,8 +114,8 @@ class Objective:
         check_options(options)
         self.note = note
         self._closed = False
-        begun = _resume(options) if options.resume else _begin(options, opening)
-        self.run, self.runner, self.space = begun
+        begin = _resume if options.resume else _begin
+        self.run, self.runner, self.space = begin(options, opening)
         if shipped := describe(self.info.priors):
             note(shipped)
         before = from_records(self.info, self.run.store.measurements())
@@ -223,10 +214,15 @@ def _begin(
     contraction = asked_contraction(options, kernels)
     texts = to_text(kernels) if kernels else ""
     check_spaces(names, texts)
-    runner = _opened(options, contraction, opening)
-    if opening is not None and runner.device_number != options.device:
-        runner.close()
-        runner = _opened(options, contraction, None)
+    runner = WorkerRunner(
+        "auto" if options.device is None else options.device,
+        NO_FAMILY,
+        precisions=(contraction.precision,),
+        **_runner_options(options),
+        seed=options.seed or 0,
+        opening=opening,
+        waits=False,  # the spaces are read while the device opens
+    )
     try:
         bound: dict[SearchedSpace, Space] = {}
         if not is_written:
@@ -253,22 +249,9 @@ def _begin(
     return run, runner, space
 
 
-def _opened(
-    options: SearchOptions, contraction: Contraction, opening: Opening | None
-) -> WorkerRunner:
-    """A runner that knows its device, which is opened while the spaces are read."""
-    return WorkerRunner(
-        "auto" if options.device is None else options.device,
-        NO_FAMILY,
-        precisions=(contraction.precision,),
-        **_runner_options(options),
-        seed=options.seed or 0,
-        opening=opening,
-        waits=False,
-    )
-
-
-def _resume(options: SearchOptions) -> tuple[Run, WorkerRunner, SearchSpace]:
+def _resume(
+    options: SearchOptions, opening: Opening | None
+) -> tuple[Run, WorkerRunner, SearchSpace]:
     run = Run.resume(options.folder or newest_run(), options.storage or "")
     try:
         info = run.info
@@ -284,6 +267,7 @@ def _resume(options: SearchOptions) -> tuple[Run, WorkerRunner, SearchSpace]:
             str(run.folder),
             builders=options.builders,
             rest_seconds=options.rest_seconds or 0,
+            opening=opening,
         )
         runner = of_model(opened, info.device, run.folder)
     except BaseException:

@@ -155,7 +155,9 @@ class SearchResult:
         }
 
 
-def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
+def search(
+    options: SearchOptions, show: Show, note: Note, opening: Opening | None = None
+) -> SearchResult:
     """Search the space of a run, new or resumed, and record every measurement.
 
     Ctrl-C ends it early, with the results so far.
@@ -164,6 +166,7 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
         options: of the verb.
         show: called with the progress after every trial.
         note: called with lines of text, such as the run's folder.
+        opening: of the device with as many builders, if it has begun already.
 
     Raises:
         UsageError: when an option, a file or the folder is wrong.
@@ -174,7 +177,7 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
     started = time.monotonic()
     stopped, gain = "", None
     with ExitStack() as stack:
-        workers = opening = None
+        workers = None
         if options.device == ALL_DEVICES:
             check_options(options)
             if not options.resume:

@@ -207,6 +207,11 @@ def test_it_ships_where_a_method_is_not_asked_for(make_table: MakeTable) -> None
 
     assert distilled.rule == TAUGHT
     assert distilled.selector.formulas == ()
+    settings = replace(SETTINGS, compute_units=64, multiples=(4, 1, 4))
+    teacher = teach(table, settings)
+    kernels = tuple(table.kernels[column] for column in teacher.portfolio)
+    assert distilled.selector.portfolio[: len(kernels)] == kernels
+    assert distilled.selector.teacher == teacher.tells
 
 
 @pytest.mark.usefixtures("short_lessons")
