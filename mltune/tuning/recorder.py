@@ -1,4 +1,4 @@
-"""Where measurements are kept: at once, or while the next ones are made."""
+"""Stores measurements: at once, or while the next ones are made."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from mltune.space.union import FAMILY, with_family, without_family
 
 
 class Recorder(Protocol):
-    """Keeps measurements; a context manager while it is used."""
+    """Stores measurements; used as a context manager."""
 
     def add(self, measurement: Measurement) -> Measurement:
-        """Keep a measurement, and return it as it is kept.
+        """Store a measurement, and return it as it is stored.
 
         Raises:
-            LeaseLostError: when another process has what it belongs to by now.
+            LeaseLostError: when another process now has the trial or the device.
         """
         ...
 
     def then(self, action: Callable[[], None]) -> None:
-        """Do something as soon as everything is kept that was added so far.
+        """Do something as soon as everything added so far is stored.
 
         Raises:
             LeaseLostError: as `add`.
@@ -35,7 +35,7 @@ class Recorder(Protocol):
         ...
 
     def flush(self) -> None:
-        """Wait until everything is kept, and done that follows.
+        """Wait until everything is stored, and the actions of `then` are done.
 
         Raises:
             LeaseLostError: as `add`.
@@ -43,7 +43,7 @@ class Recorder(Protocol):
         ...
 
     def forget(self) -> None:
-        """Drop what could not be kept."""
+        """Drop measurements that could not be stored."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -54,20 +54,20 @@ class Recorder(Protocol):
 def is_apart(device: DeviceInfo) -> bool:
     """Whether this process may compute and write while the device measures.
 
-    Not where the device is the processor, whose times it would spoil.
+    Not if the device is the processor, as that would disturb measurements.
     """
     return device.kind != "cpu"
 
 
 def to_record(row: Measurement) -> Measurement:
-    """Return a measurement as it is kept: its family beside the config and not in it."""
+    """Return a measurement in its stored form: the family is beside the config, not in it."""
     if FAMILY not in row.config:
         return row
     return replace(row, config=without_family(row.config))
 
 
 def from_records(info: RunInfo, rows: Iterable[Measurement]) -> list[Measurement]:
-    """Return measurements of a run as a search knows them: a union's configs name families."""
+    """Return stored measurements in a search's form: a union's configs name their families."""
     if not info.spaces:
         return list(rows)
     return [replace(row, config=with_family(row.config, row.family)) for row in rows]
@@ -91,30 +91,30 @@ def recorder_for(
 
 
 class AtOnce:
-    """Keeps each measurement before the next one is made.
+    """Stores each measurement before the next one is made.
 
     Args:
-        keep: takes one, and returns it as it is kept.
+        keep: stores one, and returns it as it is stored.
     """
 
     def __init__(self, keep: Callable[[Measurement], Measurement]) -> None:
         self._keep = keep
 
     def add(self, measurement: Measurement) -> Measurement:
-        """Keep a measurement, and return it as it is kept, under its own config."""
+        """Store a measurement, and return it as it is stored, under its own config."""
         if FAMILY not in measurement.config:
             return self._keep(measurement)
         return replace(self._keep(to_record(measurement)), config=measurement.config)
 
     def then(self, action: Callable[[], None]) -> None:
-        """Do it now: everything is kept."""
+        """Do it now, as everything is stored."""
         action()
 
     def flush(self) -> None:
-        """Do nothing: nothing waits."""
+        """Do nothing, as nothing is pending."""
 
     def forget(self) -> None:
-        """Do nothing, either."""
+        """Do nothing."""
 
     def __enter__(self) -> Self:
         return self
@@ -167,7 +167,7 @@ class WriteBehind:
         return measurement
 
     def then(self, action: Callable[[], None]) -> None:
-        """Have something done after all that waits is written.
+        """Let something be done after everything pending is written.
 
         Raises:
             LeaseLostError: as `add`.
@@ -176,10 +176,10 @@ class WriteBehind:
         self._is_urgent.set()
 
     def flush(self) -> None:
-        """Wait until all is written.
+        """Wait until everything is written.
 
         Raises:
-            LeaseLostError: when something could not be written for that.
+            LeaseLostError: when something could not be written for that reason.
         """
         self._is_urgent.set()
         task, self._task = self._task, None
@@ -188,7 +188,7 @@ class WriteBehind:
         self._write()
 
     def forget(self) -> None:
-        """Drop what could not be written."""
+        """Drop measurements that could not be written."""
         self._waiting.clear()
         self._task = None
 

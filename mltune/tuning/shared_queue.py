@@ -31,7 +31,7 @@ from mltune.tuning.trial import Trial
 
 _WAIT_SECONDS = 0.5
 _LOOK_SECONDS = 5.0
-"""How often a process that has work looks for trials that others left."""
+"""How often a process with work looks for trials that others left."""
 
 
 class SharedQueue(ProposalQueue):
@@ -81,16 +81,16 @@ class SharedQueue(ProposalQueue):
         """Trials that were claimed in the background and are not yet among those ahead."""
         self._mine: set[int] = set()
         self._unwritten: set[int] = set()
-        """Trials that were measured here and are not yet marked as whole."""
+        """Trials that were measured here and are not yet marked as finished."""
         self._after_news: Callable[[News], None] = lambda news: None
         self.leads = False
-        """Whether this process holds the leaders, which it has to measure now."""
+        """Whether this process holds the leaders and has to measure them now."""
         self.measured = 0
-        """How many trials this process finished."""
+        """The number of trials that this process finished."""
 
     @property
     def done(self) -> int:
-        """How many trials are finished, by all processes."""
+        """The number of trials that all processes finished."""
         return self._counts.finished
 
     @property
@@ -100,7 +100,7 @@ class SharedQueue(ProposalQueue):
 
     @property
     def counts(self) -> Counts:
-        """How far the run has come, as far as this process has heard."""
+        """The progress of the run, as far as this process knows."""
         return self._counts
 
     def next(self) -> Job | None:
@@ -126,7 +126,7 @@ class SharedQueue(ProposalQueue):
         return None
 
     def finish(self, job: Job, trial: Trial, values: Mapping[int, float]) -> None:
-        """Have a trial marked as whole when its measurements are kept, for all to know."""
+        """Let a trial be marked as finished for all processes when its measurements are stored."""
         logs = {size: math.log(value) for size, value in values.items()}
         self._mine.add(trial.number)
         self._unwritten.add(trial.number)
@@ -157,7 +157,7 @@ class SharedQueue(ProposalQueue):
             self._lose_unwritten(str(error))
 
     def lose(self, job: Job, reason: str) -> None:
-        """Forget a trial whose lease, or whose device's lease, another process has by now."""
+        """Drop a trial whose lease, or whose device's lease, another process has by now."""
         self._shared.drop(job.trial.number)
         if job.proposal is not None:
             self._study.drop(job.proposal)
@@ -172,7 +172,7 @@ class SharedQueue(ProposalQueue):
         self._has_device = False
 
     def on_news(self, hear: Callable[[News], None]) -> None:
-        """Register another listener for what happens on the run."""
+        """Register another listener for changes of the run."""
         self._after_news = hear
 
     def lose_leaders(self, reason: str) -> None:
@@ -181,7 +181,7 @@ class SharedQueue(ProposalQueue):
         self._note(reason)
 
     def conclude(self) -> None:
-        """Say that the leaders are measured."""
+        """Record that the leaders are measured."""
         self._shared.conclude()
         self._counts = self._shared.counts()
 

@@ -80,11 +80,11 @@ class SharedTuning:
     def work(
         self, time_limit_seconds: float | None = None, leaders_end: float = math.inf
     ) -> StopReason:
-        """Measure until there is nothing left to do, and say why.
+        """Measure until there is nothing left to do, and return the reason.
 
         Args:
             time_limit_seconds: after it no trial begins, and this process leaves.
-            leaders_end: when to be done with the leaders, as `FinalRounds.measure` takes it.
+            leaders_end: the leaders' time limit, as for `FinalRounds.measure`.
         """
         with self._shared_study or nullcontext():
             return self._work(time_limit_seconds, leaders_end)
@@ -105,12 +105,12 @@ class SharedTuning:
 
     @property
     def counts(self) -> Counts:
-        """How far the run has come, as far as this process has heard."""
+        """The progress of the run, as far as this process knows."""
         return self._queue.counts
 
     @property
     def measured(self) -> int:
-        """How many trials this process finished."""
+        """The number of trials that this process finished."""
         return self._queue.measured
 
     def _measure_leaders(self, end: float) -> None:
