@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
 from typing import Protocol, Self
 
 from mltune.device_info import DeviceInfo
@@ -76,6 +77,7 @@ def recorder_for(
     device: DeviceInfo,
     keep: Callable[[Measurement], Measurement],
     keep_all: Callable[[Sequence[Measurement]], object],
+    linger_seconds: float = 0.0,
 ) -> Recorder:
     """Return a recorder that does not disturb the device.
 
@@ -83,8 +85,9 @@ def recorder_for(
         device: that measures.
         keep: keeps one measurement, and returns it as it is kept.
         keep_all: keeps measurements of one trial, all or none.
+        linger_seconds: as `WriteBehind` takes it.
     """
-    return WriteBehind(keep_all) if is_apart(device) else AtOnce(keep)
+    return WriteBehind(keep_all, linger_seconds) if is_apart(device) else AtOnce(keep)
 
 
 class AtOnce:
@@ -127,10 +130,16 @@ class WriteBehind:
 
     Args:
         commit: writes measurements that were added one after the other, all or none.
+        linger_seconds: how long a measurement may wait for further ones or for what follows them,
+            where each transaction holds up other processes.
     """
 
-    def __init__(self, commit: Callable[[Sequence[Measurement]], object]) -> None:
+    def __init__(
+        self, commit: Callable[[Sequence[Measurement]], object], linger_seconds: float = 0.0
+    ) -> None:
         self._commit = commit
+        self._linger_seconds = linger_seconds
+        self._is_urgent = Event()
         self._thread: ThreadPoolExecutor | None = None
         self._waiting: list[Measurement | Callable[[], None]] = []
         self._task: Future[None] | None = None
@@ -164,6 +173,7 @@ class WriteBehind:
             LeaseLostError: as `add`.
         """
         self._append(action)
+        self._is_urgent.set()
 
     def flush(self) -> None:
         """Wait until everything is written.
@@ -171,6 +181,7 @@ class WriteBehind:
         Raises:
             LeaseLostError: when something could not be written for that reason.
         """
+        self._is_urgent.set()
         task, self._task = self._task, None
         if task is not None:
             task.result()
@@ -197,6 +208,9 @@ class WriteBehind:
                 first()
                 del self._waiting[0]
                 continue
+            if all(isinstance(item, Measurement) for item in self._waiting[:]):
+                self._is_urgent.wait(self._linger_seconds)
+            self._is_urgent.clear()
             batch: list[Measurement] = []
             for item in self._waiting[:]:
                 if not isinstance(item, Measurement):

@@ -11,8 +11,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from threading import Lock
+from typing import Self
 
 from mltune.measurement import Measurement, Status
 from mltune.problem import Problem
@@ -20,7 +23,7 @@ from mltune.run.shared_trials import Counts, Finished, LeaseLostError, News, Sha
 from mltune.runner import Runner
 from mltune.tuning.proposal_queue import ProposalQueue
 from mltune.tuning.queue import Job
-from mltune.tuning.recorder import Recorder
+from mltune.tuning.recorder import Recorder, is_apart
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.stop_reason import StopReason
 from mltune.tuning.study import Proposal, TuningStudy
@@ -69,6 +72,11 @@ class SharedQueue(ProposalQueue):
         self._has_device = self._waits = False
         self._looked = -math.inf
         self._heard = self._begun = 0
+        self._noted: set[int] = set()
+        """Trials that the study knows to have begun, those of this process among them."""
+        self._counting = Lock()
+        self._listener: ThreadPoolExecutor | None = None
+        self._coming: Future[News] | None = None
         self._uncollected = 0
         """Trials that were claimed in the background and are not yet among those ahead."""
         self._mine: set[int] = set()
@@ -97,7 +105,7 @@ class SharedQueue(ProposalQueue):
 
     def next(self) -> Job | None:
         """Return a trial that this process holds, or wait a moment and return None."""
-        self._hear()
+        self._hear(waits=not (self._ahead and self._has_device))
         self.is_over = self._counts.concluded
         self.stop_reason = StopReason.CONCLUDED
         if self.is_over:
@@ -123,6 +131,18 @@ class SharedQueue(ProposalQueue):
         self._mine.add(trial.number)
         self._unwritten.add(trial.number)
         self._recorder.then(partial(self._mark, trial.number, logs, trial.status))
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        if is_apart(self._runner.device):
+            self._listener = ThreadPoolExecutor(1)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        if self._listener is not None:
+            self._listener.shutdown()
+            self._listener = self._coming = None
 
     def _mark(self, number: int, logs: Mapping[int, float], status: Status) -> None:
         self._shared.finish(number, logs, status)
@@ -183,14 +203,33 @@ class SharedQueue(ProposalQueue):
         self._waits = not self._has_device
         return self._has_device
 
-    def _hear(self) -> None:
-        """Tell the study the results of all processes."""
-        with self._claiming:  # or a trial that is claimed now looked like another process's
-            self._hear_news(self._shared.news(self._heard, self._begun))
+    def _hear(self, *, waits: bool) -> None:
+        """Tell the study the results of all processes.
 
-    def _hear_news(self, news: News) -> None:
-        self._counts = news.counts
+        Where there is something to measure, nothing waits for the database, which may be busy
+        with what other processes write: the news is fetched while a trial is measured.
+
+        Args:
+            waits: whether to have the latest news in any case.
+        """
+        if self._coming is not None and (waits or self._coming.done()):
+            coming, self._coming = self._coming, None
+            self._take_in(coming.result())
+        if waits or self._listener is None:
+            self._take_in(self._fetch())
+        elif self._coming is None:
+            self._coming = self._listener.submit(self._fetch)
+
+    def _fetch(self) -> News:
+        with self._claiming:  # or a trial that is claimed now looked like another process's
+            return self._shared.news(self._heard, self._begun)
+
+    def _take_in(self, news: News) -> None:
+        with self._counting:
+            claimed = max(self._counts.claimed, news.counts.claimed)
+            self._counts = replace(news.counts, claimed=claimed)
         for finished in news.finished:
+            self._noted.add(finished.number)
             values = self._values(finished)
             status = finished.status
             if finished.number not in self._mine and (values or status is not Status.OK):
@@ -198,10 +237,12 @@ class SharedQueue(ProposalQueue):
             self.hear(values, status)
             self._session.note_values(self._problems, values)
         for begun in news.begun:
-            self._study.note_running(begun.config)
+            if begun.number not in self._noted:
+                self._noted.add(begun.number)
+                self._study.note_running(begun.config)
         self._after_news(news)
         self._heard += len(news.finished)
-        self._begun = self._counts.claimed
+        self._begun = max(self._begun, news.counts.claimed)
 
     def _values(self, finished: Finished) -> dict[int, float]:
         """The values of a trial by size; none if it failed, or was not metered."""
@@ -240,12 +281,17 @@ class SharedQueue(ProposalQueue):
         number = self._shared.claim(proposal.config)
         if number is None:
             self._study.drop(proposal)
-            self._counts = self._shared.counts()
+            counts = self._shared.counts()
+            with self._counting:
+                self._counts = counts
             return None
-        self._counts = replace(self._counts, claimed=number + 1)
-        self._begun = max(self._begun, number + 1)
-        self._uncollected += 1
+        self._noted.add(number)
+        with self._counting:
+            claimed = max(self._counts.claimed, number + 1)
+            self._counts = replace(self._counts, claimed=claimed)
+            self._uncollected += 1
         return number
 
     def _note_held(self) -> None:
-        self._uncollected -= 1
+        with self._counting:
+            self._uncollected -= 1

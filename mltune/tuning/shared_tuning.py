@@ -13,7 +13,7 @@ from mltune.run.store import Store
 from mltune.runner import Runner
 from mltune.tuning.final_rounds import FinalRounds
 from mltune.tuning.progress import Show
-from mltune.tuning.recorder import from_records, recorder_for
+from mltune.tuning.recorder import from_records, is_apart, recorder_for
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.shared_queue import SharedQueue
 from mltune.tuning.shared_study import SharedStudy
@@ -21,6 +21,10 @@ from mltune.tuning.stop_reason import StopReason
 from mltune.tuning.study import TuningStudy
 from mltune.tuning.study_writer import StudyWriter
 from mltune.tuning.tuner import Tuner
+
+_LINGER_SECONDS = 0.1
+"""How long a measurement waits for the others of its trial: an SQLite file takes one transaction
+after the other, each with flushes of the disk, and the other processes wait meanwhile."""
 
 
 class SharedTuning:
@@ -53,7 +57,7 @@ class SharedTuning:
         self._shared = shared
         self._runner = runner
         self._show = show
-        recorder = recorder_for(runner.device, shared.add, shared.add_all)
+        recorder = recorder_for(runner.device, shared.add, shared.add_all, _LINGER_SECONDS)
         session = MeasurementSession(runner, info.objective)
         self._queue = SharedQueue(
             study,
@@ -66,8 +70,11 @@ class SharedTuning:
             note,
         )
         self._tuner = Tuner(self._queue, study, session, recorder, info.problems, show)
-        self._shared_study = SharedStudy(study, shared, open_writer, note) if open_writer else None
-        if self._shared_study is not None:
+        self._shared_study = None
+        if open_writer is not None:
+            self._shared_study = SharedStudy(
+                study, shared, open_writer, note, is_apart=is_apart(runner.device)
+            )
             self._queue.on_news(self._shared_study.hear)
 
     def work(
