@@ -1,9 +1,8 @@
-"""The queue of a search that several processes share: a database assigns the trials.
+"""The queue of a search by several processes: a database assigns the trials.
 
-Each process has its own sampler, whose study is told the results of all processes. A process
-measures only trials that it has claimed, and takes over the trials of processes that have ended.
-The first worker to take the lease
-on the leaders measures them when all trials are finished.
+Each process has its own sampler, which learns the results of all processes. A process measures
+only trials that it has claimed, and takes over the trials of processes that have ended. When all
+trials are finished, the first process that gets the lease on the leaders measures them.
 """
 
 from __future__ import annotations
@@ -31,22 +30,21 @@ from mltune.tuning.trial import Trial
 
 _WAIT_SECONDS = 0.5
 _LOOK_SECONDS = 5.0
-"""How often a process with work looks for trials that others left."""
+"""Seconds between looks for trials of ended processes, while this process has no trial ahead."""
 
 
 class SharedQueue(ProposalQueue):
     """Hands out trials that this process holds.
 
     Args:
-        study: of this process; it has learnt nothing of the run yet.
-        runner: builds.
-        problems: one of each size.
-        shared: where trials are claimed.
-        rows_of: returns what was measured of a trial.
-        session: knows how fast the device is, and what a measurement is worth.
-        recorder: keeps the measurements; a trial is finished when they are kept, which no
-            measurement waits for.
-        note: is told single lines.
+        study: the study of this process; it has learnt nothing of the run yet.
+        runner: builds kernels.
+        problems: one problem for each size.
+        shared: the run's trials.
+        rows_of: returns the measurements of a trial.
+        session: computes the values of measurements.
+        recorder: stores the measurements; a trial is marked as finished when they are stored.
+        note: called with single lines for the user.
     """
 
     def __init__(
@@ -68,23 +66,24 @@ class SharedQueue(ProposalQueue):
         self._note = note
         self._counts = shared.counts()
         self._resumed: list[Trial] = []
-        self._used_up = False  # the space, as far as this process can see
+        self._used_up = False  # whether the space is, as far as this process knows
         self._has_device = self._waits = False
         self._looked = -math.inf
         self._heard = self._begun = 0
         self._noted: set[int] = set()
-        """Trials that the study knows to have begun, those of this process among them."""
+        """Trials of which the study knows that they have begun, including those of this process.
+        """
         self._counting = Lock()
         self._listener: ThreadPoolExecutor | None = None
         self._coming: Future[News] | None = None
         self._uncollected = 0
-        """Trials that were claimed in the background and are not yet among those ahead."""
+        """Trials that were claimed in the background and are not in `_ahead` yet."""
         self._mine: set[int] = set()
         self._unwritten: set[int] = set()
         """Trials that were measured here and are not yet marked as finished."""
         self._after_news: Callable[[News], None] = lambda news: None
         self.leads = False
-        """Whether this process holds the leaders and has to measure them now."""
+        """Whether this process has the lease on the leaders and must measure them now."""
         self.measured = 0
         """The number of trials that this process finished."""
 
@@ -126,7 +125,7 @@ class SharedQueue(ProposalQueue):
         return None
 
     def finish(self, job: Job, trial: Trial, values: Mapping[int, float]) -> None:
-        """Let a trial be marked as finished for all processes when its measurements are stored."""
+        """Mark a trial as finished for all processes, as soon as its measurements are stored."""
         logs = {size: math.log(value) for size, value in values.items()}
         self._mine.add(trial.number)
         self._unwritten.add(trial.number)
@@ -157,14 +156,14 @@ class SharedQueue(ProposalQueue):
             self._lose_unwritten(str(error))
 
     def lose(self, job: Job, reason: str) -> None:
-        """Drop a trial whose lease, or whose device's lease, another process has by now."""
+        """Drop a trial: another process now has the lease on it or on the device."""
         self._shared.drop(job.trial.number)
         if job.proposal is not None:
             self._study.drop(job.proposal)
         self._lose_unwritten(reason)
 
     def _lose_unwritten(self, reason: str) -> None:
-        """Leave trials that could not be marked as whole to whoever has them, or takes them up."""
+        """Drop the trials that are not marked as finished, for other processes to take over."""
         for number in self._unwritten:
             self._shared.drop(number)
         self._unwritten.clear()
@@ -206,11 +205,11 @@ class SharedQueue(ProposalQueue):
     def _hear(self, *, waits: bool) -> None:
         """Tell the study the results of all processes.
 
-        Where there is something to measure, nothing waits for the database, which may be busy
-        with what other processes write: the news is fetched while a trial is measured.
+        While this process has trials to measure, it does not wait for the database: a thread
+        fetches the news during a measurement.
 
         Args:
-            waits: whether to have the latest news in any case.
+            waits: whether to wait for the latest news.
         """
         if self._coming is not None and (waits or self._coming.done()):
             coming, self._coming = self._coming, None
@@ -221,7 +220,8 @@ class SharedQueue(ProposalQueue):
             self._coming = self._listener.submit(self._fetch)
 
     def _fetch(self) -> News:
-        with self._claiming:  # or a trial that is claimed now looked like another process's
+        # otherwise a trial claimed meanwhile would seem to be another process's
+        with self._claiming:
             return self._shared.news(self._heard, self._begun)
 
     def _take_in(self, news: News) -> None:
@@ -245,7 +245,7 @@ class SharedQueue(ProposalQueue):
         self._begun = max(self._begun, news.counts.claimed)
 
     def _values(self, finished: Finished) -> dict[int, float]:
-        """The values of a trial by size; none if it failed, or was not metered."""
+        """The values of a trial by size; none if it failed, or if its energy was not measured."""
         if finished.values is not None:
             return {size: math.exp(value) for size, value in finished.values}
         rows = tuple(self._rows_of(finished.number))
@@ -267,14 +267,14 @@ class SharedQueue(ProposalQueue):
         return self._pop()
 
     def _take_up(self) -> None:
-        """Take over a trial of a process that has ended."""
+        """Take over a trial of a process that has ended, if there is one."""
         taken = self._shared.take_up()
         if taken is not None:
             number, config = taken
             self._resumed.append(Trial(number, config, tuple(self._rows_of(number))))
 
     def _room(self, left: int) -> int:
-        """How many trials to hold: fewer towards the end, so that all processes end together."""
+        """How many trials to hold: fewer near the end, so that all processes end together."""
         return min(1 + self._runner.ahead, max(1, left // 4))
 
     def _claim(self, proposal: Proposal) -> int | None:

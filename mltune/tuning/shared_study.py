@@ -1,4 +1,4 @@
-"""Shows a run that several processes share as one Optuna study: one of them writes it for all."""
+"""Shows a run of several processes as one Optuna study, which one process writes for all."""
 
 from __future__ import annotations
 
@@ -17,20 +17,23 @@ from mltune.tuning.study import TuningStudy
 from mltune.tuning.study_writer import StudyWriter
 
 _LOOK_SECONDS = 5.0
-"""How often a process looks whether the one that writes has left."""
+"""Seconds between attempts to get the lease of the study."""
 _FIRST_LOOK_SECONDS = 2.0
-"""After so long it looks first: making Optuna's tables would hold up those who begin."""
+"""Seconds until the first attempt. It is late, as making Optuna's tables would delay processes
+that begin.
+"""
 
 
 class SharedStudy:
-    """Writes the study while this process holds its lease.
+    """Writes the study while this process holds the lease of the study.
 
     Args:
-        study: of this process, which knows how a trial looks in Optuna.
-        shared: of the run.
+        study: the study of this process, which knows how a trial looks in Optuna.
+        shared: the trials of the run.
         open_writer: opens the database.
-        note: is told in one line why the study cannot be written.
-        is_apart: whether this process may look and open the database while the device measures.
+        note: called with one line that says why the study cannot be written.
+        is_apart: whether a thread may take the lease and open the database while the device
+            measures.
     """
 
     def __init__(
@@ -54,7 +57,7 @@ class SharedStudy:
         self._unwritten: list[News] = []
 
     def hear(self, news: News) -> None:
-        """Write what has happened, or try to get the lease."""
+        """Write the news if this process holds the lease; otherwise try to get the lease."""
         self._unwritten.append(news)
         if self._looking is not None and self._looking.done():
             looking, self._looking = self._looking, None

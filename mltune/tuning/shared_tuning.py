@@ -1,4 +1,4 @@
-"""One process's share of a run that several work on: trials, then perhaps the leaders."""
+"""The work of one process in a run of several: trials, then perhaps the leaders."""
 
 from __future__ import annotations
 
@@ -23,22 +23,24 @@ from mltune.tuning.study_writer import StudyWriter
 from mltune.tuning.tuner import Tuner
 
 _LINGER_SECONDS = 0.1
-"""How long a measurement waits for the others of its trial: an SQLite file takes one transaction
-after the other, each with flushes of the disk, and the other processes wait meanwhile."""
+"""How long a measurement waits for the others of its trial, to be written with them. An SQLite
+file takes one transaction at a time, each flushes the disk, and the other processes wait
+meanwhile.
+"""
 
 
 class SharedTuning:
     """Works on a run until it is concluded.
 
     Args:
-        info: what the run asks for.
-        store: where it is.
-        shared: hands out its trials.
+        info: the run's options.
+        store: the run's measurements.
+        shared: the run's trials.
         runner: measures.
-        study: of this process.
-        show: is told about the progress of the whole run.
-        note: is told single lines.
-        open_writer: opens the database in which the study is shown; None for nowhere.
+        study: the study of this process.
+        show: called with the progress of the whole run.
+        note: called with single lines for the user.
+        open_writer: opens the database in which the study is shown; None to show no study.
     """
 
     def __init__(
@@ -83,7 +85,7 @@ class SharedTuning:
         """Measure until there is nothing left to do, and return the reason.
 
         Args:
-            time_limit_seconds: after it no trial begins, and this process leaves.
+            time_limit_seconds: seconds after which no trial begins and this process leaves.
             leaders_end: the leaders' time limit, as for `FinalRounds.measure`.
         """
         with self._shared_study or nullcontext():
