@@ -1,8 +1,8 @@
 """Computes things side by side, each in a copy of this process.
 
-Threads would wait for each other at every small operation of numpy, which let go of Python's lock
-and take it again: judging rules took 1.4 times the processor time in two threads, and 0.8 of the
-time. New processes would load scikit-learn again, which takes a second.
+Threads would not help: small numpy operations often release and take Python's lock, and wait for
+each other. To judge rules, two threads took 1.4 times the processor time and 0.8 of the time. New
+processes would load scikit-learn again, which takes a second.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ R = TypeVar("R")
 
 
 def side_by_side(function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
-    """Apply a function to items, and yield the answers in their order.
+    """Apply a function to items, and yield the results in the order of the items.
 
-    Where a process cannot be copied safely, which is everywhere but on Linux, they are computed
-    one after the other.
+    As many items at a time are computed as there are cores. On systems other than Linux a process
+    cannot be copied safely; there the items are computed one after the other.
 
     Args:
-        function: whose answers and errors can be pickled; what else it changes is lost.
-        items: as many at a time as there are cores.
+        function: its results and errors can be pickled; its other effects are lost.
+        items: its arguments.
 
     Raises:
-        MltuneError: when the system ended a copy.
+        MltuneError: if the system ended a copy.
     """
     count = min(len(usable_cores()), len(items))
     if count < 2 or sys.platform != "linux":
@@ -47,7 +47,7 @@ def side_by_side(function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
             copies.append(_begin(function, items[number::count]))
         for place in range(len(items)):
             try:
-                worked, answer = pickle.load(copies[place % count][1])  # our own
+                worked, answer = pickle.load(copies[place % count][1])  # written by our own copy
             except EOFError:
                 raise MltuneError("a process that computes was ended by the system") from None
             if not worked:
@@ -62,10 +62,11 @@ def side_by_side(function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
 
 
 def _begin(function: Callable[[T], R], items: Sequence[T]) -> tuple[int, IO[bytes]]:
-    """Start a copy, and return its number and its answers."""
+    """Start a copy, and return its process number and the pipe with its results."""
     answers, output = os.pipe()
     with warnings.catch_warnings():
-        # The copy computes, and waits for no lock that another thread may have held.
+        # The warning is about locks that other threads hold. The copy only computes and takes no
+        # lock.
         warnings.simplefilter("ignore", DeprecationWarning)
         process = os.fork()
     if process:
@@ -85,5 +86,5 @@ def _begin(function: Callable[[T], R], items: Sequence[T]) -> tuple[int, IO[byte
 def _answer(function: Callable[[T], R], item: T) -> tuple[bool, R | Exception]:
     try:
         return True, function(item)
-    except Exception as error:  # noqa: BLE001  # told by who asked
+    except Exception as error:  # noqa: BLE001  # raised again in the first process
         return False, error

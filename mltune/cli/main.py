@@ -61,9 +61,9 @@ first steps:
 Each verb says at its end what to type next."""
 _INTERRUPTED = 130
 _COLLECTED = (50_000, 20, 100)
-"""After so many new objects Python looks for garbage, in place of 700, 10 and 10: measurements are
-hundreds of thousands of objects, and none of them garbage. To look through them took 3 % of
-`distil`, and made a search wait for 0.1 s now and then.
+"""New objects after which Python looks for garbage, in place of 700, 10 and 10. Measurements are
+hundreds of thousands of objects, and none of them is garbage. Looking through them took 3 % of the
+time of `distil`, and sometimes delayed a search by 0.1 s.
 """
 _EXIT_CODES: tuple[tuple[type[MltuneError], int], ...] = (
     (UsageError, 2),

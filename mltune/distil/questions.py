@@ -157,12 +157,15 @@ class Questions:
         bins = (ranks[:, used] + np.arange(features, dtype=np.intp) * BINS).astype(np.intp)
         inside = self.inside(ranks)
         current = np.empty(len(ranks), dtype=np.intp)
-        """What the tree answers below the last node that was asked anew on each size's way."""
+        """For each size, the answer of the largest subtree on its way whose splits were chosen
+        anew.
+        """
         for leaf in np.flatnonzero(self.feature < 0).tolist():
             current[inside[leaf]] = answers[leaf]
         for node in np.flatnonzero(self.feature >= 0)[::-1].tolist():
             rows = inside[node]
-            # Half of it is known: what the tree answers on the side where a size was.
+            # The tree's answer on the side that a size took is known; only the other side's is
+            # looked up.
             is_low = ranks[rows, self.feature[node]] <= self.rank[node]
             low, high = current[rows], current[rows]
             low[~is_low] = anew._answers(self.low[node], ranks, rows[~is_low], answers)
@@ -218,7 +221,7 @@ class Questions:
 
 
 def _bins(below: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.intp]:
-    """The bins of whole numbers from 0 on: small ones are looked up, which takes a tenth."""
+    """The bin of each whole number from 0 on; small numbers use a table, which takes a tenth."""
     most = int(values.max(initial=0))
     if most >= len(values):
         return np.searchsorted(below, values)

@@ -71,7 +71,7 @@ def regret_table(
 
     on_step(0, count)
     done = 0
-    import sklearn.tree  # noqa: F401  # once for all of them
+    import sklearn.tree  # noqa: F401  # once, before the processes are copied
 
     judged = side_by_side(judge, parts)
     for found, (_, _, test_rows) in zip(judged, parts, strict=True):

@@ -32,7 +32,7 @@ BUSY_SECONDS = 30
 """How long to wait for another writer before giving up."""
 
 _STEP_MILLISECONDS = 18
-"""So long SQLite waits by itself, in steps of 1, 2, 5 and 10 ms."""
+"""How long SQLite itself waits for another writer: in steps of 1, 2, 5 and 10 ms."""
 
 PATIENCE_SECONDS = 600.0
 """How long the users of a shared database wait for a server that does not answer."""
@@ -253,17 +253,18 @@ def _execute_many(cursor: sqlite3.Cursor, statement: str, rows: Any, _context: A
 
 
 def _in_turn(execute: Callable[[], object]) -> bool:
-    """Execute a statement when no other process writes; say that this is done.
+    """Execute a statement when no other process writes; True tells SQLAlchemy that this is done.
 
-    SQLite itself looks ever more seldom, at last ten times a second, and so comes late where
-    several processes write often.
+    SQLite itself waits longer and longer between its attempts, at last 100 ms, so it seldom gets
+    its turn if several processes write often.
     """
     end = time.monotonic() + BUSY_SECONDS
     while True:
         try:
             execute()
         except sqlite3.OperationalError as error:
-            # What was read before may be old by now: then the whole step is taken anew.
+            # SQLITE_BUSY_SNAPSHOT is raised: rows that were read are old, and the caller repeats
+            # the whole step.
             is_busy = error.sqlite_errorcode == sqlite3.SQLITE_BUSY
             if not is_busy or time.monotonic() >= end:
                 raise

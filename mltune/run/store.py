@@ -246,7 +246,7 @@ class Store:
     def _insert(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> list[int]:
         if not rows:
             return []
-        # One statement: a transaction that other processes wait for is a short one.
+        # One statement for all rows keeps the transaction short; other processes wait for it.
         added = insert(MEASUREMENTS).returning(MEASUREMENTS.c.id, sort_by_parameter_order=True)
         values = [{"run": self._run, **row} for row in rows]
         return [int(number) for number in connection.execute(added, values).scalars()]

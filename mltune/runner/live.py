@@ -86,8 +86,8 @@ class WorkerRunner:
             observers: names of observers; see `observe`.
             worker: the command that starts a worker; the device's and observers' names follow.
             opening: a worker and builders that were started with these arguments before.
-            waits: whether to wait until the device is proved sound; else only until it is known
-                which one it is, and `await_proof` waits for the rest.
+            waits: whether to wait until the worker has proved the device sound. If not, wait only
+                until the device is known; call `await_proof` before the first measurement.
 
         Raises:
             NoDeviceError: when there is no such device, it computes wrong or lacks a precision.
@@ -232,11 +232,11 @@ class WorkerRunner:
         self._written = Cache(_KEPT_KERNELS)
 
     def await_proof(self) -> None:
-        """Wait until the worker has proved the device sound; before anything is measured.
+        """Wait until the worker has proved the device sound; call it before any measurement.
 
         Raises:
-            NoDeviceError: when it computes wrong.
-            MltuneError: when it cannot be opened.
+            NoDeviceError: if the device computes wrong results.
+            MltuneError: if the device cannot be opened.
         """
         worker, self._unproved = self._unproved, None
         if worker is not None:

@@ -32,7 +32,7 @@ _OPENING_AT_ONCE = 4
 with 60 at once, all of them and the worker would be ready after 27 s only.
 """
 _START_SECONDS = 120.0
-_LINES_OF_READY = 2  # a worker says which device it has, and that the device is sound
+_LINES_OF_READY = 2  # one names the device, one says that it is sound
 _LINGER_SECONDS = 2.0  # how long a builder waits for the launch that makes PoCL compile
 _FAREWELL_SECONDS = 5.0
 _log = logging.getLogger(__name__)
@@ -72,8 +72,9 @@ class BuilderPool:
         builders: how many processes.
         build_timeout_seconds: limit of processor time for one build, which may still be changed.
         command: starts a builder; the device's name is appended.
-        after: the worker that opens the device first, with one builder. NVIDIA's driver opens it
-            for one process after the other, and nothing is measured before the worker has it.
+        after: a worker. All builders but one wait until it has opened the device, because NVIDIA's
+            driver opens a device for one process after the other, and measurements wait for the
+            worker.
     """
 
     def __init__(

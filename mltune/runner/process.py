@@ -18,7 +18,7 @@ from mltune.runner.work_limit import WallLimit, WorkLimit
 
 _LONGEST_WORDS = 16384
 _END_SECONDS = 5.0  # for reading the last output of a process that has ended
-_ENDED = 1_000_000  # lines that nobody waits for any more
+_ENDED = 1_000_000  # more lines than anything waits for: the process has ended
 _KILLED = -9  # by SIGKILL, which not every system has
 
 
@@ -115,7 +115,7 @@ class WorkerProcess:
         return message
 
     def await_lines(self, count: int, seconds: float) -> None:
-        """Wait until it has said so many lines, or has ended; they are still to be received."""
+        """Wait until the process has written `count` lines or has ended; receive none of them."""
         with self._hears:
             self._hears.wait_for(lambda: self._heard >= count, seconds)
 

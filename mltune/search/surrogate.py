@@ -109,7 +109,7 @@ class Surrogate:
     @property
     def candidates(self) -> Candidates:
         """The candidates of the last prediction."""
-        if self._known_candidates is None:  # made when they are asked for, not before a search
+        if self._known_candidates is None:  # computed at the first use, not before a search
             self._known_candidates = self._source.around(())
         return self._known_candidates
 

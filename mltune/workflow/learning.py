@@ -41,7 +41,7 @@ def learn(measurements: Sequence[Measurement], device: DeviceInfo, show: Show) -
     Returns:
         The model's part of the report, or one line that says why there is no model.
     """
-    import sklearn.ensemble  # noqa: F401  # once for all of them
+    import sklearn.ensemble  # noqa: F401  # once, before the processes are copied
 
     right = [row for row in measurements if row.median is not None]
     label_of = of_problems(right, _label)

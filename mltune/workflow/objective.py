@@ -221,7 +221,7 @@ def _begin(
         **_runner_options(options),
         seed=options.seed or 0,
         opening=opening,
-        waits=False,  # the spaces are read while the device opens
+        waits=False,  # the spaces are read while the device is being opened
     )
     try:
         bound: dict[SearchedSpace, Space] = {}

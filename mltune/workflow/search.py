@@ -415,8 +415,8 @@ def _search_together(
 def _one_and_others(options: SearchOptions) -> tuple[SearchOptions, LocalWorkers]:
     """Use the first of all devices in this process, and start a worker for each other one.
 
-    They start before the run exists, as they load libraries while this process opens its device.
-    That is `auto`, which is the first of all devices.
+    The workers start before the run exists, so that they load libraries while this process opens
+    its device: `auto`, which is the first of all devices.
     """
     first, *others = all_devices()
     builders = options.builders

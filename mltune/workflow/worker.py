@@ -206,7 +206,7 @@ def _run_of(
     refuse_too_large(info.final_problems, device)
     space = bound_space(info)
     names = [outside_names(each.device, each.contraction) for each in (asked, info)]
-    if names[0] != names[1]:  # else who began the study has seen to it
+    if names[0] != names[1]:  # otherwise the process that began the study has checked them
         check_families(info, space)
     with Store(url) as store:
         entered = enter(store, asked.id, info)
