@@ -1,4 +1,4 @@
-"""The teacher, the sizes that it answers for, and the tree that learns from it."""
+"""The teacher, the sizes that it labels, and the tree that learns from it."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +18,7 @@ from mltune.distil.residuals import Residuals
 from mltune.distil.rest_forest import RestForest
 from mltune.distil.suggest import APART, MOST_TIMES_LONGER, suggested
 from mltune.distil.taught import LOSS_SIZES, Lesson, taught
-from mltune.distil.teacher import teach
+from mltune.distil.teacher import Teacher, teach
 from mltune.problem import Precision, gemm
 from mltune.selector import Leaf, TimeFormula, Waves, feature_value, features, nodes
 from mltune.selector.selector import Split
@@ -46,7 +46,7 @@ FORMULA = TimeFormula(
 
 
 def named(table: TimeTable) -> TimeTable:
-    """The same kernels with names that tell their tiles."""
+    """The same kernels, with names that contain their tiles."""
     tiles = [4 * 2**number for number in range(len(table.kernels))]
     return replace(
         table,
@@ -197,7 +197,7 @@ def test_a_tree_is_nearly_as_good_as_its_teacher(make_table: MakeTable) -> None:
     assert student.low > 0.9
     asked = {node.feature for node, _ in nodes(student.fitted.tree) if isinstance(node, Split)}
     assert any(name.startswith(("tiles_", "used_")) for name in asked)
-    # What it says of its loss is what walking it says, on sizes it never saw.
+    # The loss that it states is the loss on new sizes.
     drawn = drawn_sizes(500, table, SETTINGS.seed + 1, near=0.0)
     assert len(drawn) < LOSS_SIZES
     logs = student.teacher.log_seconds(drawn)
@@ -230,6 +230,20 @@ def test_it_ships_where_a_method_is_not_asked_for(make_table: MakeTable) -> None
     kernels = tuple(table.kernels[column] for column in teacher.portfolio)
     assert distilled.selector.portfolio[: len(kernels)] == kernels
     assert distilled.selector.teacher == teacher.tells
+
+
+@pytest.mark.usefixtures("short_lessons")
+def test_formulas_that_are_asked_for_have_no_teacher_where_a_taught_tree_is_best(
+    make_table: MakeTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("mltune.distil.distil"), "best_rule", lambda *_: TAUGHT)
+    monkeypatch.setattr(Teacher, "tells", property(lambda teacher: teacher.formulas))
+    distilled = distil(
+        named(make_table(40)), gemm(Precision.SINGLE), compute_units=64, method="formulas"
+    )
+
+    assert distilled.selector.formulas
+    assert distilled.selector.teacher == ()
 
 
 @pytest.mark.usefixtures("short_lessons")
