@@ -17,6 +17,20 @@
          ? 0
          : min((along_left) - (panel) * 64 - item % 8 * CHUNK, (uint)CHUNK) * (uint)sizeof(LOCAL))
 {% endfilter %}
+
+/* Of two chunks that follow each other, the one that begins `shift` elements after the first's
+   beginning; behind its first `inside` elements zeros. */
+static inline uint4 chunk_of(const uint4 here, const uint4 next, const uint shift,
+                             const uint inside)
+{
+    uint4 low = shift & 4 ? (uint4)(here.zw, next.xy) : here;
+    uint2 high = shift & 4 ? next.zw : next.xy;
+    low = shift & 2 ? (uint4)(low.yzw, high.x) : low;
+    high.x = shift & 2 ? high.y : high.x;
+    low = shift & 1 ? low >> 16 | (uint4)(low.yzw, high.x) << 16 : low;
+    const uint4 last = (uint4)(1, 3, 5, 7);
+    return (last < inside ? low : last - 1 < inside ? low & 0xffff : 0);
+}
 {% for o in operands %}
 
 {% include "wgmma/load.cl" %}
@@ -92,13 +106,13 @@ static inline uint2 tile_at(const uint number, const uint groups_0, const uint g
                 COPY_EDGE_A(left_i, left);
             } else {
                 copy_a(tile_a + filling * A_TILE, (const __global LOCAL *)next_a, step_a, ld_a,
-                       item, left_i, left, piece_a);
+                       item, left_i, left);
             }
             if (chunks_b) {
                 COPY_EDGE_B(left_j, left);
             } else {
                 copy_b(tile_b + filling * B_TILE, (const __global LOCAL *)next_b, step_b, ld_b,
-                       item, left_j, left, piece_b);
+                       item, left_j, left);
             }
         }
         COMMIT();
@@ -123,7 +137,8 @@ static inline uint2 tile_at(const uint number, const uint groups_0, const uint g
 
     const uint item = get_local_id(0);
     const uint lane = item % 32, g = lane / 4, t = lane % 4, warp = item / 32 % 4;
-    const uint group_a = item / 128 % GROUPS_A, group_b = item / 128 / GROUPS_A;
+    const uint warp_group = warp_group_of(item);
+    const uint group_a = warp_group % GROUPS_A, group_b = warp_group / GROUPS_A;
 
 {% if walks %}
     const uint groups_0 = ({{ signature.extent("i") }} - 1) / MT0 + 1;
