@@ -143,10 +143,12 @@ def test_the_call_from_c_of_the_faq_is_that_of_the_whole_program() -> None:
 
 
 def test_the_faq_cites_what_the_citation_file_says() -> None:
-    said = re.findall(r"^(title|version|license): \"?(.*?)\"?$", CITATION.read_text("utf-8"), re.M)
+    said = re.findall(
+        r"^ *(title|version|license|year): \"?(.*?)\"?$", CITATION.read_text("utf-8"), re.M
+    )
     entry = FAQ.read_text("utf-8")
 
-    assert {name for name, _ in said} == {"title", "version", "license"}
+    assert {name for name, _ in said} == {"title", "version", "license", "year"}
     assert [value for _, value in said if f"{{{value}}}" not in entry] == []
     assert dict(said)["version"] == mltune.__version__
 

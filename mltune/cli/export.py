@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mltune.cli.output import print_json
 
-EXAMPLE = "mltune export nvidia-h200/sgemm --lang c -o tuned-c"
+EXAMPLE = "mltune export nvidia-h200/sgemm_nn --lang c -o tuned-c"
 _KERNELS = ("opencl", "kernel_sources")  # folders of as many files as there are kernels
 _NEXT = {
     "c": "make -C {folder} && {folder}/example",
@@ -29,8 +29,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         metavar="SELECTOR",
-        help="what mltune distil wrote, a pack that ships (nvidia-h200/sgemm), or all packs of a "
-        "device (nvidia-h200); several become one library",
+        help="what mltune distil wrote, a pack that ships (nvidia-h200/sgemm_nn), or all packs of "
+        "a device (nvidia-h200); several become one library",
     )
     known = ", ".join(dict.fromkeys((*WRITERS, *SET_WRITERS)))
     add("--lang", required=True, metavar="LANGUAGE", help=f"one of {known}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from mltune.cli.output import ProgressBar, print_json, print_table, short_number
 from mltune.cli.parser import whole
 
-EXAMPLE = "mltune pack verify nvidia-h200/sgemm"
+EXAMPLE = "mltune pack verify nvidia-h200/sgemm_nn"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +27,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FOLDER",
         help="build: run folders, or those of tune; verify and list: packs, such as "
-        "nvidia-h200/sgemm, or a device's name (default: all that ship)",
+        "nvidia-h200/sgemm_nn, or a device's name (default: all that ship)",
     )
     add(
         "-o",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mltune.cli.output import print_json
 
-EXAMPLE = "mltune source nvidia-h200/sgemm 2"
+EXAMPLE = "mltune source nvidia-h200/sgemm_nn 2"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +18,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "path",
         type=Path,
         metavar="PATH",
-        help="a selector, a pack that ships (nvidia-h200/sgemm), or a run folder",
+        help="a selector, a pack that ships (nvidia-h200/sgemm_nn), or a run folder",
     )
     add(
         "kernel",

@@ -1,4 +1,4 @@
-"""AutoGEMM's set of generated files: sources one by one, forced selection, binaries, overrides."""
+"""AutoGEMM's layout of a library: a file per source, forced selection, binaries, overrides."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _PARTS = ("", "_select", "_select_specific", "_kernels", "_build_options", "_bin
 
 @dataclass(frozen=True, slots=True)
 class FullCWriter:
-    """Writes what `CWriter` does in AutoGEMM's files; a `Writer`.
+    """Writes the library of `CWriter` in AutoGEMM's files; a `Writer`.
 
     Attributes:
         precompile: which kernels to list for pre-compiling, by precision and transposes: `s`,
             `nn`, `sgemm_nn`, or `all`.
-        user_kernels: sources by the names of the kernels whose place they take.
+        user_kernels: sources that replace kernels, by the kernels' names.
     """
 
     precompile: tuple[str, ...] = ()
@@ -95,7 +95,7 @@ class FullCWriter:
         return write_files(out, texts)
 
     def _user_values(self, library: Library) -> dict[str, str]:
-        """The user's kernels, checked to belong to the library."""
+        """Return the user's kernels, each of which must replace a kernel of the library."""
         known = {kernel.name: kernel for kernel in library.kernels}
         for name, source in self.user_kernels:
             if name not in known:
@@ -114,7 +114,7 @@ class FullCWriter:
         return {"sources": "\n".join(parts) or "\n/* There are none. */"}
 
     def _precompile_values(self, library: Library) -> dict[str, str]:
-        """The kernels to pre-compile: all of the library, or none."""
+        """Return the kernels to pre-compile: all of the library, or none."""
         precision, transposes, _ = _problem(library)
         for word in self.precompile:
             match = _WANTED.fullmatch(word)
@@ -138,7 +138,7 @@ class FullCWriter:
 
 
 def _values(library: Library) -> dict[str, str]:
-    """What the templates name."""
+    """Return the values that the templates use."""
     precision, transposes, order = _problem(library)
     kernels = library.kernels
     names = [kernel.name for kernel in kernels]
@@ -175,9 +175,9 @@ def _tile(kernel: Kernel) -> str:
 
 
 def _problem(library: Library) -> tuple[str, str, str]:
-    """The precision, the transposes and the order of the problem type."""
+    """Return the precision, the transposes and the order of the problem type."""
     match = _PROBLEM.fullmatch(library.problem_type)
-    assert match is not None  # a library is a GEMM
+    assert match is not None  # every library is for a GEMM
     return match[1], match[2] + match[3], "row" if match[4] else "column"
 
 

@@ -1,7 +1,8 @@
-"""AutoGEMM's kernel selection data: which tile for which size.
+"""AutoGEMM's kernel selection data: the tile for each size.
 
-It stands in `AutoGemmParameters.py`, which is read, not run. The first entry whose size squared is
-at most m * n holds: the first of its tiles that m and n are multiples of, or else the fallback.
+It is in `AutoGemmParameters.py`, which is read, not run. For a size, the first entry counts whose
+own size squared is at most m * n. Its first tile that divides m and n is used, or else its
+fallback.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ _UNROLLS = re.compile(r"^unrolls[ \t]*=[ \t]*(?=\{)", re.M)
 _COMMENT = re.compile(r"#[^\n]*")
 _SIDES = {"work_group_0": 0, "work_group_1": 1, "thread_tile_0": 2, "thread_tile_1": 3}
 _UNROLL = 8
-"""Where the file does not say."""
+"""The default of AutoGEMM."""
 
 Tile = tuple[int, ...]
-"""Rows and columns of a work-group, rows and columns of a work-item."""
+"""Rows and columns of a work-group, then rows and columns of a work-item."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The tiles from a size on: from `size` * `size` elements of C."""
+    """The tiles for products with at least `size` * `size` elements of C."""
 
     size: int
     fallback: Tile
@@ -45,7 +46,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class SelectionData:
-    """What the data says of a precision.
+    """The selection data of a precision.
 
     Attributes:
         entries: the largest size first; the last one's is 0.
@@ -58,12 +59,12 @@ class SelectionData:
 
     @property
     def tiles(self) -> tuple[Tile, ...]:
-        """Every tile once."""
+        """All tiles, each once."""
         found = (tile for each in self.entries for tile in (*each.tiles, each.fallback))
         return tuple(dict.fromkeys(found))
 
     def configs(self) -> tuple[Config, ...]:
-        """The tiles as configs of `tiled`; whole tiles and edges are computed apart, as there."""
+        """The tiles as configs of `tiled`, with separate kernels for whole tiles and edges."""
         return tuple(
             complete(
                 {name: tile[place] for name, place in _SIDES.items()}
@@ -73,7 +74,7 @@ class SelectionData:
         )
 
     def tree(self) -> Tree:
-        """The rules, with the numbers of the configs."""
+        """Return the rules as a tree, with the numbers of the configs."""
         number = {tile: place for place, tile in enumerate(self.tiles)}
         tree: Tree = Leaf(number[self.entries[-1].fallback])
         for entry in reversed(self.entries):
@@ -88,7 +89,7 @@ class SelectionData:
 
 
 def read_selection_data(text: str, name: str) -> tuple[list[SelectionData], list[str]]:
-    """Read the data, and what is left out of it, a line each.
+    """Read the data, with a line for each part that is left out.
 
     Raises:
         UsageError: when there is none, or it is no such table.
@@ -118,7 +119,7 @@ def read_selection_data(text: str, name: str) -> tuple[list[SelectionData], list
 
 
 def _literal(text: str, start: int, name: str) -> dict[str, Any]:
-    """The dictionary that begins there: of text, lists and whole numbers, so that it is JSON."""
+    """Return the dictionary that begins there: of text, lists and whole numbers, as JSON."""
     plain = _COMMENT.sub("", text[start:])
     depths = accumulate((letter in "{[") - (letter in "}]") for letter in plain)
     end = next((place for place, depth in enumerate(depths, start=1) if depth == 0), len(plain))
@@ -161,7 +162,7 @@ def _is_whole(value: Any, least: int) -> bool:
 
 
 def _unroll(unrolls: Any, name: str) -> int:
-    """The first one: kernels here take any number of terms, so that one is enough."""
+    """Return the first unroll; kernels here take any number of terms, so one is enough."""
     if unrolls is None:
         return _UNROLL
     if not isinstance(unrolls, list) or not unrolls or not _is_whole(unrolls[0], 1):

@@ -1,4 +1,4 @@
-"""Spaces in the T1 form of the auto-tuning community, in and out."""
+"""Reads and writes spaces in the auto-tuning community's T1 format."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from mltune.space.parameter import Parameter
 from mltune.space.yaml_document import Item, parse_document
 
 SECTION = "ConfigurationSpace"
-"""The member that a T1 file is known by."""
+"""The member that identifies a T1 file."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SPELLINGS = ((r"&&", " and "), (r"\|\|", " or "), (r"!(?!=)", " not "), (r"(?<!/)/(?!/)", "//"))
 
 
 def to_t1(space: SpaceFile) -> tuple[str, tuple[str, ...]]:
-    """Write a space as T1, with derived values put in their places.
+    """Write a space as T1, with derived values replaced by their expressions.
 
     Returns:
-        the text, and one line for each condition that T1 cannot evaluate by itself.
+        The text, and one line for each condition that T1 cannot evaluate by itself.
     """
     derived: dict[str, str] = {}
     for value in space.derived:
@@ -63,14 +63,14 @@ def to_t1(space: SpaceFile) -> tuple[str, tuple[str, ...]]:
 
 
 def from_t1(text: str, name: str) -> tuple[str, tuple[str, ...]]:
-    """Write a T1 file's space as the text of a space's file.
+    """Convert a T1 file to the text of a space's file.
 
     Args:
         text: JSON.
         name: of the file, for messages.
 
     Returns:
-        YAML, and one line for each condition that mltune's expressions cannot say.
+        YAML, and one line for each condition that mltune's expressions cannot express.
 
     Raises:
         UsageError: with the line of the first mistake.
@@ -134,7 +134,7 @@ def _parameter(item: Item) -> Parameter:
     if not _NAME.fullmatch(name):
         raise UsageError(f"{item.where}: '{name}' is no name of a parameter")
     content: Any = fields["Values"].content
-    if isinstance(content, str):  # T1 has the list as a text
+    if isinstance(content, str):  # T1 has lists as texts
         content = parse_document(content, item.where).content
     if not isinstance(content, tuple):
         raise UsageError(f"{item.where}: parameter '{name}': 'Values' must be a list")
@@ -143,7 +143,7 @@ def _parameter(item: Item) -> Parameter:
 
 
 def _substituted(text: str, derived: Mapping[str, str]) -> str:
-    """Put the texts of derived values in the places of their names, outside of quoted words."""
+    """Replace the names of derived values by their texts, except in quoted words."""
     return re.sub(
         r"\"[^\"]*\"|'[^']*'|[A-Za-z_][A-Za-z0-9_]*",
         lambda found: derived.get(found[0], found[0]),

@@ -1,4 +1,4 @@
-"""How long would this config take? Trained on measurements, asked about any size and config."""
+"""The cost model: predicts the time of any config on any size, learned from measurements."""
 
 from mltune.cost_model.io import load, save
 from mltune.cost_model.model import BoostedModel, CostModel, rank

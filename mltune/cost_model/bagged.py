@@ -1,4 +1,4 @@
-"""Boosted trees that grow in a moment, for a model that learns again and again in a search."""
+"""Boosted trees that train fast, for a model that is trained again and again in a search."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ Array = NDArray[np.float64]
 def boosted(
     features: Array, target: Array, *, trees: int, seed: int = 0, drawn: bool = False
 ) -> Callable[[Array], Array]:
-    """Learn from rows, and return what predicts others.
+    """Learn from rows, and return a function that predicts others.
 
     Args:
         features: of the rows.
-        target: theirs.
+        target: of the rows.
         trees: how many grow.
-        seed: of what is drawn.
-        drawn: whether the rows are drawn with replacement: where several such forests differ,
-            their answer is in doubt.
+        seed: of the random choices.
+        drawn: whether the rows are drawn with replacement; the spread of several such forests is a
+            measure of uncertainty.
     """
     from sklearn.ensemble import HistGradientBoostingRegressor  # takes a second to load
     from threadpoolctl import threadpool_limits
@@ -39,7 +39,7 @@ def boosted(
     if drawn:
         rows = np.random.default_rng(seed).integers(len(target), size=len(target))
         features, target = features[rows], target[rows]
-    # One thread, as in train.py: OpenMP spins where others work.
+    # One thread, as in train.py: OpenMP's threads spin, which slows other processes.
     with threadpool_limits(limits=1, user_api="openmp"):
         model.fit(features, target)
 

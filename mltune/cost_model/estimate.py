@@ -1,9 +1,9 @@
-"""A first estimate of the time, from what a roofline counts: work, bytes, groups, a launch.
+"""A first estimate of the time from the counts of a roofline: work, bytes, groups, a launch.
 
-Trees cannot answer beyond the times they have seen. What they learn is therefore the log of
-measured / estimated time, which stays near 0 for sizes far from the measured ones. On synthetic
-tables of 40 sizes this took the error on held-out sizes from 0.45 to 0.14 (RMSE of log seconds),
-on 36 kernels and 16 sizes measured with PoCL from 0.49 to 0.37.
+Trees cannot predict times beyond those they have seen. So they learn the log of measured /
+estimated time, which stays near 0 for sizes far from the measured ones. On synthetic tables of 40
+sizes this reduced the error on held-out sizes from 0.45 to 0.14 (RMSE of log seconds), on 36
+kernels and 16 sizes measured with PoCL from 0.49 to 0.37.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 TERMS = ("flops", "bytes", "work of the busiest unit", "local bytes", "work-groups", "launch")
 
 _LEAST_SECONDS = 1e-9
-"""No kernel is faster, so that a config without tiles has a finite log whatever the rates are."""
+"""A lower bound, so that a config without tiles has a finite log whatever the rates are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +46,13 @@ class Estimate:
 
     @classmethod
     def fit(cls, names: Sequence[str], rows: Array, seconds: Array) -> Estimate:
-        """Find the rates whose estimates are nearest to the measured times, as ratios."""
+        """Find the rates with the least squares of the relative errors."""
         relative = _counts(names, rows) / seconds[:, None]
-        scale = np.linalg.norm(relative, axis=0)  # a flop and a launch are 10^10 apart
+        scale = np.linalg.norm(relative, axis=0)  # a flop and a launch differ by a factor of 10^10
         scale[scale == 0] = 1.0
         relative /= scale
         best, least = np.zeros(len(TERMS)), np.inf
-        # So few terms that non-negative least squares is a look at every subset of them.
+        # There are so few terms that non-negative least squares can try every subset of them.
         for size in range(1, len(TERMS) + 1):
             for subset in map(list, combinations(range(len(TERMS)), size)):
                 solved, *_ = np.linalg.lstsq(relative[:, subset], np.ones(len(rows)), rcond=None)
@@ -64,7 +64,7 @@ class Estimate:
 
 
 def _counts(names: Sequence[str], rows: Array) -> Array:
-    """What each term counts, per row; what follows from tiles counts 0 for a config without."""
+    """Return the count of each term, per row; counts of tiles are 0 for a config without tiles."""
     column = {name: rows[:, place] for place, name in enumerate(names)}
     logs = [
         column["log2 flops"],

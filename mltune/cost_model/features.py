@@ -1,8 +1,8 @@
-"""Features: what a problem, a config and a device say about the time, as numbers with a meaning.
+"""Features: numbers that describe a problem, a config and a device.
 
-Sizes and counts enter as base-2 logs, so that a tree's questions are about ratios. A config of an
-unknown family lacks the tile parameters: what follows from them is nan, and its own parameters
-still count.
+Sizes and counts enter as base-2 logs, so that a tree splits by ratios. A config of an unknown
+family has no tile parameters: features derived from them are nan, and its own parameters still
+count.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mltune.space.config import Config, Value
 
 Column = NDArray[np.float64]
 
-_LARGEST_ALIGNMENT = 64  # elements; more than any vector or cache line asks for
+_LARGEST_ALIGNMENT = 64  # elements; no vector or cache line needs more
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class Encoder:
     """Turns configs into rows of numbers.
 
     Attributes:
-        numbers: parameters with a whole number for a value, in order.
-        words: parameters with a word for a value, each with the words that are known. A word
-            that is not among them is none of them.
+        numbers: parameters with whole numbers as values, in order.
+        words: parameters with words as values, each with its known words. An unknown word counts
+            as none of them.
     """
 
     numbers: tuple[str, ...]
@@ -38,7 +38,7 @@ class Encoder:
 
     @classmethod
     def of(cls, configs: Iterable[Config]) -> Encoder:
-        """Learn the parameters, and the words among their values."""
+        """Collect the parameters of configs, and the words among their values."""
         numbers: set[str] = set()
         words: dict[str, set[str]] = {}
         for config in configs:
@@ -66,7 +66,7 @@ class Encoder:
     def encode_all(
         self, asked: Sequence[tuple[Problem, Sequence[Config]]], device: DeviceInfo
     ) -> NDArray[np.float64]:
-        """Do the same for several problems, one after the other; a config is read only once."""
+        """Do the same for several problems, one after the other; each config is read only once."""
         numbers: dict[Config, int] = {}
         places = [
             np.array([numbers.setdefault(config, len(numbers)) for config in configs], dtype=int)
@@ -95,17 +95,17 @@ class Encoder:
         canonical = problem.canonical()
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             columns = _problem_columns(canonical, device) | _tile_columns(canonical, device, tiles)
-        if _SPLIT not in self.numbers:  # models of configs without it know no such feature
+        if _SPLIT not in self.numbers:  # models of configs without this parameter lack the feature
             del columns[_SHARED]
         return columns | parameters
 
     def _tiles(self, configs: Sequence[Config]) -> dict[str, Column]:
-        """The parameters that tiles follow from."""
+        """Return the parameters that determine the tiles."""
         values = [dict(config.items_) for config in configs]
         return {name: _numbers(values, name) for name in _TILE}
 
     def _parameters(self, configs: Sequence[Config]) -> dict[str, Column]:
-        """What the configs say by themselves, whatever the problem."""
+        """Return the columns of the configs' own parameters, the same for every problem."""
         values = [dict(config.items_) for config in configs]
         columns: dict[str, Column] = {}
         for name in self.numbers:
@@ -127,17 +127,17 @@ def _numbers(values: Sequence[dict[str, Value]], name: str) -> Column:
 
 
 def _number(value: object) -> float:
-    """A whole number that a float can hold; nan for anything else."""
+    """Return a whole number that a float can hold; nan for anything else."""
     return float(value) if isinstance(value, int) and abs(value) < 2**63 else math.nan
 
 
 def _log2(values: Column) -> Column:
-    """The base-2 log; nan for what is not positive."""
+    """Return the base-2 log; nan for numbers that are not positive."""
     return np.log2(values, out=np.full_like(values, math.nan), where=values > 0)
 
 
 def _problem_columns(problem: Problem, device: DeviceInfo) -> dict[str, Column]:
-    """What a canonical problem and a device say, whatever the config."""
+    """Return the columns of a canonical problem and a device, the same for every config."""
     contraction = problem.contraction
     m, n, k, batch = (
         math.log2(extent) for extent in (problem.m, problem.n, problem.k, problem.batch)
@@ -173,7 +173,7 @@ def _problem_columns(problem: Problem, device: DeviceInfo) -> dict[str, Column]:
 
 
 def _alignment(problem: Problem, tensor: str) -> int:
-    """The largest power of two that divides where every row or column of a tensor starts."""
+    """Return the largest power of two that divides the starts of all rows or columns."""
     strides: tuple[int, ...] = getattr(problem, f"strides_{tensor}")
     start: int = getattr(problem, f"offset_{tensor}")
     return math.gcd(start, *strides[1:], _LARGEST_ALIGNMENT)
@@ -199,12 +199,12 @@ _TILE = (
 def _tile_columns(
     problem: Problem, device: DeviceInfo, parameters: dict[str, Column]
 ) -> dict[str, Column]:
-    """What follows from the tiles: how many there are, and how well they fill the device."""
+    """Return the columns of the tiles: how many there are, and how well they fill the device."""
     group_0, group_1, thread_0, thread_1, depth, vector, pad, prefetch, split, *panels = (
         parameters[name] for name in _TILE
     )
     split = np.where(split > 0, split, 1.0)
-    # Where a work-group is one work-item, that walks over panels, and it pads and prefetches none.
+    # A work-group of one work-item walks over panels; it neither pads nor prefetches.
     walks = ~np.isnan(panels[0])
     across_0, across_1 = np.where(walks, panels[0], group_0), np.where(walks, panels[1], group_1)
     items = np.where(walks, 1.0, group_0 * group_1)

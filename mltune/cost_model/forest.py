@@ -1,4 +1,4 @@
-"""A boosted forest as plain arrays: predicts without scikit-learn, and holds no code."""
+"""A boosted forest as plain arrays: predicts without scikit-learn, and contains no code."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from mltune.errors import UsageError
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Forest:
-    """Regression trees whose leaves add up.
+    """Regression trees; a prediction is the sum of their leaves.
 
-    All trees lie in one list of nodes; a child stands after its parent, so every walk ends.
+    All trees share one list of nodes. A child comes after its parent, so every walk ends.
 
     Attributes:
         roots: the first node of each tree.
-        feature: the column that a node asks about; -1 at a leaf.
-        threshold: a row goes low if its value is at most this.
-        low: the child for that; a leaf's own number at a leaf.
+        feature: the column of a node's split; -1 at a leaf.
+        threshold: a row goes to the low side if its value is at most this.
+        low: the child on that side; a leaf's own number at a leaf.
         high: the other child; a leaf's own number at a leaf.
-        nan_goes_low: where a row without a value goes.
-        value: what a leaf adds; 0 elsewhere.
-        baseline: where the sum starts.
+        nan_goes_low: the side of a row without a value.
+        value: of a leaf; 0 elsewhere.
+        baseline: added to every sum.
 
     Raises:
         UsageError: when the arrays do not describe trees.
@@ -69,17 +69,17 @@ class Forest:
 
     @property
     def features(self) -> int:
-        """How many columns a row must have at least."""
+        """The number of columns that a row must have at least."""
         return int(self.feature.max(initial=-1)) + 1
 
     def predict(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the forest's sum for each row; nan in a row is a value that is missing."""
+        """Return the forest's sum for each row; nan is a missing value."""
         total = np.full(len(rows), self.baseline[0])
         columns = np.ascontiguousarray(rows.T)
         feature, threshold = self.feature.tolist(), self.threshold.tolist()
         low, high = self.low.tolist(), self.high.tolist()
         nan_goes_low, value = self.nan_goes_low.tolist(), self.value.tolist()
-        # Rows are sent down each tree together, and part at its nodes.
+        # Rows go down each tree together, and are divided at its nodes.
         ahead = [(root, np.arange(len(rows))) for root in reversed(self.roots.tolist())]
         while ahead:
             node, inside = ahead.pop()
@@ -89,7 +89,7 @@ class Forest:
                 total[inside] += value[node]
                 continue
             asked = columns[feature[node]].take(inside)
-            # A comparison with nan is false, whichever way it is put.
+            # Any comparison with nan is false.
             if nan_goes_low[node]:
                 goes_low = ~(asked > threshold[node])
             else:

@@ -1,4 +1,4 @@
-"""A cost model as a folder of data: `model.json` says what it is, `forest.npz` holds the trees."""
+"""A cost model as a folder of data: `model.json` describes it, `forest.npz` has the trees."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ TARGET = "log(seconds / estimated seconds)"
 MANIFEST, FOREST = "model.json", "forest.npz"
 
 _ALWAYS_BYTES = 32 * 2**20
-_MOST_TIMES = 50  # of its size, that a forest may unpack to
+_MOST_TIMES = 50  # times the file's size, which a forest may unpack to
 
 
 def save(model: BoostedModel, folder: Path) -> None:
-    """Write a model into a folder, which is made if it is not there.
+    """Write a model into a folder, which is made if it does not exist.
 
     Raises:
         MltuneError: when it cannot be written.
@@ -57,14 +57,14 @@ def save(model: BoostedModel, folder: Path) -> None:
         "estimate": dict(zip(TERMS, model.estimate.rates, strict=True)),
         "forest_sha256": hashlib.sha256(packed.getvalue()).hexdigest(),
     }
-    # The manifest comes last: until then the folder holds an old model or none.
+    # The manifest is written last: until then the folder has an old model or none.
     make_folder(folder)
     write_atomically(folder / FOREST, packed.getvalue())
     write_atomically(folder / MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())
 
 
 def load(folder: Path) -> BoostedModel:
-    """Read what `save` wrote; nothing in it is trusted, and nothing in it is run.
+    """Read what `save` wrote. Everything in it is checked, and nothing in it is run.
 
     Raises:
         UsageError: when it is no such folder, or a file in it is damaged.
@@ -110,7 +110,7 @@ def load(folder: Path) -> BoostedModel:
             scores=None if manifest["scores"].value is None else _scores(manifest["scores"]),
             trained_with=manifest["trained_with"].text(),
         )
-    except UsageError as error:  # the values' own checks do not know the file
+    except UsageError as error:  # the values' own messages do not name the file
         message = str(error)
         raise UsageError(
             message if str(folder) in message else f"{folder / MANIFEST}: {message}"
@@ -147,7 +147,7 @@ def _forest(path: Path, sha256: str) -> Forest:
             if sum(entry.file_size for entry in entries) > most:
                 raise UsageError(f"{path}: unpacks to more than {most >> 20} MiB")
         with (
-            warnings.catch_warnings(action="error"),  # numpy warns of odd headers, and reads on
+            warnings.catch_warnings(action="error"),  # numpy only warns of odd headers
             np.load(io.BytesIO(data), allow_pickle=False) as arrays,
         ):
             return Forest(**{name: arrays[name] for name in names})
@@ -170,6 +170,6 @@ def _forest(path: Path, sha256: str) -> Forest:
         tokenize.TokenError,
         zipfile.BadZipFile,
         zlib.error,
-    ) as error:  # what zipfile and numpy raise on bytes that are not theirs
+    ) as error:  # what zipfile and numpy raise on other files
         first_line = (str(error) or type(error).__name__).splitlines()[0]
         raise UsageError(f"{path}: not a forest: {first_line}") from error

@@ -1,4 +1,4 @@
-"""The cost model: seconds predicted for configs on a problem, measured or not."""
+"""The cost model: predicts the seconds of configs on a problem."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from mltune.space.config import Config
 
 
 class CostModel(Protocol):
-    """Predicts how long configs take on a problem, on the device it was trained for."""
+    """Predicts the times of configs on a problem, for the device that it was trained for."""
 
     @property
     def device(self) -> DeviceInfo:
-        """The device."""
+        """The device that it was trained for."""
         ...
 
     def predict(self, problem: Problem, configs: Sequence[Config]) -> NDArray[np.float64]:
-        """Return the natural log of the seconds for each config: finite, whatever the config."""
+        """Return the natural log of the seconds for each config; it is finite for every config."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoostedModel:
-    """A cost model of boosted trees over the ratio of measured to estimated time.
+    """A cost model of boosted trees, which predict the ratio of measured to estimated time.
 
     Attributes:
-        problem_types: the types that it was trained on, for people.
+        problem_types: that it was trained on, for information.
         rows: how many measurements it was trained on.
-        scores: what it is worth on sizes that it has not seen; None with fewer than two sizes.
+        scores: on held-out sizes; None with fewer than two sizes.
         trained_with: the library and version that grew the trees.
 
     Raises:
-        UsageError: when the forest asks about features that there are not.
+        UsageError: when the forest uses features that do not exist.
     """
 
     device: DeviceInfo

@@ -1,4 +1,4 @@
-"""Scores: what predictions are worth on sizes that the model has not seen."""
+"""Scores: how good predictions are on sizes that the model has not seen."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Scores:
         rmse_log: root mean square of log(predicted / measured); 0.1 is about 10 %.
         spearman: mean over the sizes of the rank correlation over the configs of a size.
         top_1: geometric mean over the sizes of best measured time / measured time of the config
-            that was predicted fastest; 1 is perfect.
-        top_5: the same for the best of the five that were predicted fastest.
+            that was predicted to be the fastest; 1 is perfect.
+        top_5: the same for the best of the five that were predicted to be the fastest.
     """
 
     sizes: int
@@ -51,14 +51,14 @@ def score(groups: NDArray[np.intp], predicted: Array, measured: Array) -> Scores
 
 
 def _spearman(first: Array, second: Array) -> float:
-    """Spearman's rank correlation; 0 if either is constant."""
+    """Return Spearman's rank correlation; 0 if either argument is constant."""
     ranks = [_ranks(values) - (len(values) - 1) / 2 for values in (first, second)]
     norm = float(np.linalg.norm(ranks[0]) * np.linalg.norm(ranks[1]))
     return float(ranks[0] @ ranks[1]) / norm if norm else 0.0
 
 
 def _ranks(values: Array) -> Array:
-    """Ranks from 0; equal values share the mean of theirs."""
+    """Return ranks from 0; equal values have the mean of their ranks."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return np.asarray((last - (counts + 1) / 2)[place])

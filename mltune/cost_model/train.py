@@ -1,7 +1,7 @@
-"""Training: boosted trees by scikit-learn, and what they are worth on held-out sizes.
+"""Training: boosted trees by scikit-learn, and their scores on held-out sizes.
 
-scikit-learn is imported inside the function that needs it: it takes a second to load, and
-predicting does without it.
+scikit-learn is imported inside the function that needs it, because it takes a second to load and
+predictions do not need it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TREES = 300
 
 @dataclass(frozen=True, slots=True)
 class OtherDevice:
-    """Measurements of another device, from which a model may learn too."""
+    """Measurements of another device, from which a model may learn, too."""
 
     device: DeviceInfo
     rows: Sequence[Measurement]
@@ -47,17 +47,17 @@ def fit(
 ) -> BoostedModel:
     """Train a cost model on measurements of one device; failed ones are left out.
 
-    Its scores come from `folds` further models, each trained without some of the sizes and
-    scored on those.
+    Its scores come from `folds` further models, each trained without some of the sizes and scored
+    on these.
 
     Args:
         rows: of the device.
         device: that the model is for.
-        others: of other devices. How their times differ from their own estimates teaches the
-            trees beside the rows of the device; no score counts them.
-        folds: into so many parts the sizes are split.
+        others: of other devices. The trees also learn the ratios of their times to their own
+            estimates; scores do not count them.
+        folds: the number of parts of the sizes.
         seed: of the fit and the split.
-        on_step: is told how many models are trained, and how many will be.
+        on_step: called with the number of models trained so far, and of all.
 
     Raises:
         NoCorrectConfigError: when no measurement succeeded.
@@ -91,8 +91,8 @@ class _Data:
     """Rows of features with their seconds.
 
     Attributes:
-        groups: the same for rows of one problem.
-        sizes: the same for rows of one size.
+        groups: a number for each row, the same for rows of one problem.
+        sizes: a number for each row, the same for rows of one size.
     """
 
     names: tuple[str, ...]
@@ -102,7 +102,7 @@ class _Data:
     sizes: NDArray[np.intp]
 
     def take(self, rows: NDArray[np.bool_]) -> _Data:
-        """The rows that are marked."""
+        """Return the rows that a mask selects."""
         return _Data(
             self.names,
             self.features[rows],
@@ -114,7 +114,7 @@ class _Data:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pool:
-    """Rows of features, and what an estimate leaves of the logs of their times."""
+    """Rows of features with their targets: the logs of measured / estimated time."""
 
     features: Array
     rest: Array
@@ -147,14 +147,14 @@ def _size(problem: Problem) -> tuple[int, ...]:
 
 
 def _pool(data: _Data) -> tuple[Estimate, _Pool]:
-    """Fit the estimate, and keep what it leaves."""
+    """Fit the estimate, and return the targets that remain."""
     estimate = Estimate.fit(data.names, data.features, data.seconds)
     rest = np.log(data.seconds) - estimate.log_seconds(data.names, data.features)
     return estimate, _Pool(data.features, rest)
 
 
 def _train(data: _Data, others: Sequence[_Pool], seed: int) -> tuple[Estimate, Forest]:
-    """Fit the estimate, and trees to what it leaves, there and on other devices."""
+    """Fit the estimate of each device, and trees to the targets of all."""
     estimate, own = _pool(data)
     pools = (own, *others)
     features = np.concatenate([pool.features for pool in pools])
@@ -168,7 +168,7 @@ def _cross_validate(
     seed: int,
     on_part: Callable[[int], None],
 ) -> Scores:
-    """Scores on sizes that were held out, each exactly once."""
+    """Return scores on sizes that were held out, each exactly once."""
     part_of_size = np.random.default_rng(seed).permutation(int(data.sizes.max()) + 1) % parts
     predicted = np.empty(len(data.seconds))
     for part in range(parts):
@@ -182,7 +182,7 @@ def _cross_validate(
 
 
 def _boost(features: Array, target: Array, seed: int) -> Forest:
-    """Grow the trees and copy their nodes; their few settings fit 10 rows as well as 10^5."""
+    """Grow the trees and copy their nodes; these settings fit 10 rows as well as 10^5."""
     from sklearn.ensemble import HistGradientBoostingRegressor
     from threadpoolctl import threadpool_limits
 
@@ -197,8 +197,8 @@ def _boost(features: Array, target: Array, seed: int) -> Forest:
         random_state=seed,
     )
     asked = distinct_columns(features)
-    # One thread: on a machine that others use too, OpenMP's spinning made it ten times slower.
-    # OpenMP's limit is each thread's own, so that models can be trained side by side.
+    # One thread: on a machine with other work OpenMP's spinning made it ten times slower. The
+    # limit holds for the calling thread only, so that models can be trained in parallel.
     with threadpool_limits(limits=1, user_api="openmp"):
         model.fit(features[:, asked], target)
     trees = [iteration[0].nodes for iteration in model._predictors]
@@ -220,12 +220,13 @@ def _boost(features: Array, target: Array, seed: int) -> Forest:
 
 
 def distinct_columns(features: Array) -> NDArray[np.intp]:
-    """The columns that can ask different questions; at least one.
+    """Return the columns that give different splits; at least one.
 
-    A constant column asks nothing, nor does one that no row has; and one whose values are in the
-    order of another's, as a number's and its log's are, asks what that one asks. Without them the
-    trees grow in two thirds of the time, and predict as well: on sizes that were held out, of two
-    runs, the error of log seconds was 0.108 and 0.213 with and without.
+    A constant column gives no split, nor does a column that is nan everywhere. A column whose
+    values are in the same order as another's, such as the log of a number, gives the same splits.
+    Without these columns the trees grow in two thirds of the time, and predict as well: on
+    held-out sizes of two runs the errors of log seconds were 0.108 and 0.213 with and without
+    them.
     """
     first: dict[bytes, int] = {}
     for place, column in enumerate(features.T):

@@ -1,6 +1,6 @@
-"""Calculating on a device: numbers drawn there, and their product in double precision.
+"""Calculates on a device: draws numbers, and multiplies them in double precision.
 
-What comes of it is not believed unproved: see `mltune.runner.proof`.
+The results are not trusted without a proof: see `mltune.runner.proof`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 Pairs = tuple[tuple[int, int], ...]
 
 VECTORS = 2
-"""With so many vectors `along` multiplies at once."""
+"""The number of vectors that `along` multiplies by at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,10 +24,10 @@ class Matrices:
 
     Attributes:
         dtype: of an element.
-        first: the element of the buffer where the tensor begins.
-        batch: extent and stride of every index that numbers matrices, the fastest first.
-            Likewise for rows and columns; one without any index is one row.
-        conjugate: whether the conjugate is meant.
+        first: the tensor's first element in the buffer.
+        batch: extent and stride of every batch index, the fastest first. Likewise for rows and
+            columns; without an index there is one row or column.
+        conjugate: whether the elements are conjugated.
     """
 
     buffer: Any
@@ -40,7 +40,7 @@ class Matrices:
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """How many matrices, rows and columns there are."""
+        """The numbers of matrices, rows and columns."""
         batch, rows, columns = (
             math.prod(extent for extent, _ in pairs)
             for pairs in (self.batch, self.rows, self.columns)
@@ -50,12 +50,12 @@ class Matrices:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
-    """What goes along the rows of matrices; the axes are matrix and row.
+    """Sums over the rows of matrices; the axes are matrix and row.
 
     Attributes:
         products: with each vector, which is the first axis.
-        squares: the sum of the elements' squares.
-        largest: the largest element's absolute value.
+        squares: the sums of the elements' squares.
+        largest: the largest absolute value of an element.
     """
 
     products: Array
@@ -67,7 +67,7 @@ class Calculator(Protocol):
     """Calculates with tensors of one type."""
 
     def draw(self, tensor: Matrices, key: int | None) -> None:
-        """Write the numbers of a stream to a tensor's elements, as `runner.generator` has them.
+        """Write the numbers of a stream to a tensor's elements, as `runner.generator` does.
 
         Args:
             tensor: of rows alone, the index with number 0 first.
@@ -76,15 +76,15 @@ class Calculator(Protocol):
         ...
 
     def look(self, tensor: Matrices, numbers: Array) -> Array:
-        """Return single elements, by their numbers among the rows; in double precision."""
+        """Return single elements in double precision, by their numbers among the rows."""
         ...
 
     def along(self, matrices: Matrices, vectors: Array) -> Sums:
-        """Return what goes along every row of every matrix, in double precision.
+        """Return the sums over every row of every matrix, in double precision.
 
         Args:
-            matrices: what is summed up.
-            vectors: the axes are vector, matrix (or 1, where all have the same), and column.
+            matrices: that are summed up.
+            vectors: the axes are vector, matrix (or 1 if all use the same), and column.
 
         Raises:
             LaunchError: when there is no memory left.
@@ -105,13 +105,13 @@ class Calculator(Protocol):
         Args:
             a: rows are those of the result, columns the terms of its sums.
             b: rows are the columns of the result, columns the terms of its sums.
-            c: like the result; not read where beta is 0.
-            right: where to; of double precision.
+            c: like the result; not read if beta is 0.
+            right: takes the result, in double precision.
             alpha: the factor of the product.
             beta: the factor of `c`.
 
         Raises:
-            BuildError: when the device cannot after all.
+            BuildError: when the driver cannot build the kernels.
             LaunchError: when there is no memory left.
         """
         ...

@@ -1,4 +1,4 @@
-"""Which kinds of devices there are, which devices, and which one a user means."""
+"""The kinds of devices, all devices, and the one that a user means."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ DEVICES: Mapping[str, DeviceKind] = {
     "record": RecordKind(),
     "replay": ReplayKind(),
 }
-"""Every kind of device; a new one is a line here, and runs `tests/contract/test_device.py`."""
+"""The kinds of devices; a new kind is a line here, and runs `tests/contract/test_device.py`."""
 
 
 def list_devices() -> tuple[DeviceEntry, ...]:
-    """Return the devices of every kind that are there without being named.
+    """Return the devices of all kinds that can be listed.
 
     Raises:
-        NoDeviceError: when there is none, with what would help.
+        NoDeviceError: when there is none, with advice.
     """
     found: list[DeviceEntry] = []
     reasons = []
@@ -42,9 +42,9 @@ def list_devices() -> tuple[DeviceEntry, ...]:
 
 
 def examine(entry: DeviceEntry) -> DeviceEntry:
-    """Return a device as it shows itself when it is tried out, with its problem and notes.
+    """Return a device as its examination shows it, with its problem and notes.
 
-    A driver version is tried out once; what it showed is kept in the user's cache.
+    Each driver version is examined once; the results are kept in the user's cache.
     """
     return DEVICES[entry.kind].examine(entry)
 
@@ -58,19 +58,19 @@ def choose(
 
     Args:
         spec: `auto` (a GPU if there is one, else PoCL, else any other), `cpu`, `gpu`, `P:D`
-            (platform and device number), or a part of the name of the device or its platform,
-            or of its UUID. Oclgrind is only ever chosen by number or name.
-            `KIND:...` is a device of that kind of `DEVICES`. A device that does not work
-            is passed over for the next one that fits, with a note.
-        entries: the devices to choose from; by default all there are.
-        examine: tries one out.
+            (platform and device number), or a part of the name of the device or its platform, or
+            of its UUID. Oclgrind is only ever chosen by number or name. `KIND:...` is a device of
+            that kind of `DEVICES`. If a device does not work, the next one that fits is taken,
+            with a note.
+        entries: the devices to choose from (default: all).
+        examine: examines one.
 
     Returns:
-        The device as it shows itself, which may differ from what its driver states; its `notes`
-        say how.
+        The device as its examination shows it, which may differ from what its driver states; its
+        `notes` say how.
 
     Raises:
-        NoDeviceError: when there is no such device, or none that works, with what would help.
+        NoDeviceError: when there is no such device, or none that works, with advice.
         UsageError: when the name fits several devices that work.
     """
     kind, _, rest = spec.partition(":")
@@ -80,13 +80,13 @@ def choose(
 
 
 def entry_of(number: str, info: DeviceInfo) -> DeviceEntry:
-    """Return an entry of `list_devices` as it was, without asking a driver."""
+    """Return an entry of `list_devices` again, without asking a driver."""
     kind, _, _ = number.partition(":")
     return DeviceEntry(kind if kind in DEVICES else "opencl", number, info)
 
 
 def open_device(device: DeviceEntry | str = "auto") -> Device:
-    """Open a device, or the one that `choose` gives for a text.
+    """Open a device, or the one that `choose` returns for a text.
 
     Raises:
         NoDeviceError: when there is no such device.
@@ -97,6 +97,6 @@ def open_device(device: DeviceEntry | str = "auto") -> Device:
 
 
 def prepare_process() -> None:
-    """Tell every kind, before a device is chosen, that this process will only serve one."""
+    """Tell every kind, before a device is chosen, that this process will use only one device."""
     for kind in DEVICES.values():
         kind.prepare_process()

@@ -1,4 +1,4 @@
-"""Which of several devices a user means."""
+"""Chooses the device that a user means."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from mltune.errors import NoDeviceError, UsageError
 def pick(
     spec: str, entries: Sequence[DeviceEntry], examine: Callable[[DeviceEntry], DeviceEntry]
 ) -> DeviceEntry:
-    """Return the device that a user means, examined; its notes say which better ones fail.
+    """Return the device that a user means, examined; its notes name better ones that fail.
 
     Args:
-        spec: as `choose` takes it, without a kind.
+        spec: as for `choose`, without a kind.
         entries: the devices to choose from.
-        examine: tries out a device that may be the answer.
+        examine: examines a device that may be the answer.
 
     Raises:
         NoDeviceError: when there is no such device, or none that works.
@@ -60,12 +60,12 @@ def _left_out(chosen: DeviceEntry, found: Sequence[DeviceEntry]) -> Iterator[str
 
 
 def _by_type(word: str, entries: Sequence[DeviceEntry]) -> Sequence[DeviceEntry]:
-    """The devices of a type, the best one first."""
+    """Return the devices of a type, the best one first."""
     types = ("gpu", "cpu", "accelerator") if word == "auto" else (word,)
     usable = [e for e in entries if e.info.kind in types and not e.is_checker]
     if not usable:
         raise NoDeviceError(f"no device for '{word}' ({_listing(entries)})")
-    # Sorting is stable: among equals the driver's order decides.
+    # Sorting is stable, so equal devices stay in the driver's order.
     return sorted(usable, key=lambda e: (types.index(e.info.kind), not e.is_embedded))
 
 

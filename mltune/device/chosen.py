@@ -1,6 +1,6 @@
-"""Prints which device a text means: `python -m mltune.device.chosen SPEC`, its last line is JSON.
+"""Prints the device that a text means: `python -m mltune.device.chosen SPEC`; JSON comes last.
 
-For programs that load no driver themselves.
+For programs that must not load a driver themselves.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mltune.device_info import DeviceInfo
 
 
 def ask(spec: str) -> DeviceInfo | None:
-    """Ask another process for a device's description; None where it finds none."""
+    """Ask another process for a device's description; None if it finds none."""
     command = [sys.executable, "-m", "mltune.device.chosen", spec]
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False

@@ -1,7 +1,8 @@
-"""Comparing a large result with its reference, every element of it.
+"""Compares a large result with its reference, every element of it.
 
-Reading 64 MB back and comparing them on the host takes ten times as long as the kernel that made
-them. What this finds right is right; what it finds wrong the host looks at again, to say what.
+Reading 64 MB back and comparing them on the host takes ten times as long as the kernel. A result
+that this comparison finds right is right; wrong elements are checked again on the host, for the
+message.
 """
 
 from __future__ import annotations
@@ -16,18 +17,18 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """A right result, and how far an element may be off: `norms_a * norms_b + constant`.
+    """A right result, and the bound on an element's error: `norms_a * norms_b + constant`.
 
     Attributes:
         dtype: of the result.
-        first: the element of the result's buffer where it begins.
+        first: the result's first element in its buffer.
         length: elements of the whole buffer.
         dims: for every index, the one with the shortest stride first: extent, stride in the
             result, stride in `norms_a` and in `norms_b`.
         count: elements of the result.
         values: float64 or complex128, the first index running fastest; likewise the norms. They
-            are arrays, or buffers where they lie on the device already.
-        pattern: the byte that fills the buffer where nothing has been written.
+            are arrays, or buffers if they are on the device already.
+        pattern: the byte that fills the buffer outside the result.
     """
 
     dtype: str
@@ -49,13 +50,13 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What a comparison found.
+    """The result of a comparison.
 
     Attributes:
-        wrong: elements that are further off than they may be.
+        wrong: number of elements whose error exceeds the bound.
         written_outside: whether memory around and between the elements was written to.
-        place: which element is furthest off, in the order of memory.
-        error: how far.
+        place: of the element with the largest error, in the order of memory.
+        error: of that element.
     """
 
     wrong: int
@@ -65,10 +66,10 @@ class Difference:
 
 
 class Comparison(Protocol):
-    """A right result in the memory of a device, to compare others with."""
+    """A right result in a device's memory, to compare others with."""
 
     def run(self, result: Any) -> Difference:
-        """Compare a result in a buffer, which is left as it is.
+        """Compare a result in a buffer, without changing it.
 
         Raises:
             DeviceLostError: when the device fails.

@@ -1,4 +1,4 @@
-"""The device's contract: describe itself, build kernels, hold buffers, launch, tell the times."""
+"""The device's contract: describe itself, build kernels, hold buffers, launch, return times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mltune.problem import Problem
 Array = np.ndarray[Any, np.dtype[Any]]
 
 Buffer = Any
-"""What `Device.allocate` gives. Only the device that made it looks into it, but for its `size`."""
+"""What `Device.allocate` returns. Only its own device may use it; all may read its `size`."""
 
 
 class Program(Protocol):
@@ -25,7 +25,7 @@ class Program(Protocol):
 
     @property
     def kernel(self) -> Kernel:
-        """What it was built of."""
+        """The kernel that was built."""
         ...
 
     @property
@@ -35,26 +35,26 @@ class Program(Protocol):
 
     @property
     def local_mem_bytes(self) -> int:
-        """Local memory of one work-group, by the driver's count."""
+        """Local memory of a work-group, as the driver counts it."""
         ...
 
 
 class Execution(Protocol):
-    """One launch on its way through the driver; times are the device's own.
+    """A launch and its state; times are the device's own.
 
-    Times may be asked for when the launch, or one after it, was waited for.
+    Times are valid after this launch, or a later one, was waited for.
     """
 
     @property
     def passes(self) -> Sequence[Execution]:
-        """The kernel's passes, each by itself."""
+        """The passes of the kernel, each as an execution."""
         ...
 
     def wait_until_running(self) -> None:
-        """Return when the first pass has begun; what is still compiled lies before that.
+        """Return when the first pass has begun, so that compilation at the first launch is over.
 
         Raises:
-            DeviceLostError: when it failed on the device.
+            DeviceLostError: when the kernel failed on the device.
         """
         ...
 
@@ -62,7 +62,7 @@ class Execution(Protocol):
         """Return when the kernel has ended.
 
         Raises:
-            DeviceLostError: when it failed on the device.
+            DeviceLostError: when the kernel failed on the device.
         """
         ...
 
@@ -88,10 +88,10 @@ class Execution(Protocol):
 
 
 class Device(Protocol):
-    """An opened device. What it is told to do, it does in the order in which it was told.
+    """An opened device, which executes its commands in order.
 
-    `launch`, `copy` and `fill` return before the work is done; `read` and the answers of
-    `inspection` and `comparison` wait for all that was started before.
+    `launch`, `copy` and `fill` return before the work is done; `read`, and the results of
+    `inspection` and `comparison`, wait for everything started before.
     """
 
     @property
@@ -106,7 +106,7 @@ class Device(Protocol):
 
     @property
     def tick_seconds(self) -> float:
-        """Resolution of the clock that times kernels; 0 where it is not known."""
+        """Resolution of the clock that times kernels; 0 if unknown."""
         ...
 
     def build(self, kernel: Kernel) -> Program:
@@ -127,12 +127,12 @@ class Device(Protocol):
         ...
 
     def part(self, buffer: Buffer, first_byte: int, nbytes: int) -> Buffer:
-        """Return a piece of a buffer that kernels see as a buffer of its own.
+        """Return a part of a buffer that kernels use like a buffer of its own.
 
         Args:
-            buffer: which `allocate` gave.
+            buffer: from `allocate`.
             first_byte: a multiple of 4096.
-            nbytes: how long it is.
+            nbytes: its length.
         """
         ...
 
@@ -144,7 +144,7 @@ class Device(Protocol):
         """Fill an array from a buffer.
 
         Raises:
-            DeviceLostError: when something that was started before has failed.
+            DeviceLostError: when a command started before has failed.
         """
         ...
 
@@ -159,9 +159,9 @@ class Device(Protocol):
 
         Args:
             buffer: no part of another one, unless it is filled from its beginning.
-            byte: what with.
-            first_byte: from where on; a multiple of 4096.
-            end_byte: up to where, to a multiple of 4; to its end if left out.
+            byte: the new value of each byte.
+            first_byte: the begin, a multiple of 4096.
+            end_byte: the end, rounded up to a multiple of 4 (default: the buffer's end).
         """
         ...
 
@@ -180,14 +180,14 @@ class Device(Protocol):
         """Start a kernel's passes on a canonical problem.
 
         Args:
-            program: which this device has built.
-            problem: what to compute.
-            c: where to.
+            program: built by this device.
+            problem: to compute.
+            c: takes the result.
             a: the first operand.
             b: the second one.
-            bias: of the epilogue; None where it has none.
-            scratch: of at least the kernel's `scratch_bytes`; None where they are 0.
-            counters: all 0, of at least its `counter_bytes`; None where they are 0.
+            bias: of the epilogue; None if it has none.
+            scratch: of at least the kernel's `scratch_bytes`; None if that is 0.
+            counters: all 0, of at least its `counter_bytes`; None if that is 0.
 
         Raises:
             LimitError: when the work-group or its local memory is over the device's limits.
@@ -198,15 +198,15 @@ class Device(Protocol):
 
     @property
     def inspection(self) -> Inspection:
-        """Looks at memory. `on_host.HostInspection` does for a device without kernels for it.
+        """Return an object that checks memory; `on_host.HostInspection` serves any device.
 
         Raises:
-            LaunchError: when the driver cannot.
+            LaunchError: when the driver cannot make it.
         """
         ...
 
     def comparison(self, expected: Expected) -> Comparison | None:
-        """Keep a right result on the device; None where the host is to compare.
+        """Keep a right result on the device; None if the host has to compare.
 
         Raises:
             LaunchError: when there is no memory left.
@@ -214,9 +214,9 @@ class Device(Protocol):
         ...
 
     def calculator(self, dtype: str) -> Calculator | None:
-        """Draw and multiply tensors of a type on the device; None where the host is to do it.
+        """Return an object that draws and multiplies tensors of a type; None if the host has to.
 
         Raises:
-            BuildError: when the device cannot after all.
+            BuildError: when the driver cannot build the kernels.
         """
         ...

@@ -1,4 +1,4 @@
-"""What keeps OpenCL from working on this machine, and the command that mends it."""
+"""Finds what keeps OpenCL from working on this machine, and the command that fixes it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Finding:
 
     Attributes:
         problem: in words.
-        command: what to type against it, or which page to open.
+        command: that fixes it, or the page to open.
     """
 
     problem: str
@@ -56,11 +56,11 @@ class Finding:
 
 
 def examine(entries: Iterable[DeviceEntry], root: Path = Path("/")) -> tuple[Finding, ...]:
-    """Say what is wrong.
+    """Return what is wrong.
 
     Args:
-        entries: the devices that there are, examined.
-        root: where the system's files lie.
+        entries: the devices of this machine, examined.
+        root: of the system's files.
     """
     system = system_of(root)
     found = []
@@ -80,7 +80,7 @@ def examine(entries: Iterable[DeviceEntry], root: Path = Path("/")) -> tuple[Fin
 
 
 def system_of(root: Path = Path("/")) -> str:
-    """Name the family of systems whose packages fit: a key of the table, or else empty."""
+    """Return the family of systems with the same packages: a key of the table, or empty."""
     if sys.platform == "darwin":
         return "macos"
     try:
@@ -115,7 +115,7 @@ def _install(what: str, system: str) -> str:
 
 
 def _gpus(root: Path) -> list[str]:
-    """The makers of the GPUs that the kernel knows."""
+    """Return the makers of the GPUs that the kernel lists."""
     found = []
     for file in sorted((root / "sys/class/drm").glob("card*/device/vendor")):
         try:

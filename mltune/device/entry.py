@@ -1,4 +1,4 @@
-"""A device that can be opened, and what a kind of devices has to offer: a list, and an opener."""
+"""A device that can be opened, and the interface of a kind of devices."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class DeviceEntry:
 
     Attributes:
         kind: its key in `DEVICES`.
-        number: the text that chooses this device and no other: `P:D` of a device of OpenCL.
+        number: the text that chooses exactly this device, `P:D` for OpenCL.
         info: its identity and limits.
-        problem: what keeps it from being used, and what helps; empty if nothing is known.
-        notes: what is to be said to who uses it, one line each.
+        problem: why it cannot be used, and what helps; empty if nothing is known.
+        notes: for its users, one line each.
     """
 
     kind: str
@@ -32,23 +32,23 @@ class DeviceEntry:
 
     @property
     def is_checker(self) -> bool:
-        """Whether it simulates a device in order to find mistakes: right, but very slow."""
+        """Whether it simulates a device to find mistakes: right, but very slow."""
         return OCLGRIND in self.info.platform
 
     @property
     def is_embedded(self) -> bool:
-        """Whether it is the one that is installed with mltune."""
+        """Whether it is the device that is installed with mltune."""
         return POCL in self.info.platform
 
 
 class DeviceKind(Protocol):
-    """A way to reach devices. A driver is loaded when a method is called, not before."""
+    """A way to use devices. A driver is loaded when a method is called, not before."""
 
     def entries(self) -> tuple[DeviceEntry, ...]:
-        """Return the devices that are there without being named, in the driver's order.
+        """Return the devices that can be listed, in the driver's order.
 
         Raises:
-            NoDeviceError: when there should be some and are none, with what would help.
+            NoDeviceError: when there should be some and are none, with advice.
         """
         ...
 
@@ -56,13 +56,13 @@ class DeviceKind(Protocol):
         """Return the device that a user means by `KIND:spec`.
 
         Raises:
-            NoDeviceError: when there is no such device or it builds nothing, with what would help.
-            UsageError: when the text fits several, or none by its form.
+            NoDeviceError: when there is no such device or it builds nothing, with advice.
+            UsageError: when the text fits several, or has the wrong form.
         """
         ...
 
     def examine(self, entry: DeviceEntry) -> DeviceEntry:
-        """Return a device as it shows itself when it is tried out, with its problem and notes."""
+        """Return a device as its examination shows it, with its problem and notes."""
         ...
 
     def open(self, entry: DeviceEntry) -> Device:
@@ -74,5 +74,5 @@ class DeviceKind(Protocol):
         ...
 
     def prepare_process(self) -> None:
-        """Hear, before anything else is asked, that this process will only serve a device."""
+        """Prepare this process, before anything else is called, for using only one device."""
         ...

@@ -1,4 +1,4 @@
-"""How building and launching on a device can fail."""
+"""The ways in which building and launching on a device can fail."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class BuildError(MltuneError):
 
 
 class LimitError(MltuneError):
-    """A launch or an allocation that the device's limits forbid; the driver was not asked."""
+    """A launch or an allocation exceeds the device's limits; the driver was not asked."""
 
 
 class LaunchError(MltuneError):
-    """The driver refused a launch or an allocation; its context should not be trusted further."""
+    """The driver refused a launch or an allocation; do not rely on its context any more."""
 
 
 class DeviceLostError(MltuneError):
-    """A kernel failed while it ran. On most drivers only a new process can use the device."""
+    """A kernel failed while it ran; with most drivers only a new process can use the device."""

@@ -1,7 +1,7 @@
-"""Looking at a device's memory where it lies: whole patterns, checksums and single elements.
+"""Checks a device's memory without copying it: whole patterns, checksums and single elements.
 
-What is found stays on the device until it is asked for, because every answer that is waited for
-idles the device.
+Results stay on the device until they are asked for, because the device idles while the host waits
+for an answer.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ import numpy as np
 Array = np.ndarray[Any, np.dtype[Any]]
 
 MOST_SPOTS = 64
-"""Elements of a tensor that can be written or kept at once."""
+"""The most elements of a tensor that can be written or kept at once."""
 
 
 class PatternCheck(Protocol):
-    """Whether stretches of memory hold one byte throughout, all of them with one answer."""
+    """Whether several ranges of memory contain one byte throughout, with one answer for all."""
 
     def begin(self) -> None:
-        """Forget what was found; returns at once."""
+        """Reset the answer; returns at once."""
         ...
 
     def look(self, buffer: Any, first_byte: int, end_byte: int) -> None:
-        """Look at a stretch of a buffer, whose ends are multiples of 8; returns at once."""
+        """Check a range of a buffer, whose ends are multiples of 8; returns at once."""
         ...
 
     def is_whole(self) -> bool:
-        """Wait, and say whether nothing else was in any stretch since `begin`."""
+        """Wait, and return whether all ranges since `begin` contained nothing else."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Elements that are kept: `count` from place number `start` on, as numbers `first` and up."""
+    """Elements to keep: `count` from place number `start` on, stored from number `first` on."""
 
     start: int
     count: int
@@ -44,7 +44,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """Elements that are written: `count` from place number `start` on, with values of a row."""
+    """Elements to write: `count` from place number `start` on, with values of a row."""
 
     start: int
     count: int
@@ -52,10 +52,10 @@ class Put:
 
 
 class Spots(Protocol):
-    """Single elements of one tensor, which are written before a launch and collected after it."""
+    """Single elements of one tensor, which are written before a launch and read after it."""
 
     def exchange(self, tensor: Any, keep: Kept | None, then: Kept | Put | None) -> None:
-        """Keep some elements, and then write or keep others; returns at once.
+        """Keep some elements, then write or keep others; returns at once.
 
         A count is at most `MOST_SPOTS`.
         """
@@ -67,17 +67,17 @@ class Spots(Protocol):
 
 
 class Inspection(Protocol):
-    """What a device tells about its memory; for use by one thread."""
+    """Checks a device's memory; for use by one thread."""
 
     def checksums(self, *buffers: Any) -> tuple[int, ...]:
-        """Wait, and return for each of one or two buffers 64 bits that depend on every word.
+        """Wait, and return a checksum of 64 bits for each of one or two buffers.
 
-        They depend on where it stands, too. Sizes must be multiples of 4.
+        It depends on every word and its place. Sizes must be multiples of 4.
         """
         ...
 
     def pattern_check(self, byte: int) -> PatternCheck:
-        """Make ready to look whether memory holds one byte throughout.
+        """Make an object that checks whether memory contains one byte throughout.
 
         Raises:
             LaunchError: when there is no memory left.
@@ -85,12 +85,12 @@ class Inspection(Protocol):
         ...
 
     def spots(self, places: Array, values: Array, most_seen: int) -> Spots:
-        """Make ready to write and read single elements of a tensor.
+        """Make an object that writes and reads single elements of a tensor.
 
         Args:
-            places: which elements, counted in the tensor's buffer.
+            places: of the elements in the tensor's buffer, counted in elements.
             values: rows of what may be written to each of them.
-            most_seen: how many elements can be kept until they are collected.
+            most_seen: how many elements can be kept until they are read.
 
         Raises:
             LaunchError: when there is no memory left.

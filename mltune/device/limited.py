@@ -1,8 +1,7 @@
 """A device that is treated as a smaller one: `--device limited:LIMITS:DEVICE`.
 
-It shows on any machine what happens on an integrated GPU: that no kernel is tried which such a
-device could not run. The driver still has more; what is over the limits is refused before it is
-asked.
+It shows on any machine how mltune works on a small device, such as an integrated GPU: no kernel
+may be tried that exceeds the limits. Such a launch is refused, though the driver could do it.
 """
 
 from __future__ import annotations
@@ -31,36 +30,36 @@ class LimitedKind:
     """`limited:LIMITS[:SPEC]`."""
 
     def entries(self) -> tuple[DeviceEntry, ...]:
-        """None: limits have to be named."""
+        """Return none, as limits have to be named."""
         return ()
 
     def find(self, spec: str) -> DeviceEntry:
-        """Choose the device to be cut down, and its limits."""
+        """Choose the device and its limits."""
         limits, _, _ = spec.partition(":")
         whole = _whole(spec)
         info = limited(whole.info, limits)
         return replace(whole, kind="limited", number=f"limited:{spec}", info=info)
 
     def examine(self, entry: DeviceEntry) -> DeviceEntry:
-        """It was done when the device was chosen."""
+        """Return it unchanged, as it was examined when it was chosen."""
         return entry
 
     def open(self, entry: DeviceEntry) -> Device:
-        """Open the device, which believes the limits."""
+        """Open the device with these limits."""
         from mltune.device.catalogue import DEVICES
 
         whole = _whole(entry.number.partition(":")[2])
         return DEVICES[whole.kind].open(replace(whole, info=entry.info))
 
     def prepare_process(self) -> None:
-        """Nothing: every kind hears it."""
+        """Do nothing, as every kind is called."""
 
 
 def limited(info: DeviceInfo, limits: str) -> DeviceInfo:
-    """Return a device's description with smaller limits; what is smaller already stays.
+    """Return a device's description with smaller limits; smaller ones stay.
 
     Raises:
-        UsageError: when a limit is none of those that there are.
+        UsageError: when a limit is unknown.
     """
     for word in filter(None, limits.split(",")):
         info = replace(info, **_change(info, word))

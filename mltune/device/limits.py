@@ -1,4 +1,4 @@
-"""What a device's limits forbid, whatever its driver is: it need not be asked."""
+"""Checks of a device's limits, for all drivers; the driver is not asked."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from mltune.kernel import Launch
 
 
 def group_of(info: DeviceInfo, wanted: int) -> int:
-    """Return how many work-items of one dimension a group may have: a power of 2 up to `wanted`.
+    """Return a size for groups of one dimension: a power of 2 up to `wanted`, within the limits.
 
-    It is for kernels that run with any number.
+    For kernels that support any size.
     """
     most = min(wanted, info.max_work_group_size, info.max_work_item_sizes[0])
     return 1 << max(most, 1).bit_length() - 1
@@ -38,12 +38,12 @@ def check_size(info: DeviceInfo, nbytes: int) -> None:
 
 
 def check_launch(info: DeviceInfo, launch: Launch, local_mem_bytes: int) -> None:
-    """Refuse a launch that is over the device's limits; PoCL would run it and overwrite memory.
+    """Refuse a launch that exceeds the limits, which PoCL would run, overwriting memory.
 
     Raises:
-        LimitError: when it is.
+        LimitError: when it does.
     """
-    # Not the limit that a built kernel names: NVIDIA says 256 for every one, and runs 1024.
+    # Not the limit of the built kernel: NVIDIA says 256 for every kernel, and runs 1024.
     largest = info.max_work_group_size
     for grid in launch.grids:
         items = math.prod(grid.local_size)

@@ -1,4 +1,4 @@
-"""Looking at a device's memory by reading it back: for devices without kernels for it."""
+"""Checks a device's memory by reading it back, for devices without kernels for it."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _PIECE_BYTES = 1 << 18
 
 
 class HostInspection:
-    """Reads what it is to look at."""
+    """Checks memory by reading it."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
 
     def checksums(self, *buffers: Any) -> tuple[int, ...]:
-        """Return 64 bits of a cryptographic hash of each."""
+        """Return 64 bits of a cryptographic hash of each buffer."""
         return tuple(self._checksum(buffer) for buffer in buffers)
 
     def pattern_check(self, byte: int) -> HostPatternCheck:
-        """Compare with the byte."""
+        """Return a check that compares on the host."""
         return HostPatternCheck(self._device, byte)
 
     def spots(self, places: Array, values: Array, most_seen: int) -> HostSpots:
-        """Write and read one element after the other."""
+        """Return spots that are written and read one by one."""
         return HostSpots(self._device, places, values, most_seen)
 
     def _checksum(self, buffer: Any) -> int:
@@ -41,18 +41,18 @@ class HostInspection:
 
 
 class HostPatternCheck:
-    """Looks at once, and remembers."""
+    """Checks at once, and keeps the answer."""
 
     def __init__(self, device: Device, byte: int) -> None:
         self._device, self._byte = device, byte
         self.begin()
 
     def begin(self) -> None:
-        """Forget."""
+        """Reset the answer."""
         self._is_whole = True
 
     def look(self, buffer: Any, first_byte: int, end_byte: int) -> None:
-        """Read a stretch, a piece that fits into a processor's cache at a time."""
+        """Check a range, in pieces that fit into a processor's cache."""
         piece = np.empty(_PIECE_BYTES, np.uint8)
         for first in range(first_byte, end_byte, _PIECE_BYTES):
             found = piece[: end_byte - first]
@@ -60,7 +60,7 @@ class HostPatternCheck:
             self._is_whole = self._is_whole and bool((found == self._byte).all())
 
     def is_whole(self) -> bool:
-        """Say what was found."""
+        """Return the answer."""
         return self._is_whole
 
 
@@ -73,13 +73,13 @@ class HostSpots:
         self._seen = np.zeros(most_seen, values.dtype)
 
     def exchange(self, tensor: Any, keep: Kept | None, then: Kept | Put | None) -> None:
-        """Do both, in order."""
+        """Keep and write, in order."""
         for each in (keep, then):
             for number in range(each.count if each else 0):
                 self._one(tensor, each, number)
 
     def seen(self, count: int) -> Array:
-        """Return what was kept."""
+        """Return the kept elements."""
         return self._seen[:count].copy()
 
     def _one(self, tensor: Any, what: Kept | Put | None, number: int) -> None:

@@ -1,4 +1,4 @@
-"""From measured times to a selector: a portfolio that covers the sizes, and what chooses."""
+"""From measured times to a selector: a portfolio of kernels, and a rule that chooses by size."""
 
 from mltune.callable_package import make_callable
 from mltune.distil.distil import Distilled, distil

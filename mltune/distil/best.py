@@ -1,4 +1,4 @@
-"""Which rule ships where none is asked for: what did best in cross-validation."""
+"""Which rule ships for `--method auto`: the best one in cross-validation."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _CANDIDATES = (TAUGHT, "formulas", "tree")
 
 
 def best_rule(rows: Mapping[str, RegretRow], without: Collection[str] = ()) -> str:
-    """The rule that ships unless another is asked for, given the rows of all by their names.
+    """Return the rule that ships for `--method auto`.
 
-    That is the fastest in the mean of formulas and trees, or the taught tree where it is nearly
-    that, if it beats a single kernel; so must its teacher, as a student that is better is lucky.
-    Otherwise, or where nothing could be judged, it is that kernel: a rule that is worse has only
-    found luck.
+    A rule must beat the single kernel (`beats_single`); otherwise its gain may be chance. The
+    taught tree's teacher must beat it, too. Of these rules the one with the best mean ships, or
+    the taught tree if it is within `MOST_LOST` of it. If no rule is left, or nothing could be
+    judged, the single kernel ships.
 
     Args:
-        rows: of all rules.
-        without: rules that are not to ship.
+        rows: of all rules, by their names.
+        without: rules that must not ship.
     """
     if not rows:
         return SINGLE
@@ -40,8 +40,8 @@ def best_rule(rows: Mapping[str, RegretRow], without: Collection[str] = ()) -> s
 def beats_single(rows: Mapping[str, RegretRow], rule: str) -> bool:
     """Whether a rule is faster than a single kernel in the mean, and not slower at the worst.
 
-    The worst is that of sizes on which both kernels were timed: one gap of a run that was cut
-    short says nothing about a rule.
+    The worst size is one on which both kernels were timed: a gap in a run that was cut short says
+    nothing about a rule.
     """
     ours, single = rows[rule], rows[SINGLE]
     timed = [pair for pair in zip(ours.losses, single.losses, strict=True) if GAP not in pair]

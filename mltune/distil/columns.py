@@ -1,4 +1,4 @@
-"""What a taught tree may ask for, computed for many sizes at once."""
+"""The features of a taught tree, computed for many sizes at once."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Columns = dict[str, NDArray[np.int64]]
 
 
 def columns(formulas: Sequence[TimeFormula], sizes: NDArray[np.float64]) -> Columns:
-    """The features in which the times of these formulas are stairs, by name.
+    """Return the features in which the times of these formulas are step functions, by name.
 
-    A question for waves is one for tiles, so only tiles are asked for, and how much of the places
-    of all waves is used. Trees of the latter lose a quarter less than trees that ask for idle
+    A threshold on waves is one on tiles, so the features are the tiles and the share of the places
+    of all waves that is used. Trees of the latter lose a quarter less than trees that ask for idle
     places (0.24 and 0.32 % of four runs of an H200).
 
     Args:

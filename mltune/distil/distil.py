@@ -26,8 +26,8 @@ class Distilled:
 
     Attributes:
         rule: the name of the rule that ships, whose row has the loss that the selector states.
-        rows: one per rule, with `auto` for what ships where no method is asked for.
-        left_out: sizes that were measured, for which the rule answers all the same.
+        rows: one per rule; `auto` is the rule that ships if no method is named.
+        left_out: measured sizes that the map does not have, so that the rule chooses for them.
     """
 
     selector: Selector
@@ -55,23 +55,23 @@ def distil(
 ) -> Distilled:
     """Choose a portfolio, fit a rule to all sizes, and measure what such a rule loses.
 
-    The loss is measured with rules and portfolios that never saw the sizes they are judged on:
-    the sizes are split into 1 / `held_out` parts, and each part is judged by a fit on the others.
+    The loss is measured with rules and portfolios that never saw the sizes they are judged on: the
+    sizes are split into 1 / `held_out` parts, and each part is judged by a fit on the others.
 
     Args:
         table: seconds of every kernel on every size.
         contraction: the problem type that the table is about.
         every: these times and those of further sizes and kernels, for the map of exact sizes.
         is_joined: whether the times come from several runs, of which each may lack sizes.
-        method: how sizes are told apart: one of `METHODS`, or `AUTO` for the best of them.
+        method: the kind of rule: one of `METHODS`, or `AUTO` for the best of them.
         tolerance: a kernel within 1 + tolerance of a size's best is as good as the best.
         max_kernels: the most kernels that ship.
-        max_depth: the most questions on a path of the tree.
+        max_depth: the most splits on a path of the tree.
         held_out: the share of the sizes that each judging fit does not see.
         seed: of the split into parts.
         compute_units: of the device that was measured.
-        conditions: how the table was measured, for people.
-        on_step: is told how many sizes are judged, and how many will be.
+        conditions: how the table was measured, as text for the selector's card.
+        on_step: called with the number of sizes judged so far, and of all.
 
     Raises:
         UsageError: when a setting is out of range.
@@ -138,7 +138,7 @@ def _check(
 def _best(
     by_rule: Mapping[str, RegretRow], method: str, table: TimeTable, settings: Settings
 ) -> tuple[str, Taught | None]:
-    """The best rule, and the taught tree where it is that one or was asked for."""
+    """Return the best rule, and the taught tree if it is that rule or was asked for."""
     best = best_rule(by_rule)
     if TAUGHT not in (method, best):
         return best, None
@@ -151,7 +151,7 @@ def _best(
 
 
 def _with_auto(rows: Sequence[RegretRow], best: str) -> Iterator[RegretRow]:
-    """The rows, and before those of the methods the best one's as `auto`."""
+    """Yield the rows, with the best method's row repeated as `auto` before the first method."""
     for row in rows:
         if row.rule == next(iter(METHODS)):
             yield from (replace(other, rule=AUTO) for other in rows if other.rule == best)

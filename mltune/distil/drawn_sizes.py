@@ -1,4 +1,4 @@
-"""Sizes for a tree to learn from: where users may be, as many as are wanted."""
+"""Random sizes for a tree to learn from: many near measured ones, the others from everywhere."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ MOST = (30_000, 30_000, 60_000)
 """The largest m, n and k."""
 
 MOST_WORK = 4e12
-"""The largest m * n * k * batch: a second on a fast GPU."""
+"""The largest m * n * k * batch; a fast GPU takes a second for it."""
 
 NEAR_MEASURED = 0.6
-"""The share of sizes that are drawn near measured ones, those that are called often the most.
+"""The share of the sizes that are drawn near measured ones, which are drawn by their weights.
 
-On a fold of sgemm NT (split 100) a quarter lost 0.9 % more on held-out sizes, and nothing less on
-sizes from anywhere.
+With a quarter, a fold of sgemm NT (split 100) lost 0.9 % more on held-out sizes, and was no better
+on sizes from everywhere.
 """
 
 _SPREAD = 0.5
-"""How far from them: the standard deviation of the log of an extent."""
+"""The standard deviation of the log of an extent around a measured size's."""
 
 _MULTIPLES = (1, 1, 1, 8, 16, 64)
-"""Half of the sizes are multiples, as users choose them."""
+"""Half of the sizes are multiples of 8, 16 or 64, as in real programs."""
 
 
 def drawn_sizes(count: int, table: TimeTable, seed: int, near: float = NEAR_MEASURED) -> Array:
@@ -35,11 +35,11 @@ def drawn_sizes(count: int, table: TimeTable, seed: int, near: float = NEAR_MEAS
     Args:
         count: how many.
         table: with the measured sizes.
-        seed: the same one gives the same sizes.
-        near: the share that lies near measured ones; the others are log-uniform.
+        seed: of the random numbers.
+        near: the share that lies near measured sizes; the others are log-uniform.
 
     Returns:
-        m, n, k and batch, a row each, whole numbers.
+        m, n, k and batch as whole numbers, a row for each size.
     """
     chance = np.random.default_rng(seed)
     measured = np.array(table.sizes, dtype=np.float64)

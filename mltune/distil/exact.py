@@ -1,4 +1,4 @@
-"""The map of exact sizes: every size that was measured gets the fastest kernel that ships."""
+"""The map of exact sizes: each measured size gets the fastest shipped kernel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mltune.selector import Rule
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A size that the map does not have, so that the rule answers for it, and why."""
+    """A size that is not in the map, so that the rule chooses for it, and the reason."""
 
     size: Size
     reason: str
@@ -38,9 +38,10 @@ class ExactMap:
 
 
 def reserved(every: TimeTable, table: TimeTable, settings: Settings) -> int:
-    """How many kernels have to ship for sizes on which no candidate of the rule was timed.
+    """Return how many kernels have to ship for sizes on which no candidate of the rule was timed.
 
-    They are those of other groups of sizes. Half of all kernels at most: the rest is the rule's.
+    Such sizes belong to other groups of a protocol. At most half of all kernels are reserved; the
+    others are for the rule.
     """
     known = np.isin(_names(every), _names(table))
     alone = np.flatnonzero(~np.isfinite(every.seconds[:, known]).any(axis=1))
@@ -61,16 +62,16 @@ def exact_map(
 ) -> ExactMap:
     """Give each size the fastest kernel that was timed on it and ships.
 
-    Beside the rule's kernels those ship that sizes need to have one within the tolerance of their
-    best, while there is room.
+    Kernels are added to the rule's, while there is room, so that each size has one within the
+    tolerance of its best time.
 
-    A size that only some of several runs measured may have a faster kernel in another run. The
-    rule keeps it if it chooses such a kernel, and loses less than the best of those that were
-    timed would lose on the sizes where all were.
+    If only some of several runs measured a size, another run may have a faster kernel for it. Such
+    a size is left to the rule if the rule chooses a kernel that was not timed there, and loses
+    less than the best of the timed ones loses on the sizes where all were timed.
 
     Args:
         every: all times of kernels that may ship.
-        table: those that the rule was fitted to.
+        table: the times that the rule was fitted to.
         fitted: the rule, with columns of `table`.
         settings: tolerance and number of kernels.
         efficiency: of the rule in cross-validation: best time / chosen time.

@@ -1,4 +1,4 @@
-"""The tree: a scikit-learn classifier over the portfolio, turned into exact whole numbers."""
+"""The tree: a scikit-learn classifier over the portfolio, converted to exact whole numbers."""
 
 from __future__ import annotations
 
@@ -16,30 +16,31 @@ from mltune.distil.table import TimeTable
 from mltune.selector import FEATURES, Leaf, Rule, Split, TimeFormula, Tree, features, walk
 
 NEAR_TIE = 0.05
-"""A kernel this much slower (as a log ratio) than the best has 1/e of its claim to be the label.
+"""A kernel slower than the best by this log ratio has 1/e of its weight as a label of the size.
 
-Labelling a size with its winner alone makes noise of near-ties; on synthetic tables of 24 to 300
-sizes such shared labels lost 0 to 2 % less on held-out sizes than weights by regret.
+If the fastest kernel alone were the label, near-ties would be noise. On synthetic tables of 24 to
+300 sizes, these shared labels lost 0 to 2 % less on held-out sizes than weights by regret.
 """
 
 PRIOR_SIZES = 3.0
-"""A leaf's choice is drawn to its parent's as if by this many sizes: small leaves are luck."""
+"""How many sizes the parent's costs count for in a leaf's choice, as small leaves are noisy."""
 
 FEATURE_SETS: tuple[tuple[str, ...], ...] = (("mn",), ("mn", "m", "n", "k"), FEATURES)
-"""What trees may ask for, the fewest first: with all of them a tree finds luck as well as reasons.
+"""The features that trees may use, the fewest first; with all of them a tree overfits more.
 
-On 131 sizes and 36 kernels of an H200 (four folds, two splits) the first lost 2.7 % on held-out
-sizes, the second 3.1 %, all features 3.6 %; where shapes matter more the others win.
+On 131 sizes and 36 kernels of an H200 (four folds, two splits) the first set lost 2.7 % on
+held-out sizes, the second 3.1 %, all features 3.6 %; where shapes matter more, the larger sets
+win.
 """
 
 DEPTHS = (0, 1, 2, 3, 4, 6, 8, 12, 16)
 MIN_SIZES = (1, 2, 4, 8)
 
 PARTS = 4
-"""Of the sizes in cross-validation."""
+"""Folds of the cross-validation."""
 
 KEPT = 64
-"""Tables of which answers are kept: more than the parts, which are judged side by side."""
+"""Number of tables whose answers are cached: more than the folds, which are judged in parallel."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +50,12 @@ class Settings:
     Attributes:
         tolerance: a kernel within 1 + tolerance of a size's best is as good as the best.
         max_kernels: the most kernels in the portfolio.
-        max_depth: the most questions on a path of the tree.
-        seed: of the splits into folds, and of ties between questions.
+        max_depth: the most splits on a path of the tree.
+        seed: of the split into folds, and of ties in the tree.
         compute_units: of the device.
-        swapped: whether a kernel's tile stands for columns and rows, as in row-major problems.
-        multiples: of m, n and k, that let the rows of packed matrices begin at whole vectors.
+        swapped: whether a tile's sides are columns and rows in this order, as in row-major
+            problems.
+        multiples: of m, n and k, at which the rows of packed matrices begin at whole vectors.
     """
 
     tolerance: float = 0.02
@@ -67,7 +69,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How a tree may grow: what it asks for, questions on a path, and sizes in a leaf."""
+    """The limits of a tree: its features, splits on a path, and sizes in a leaf."""
 
     asked: tuple[str, ...]
     max_depth: int
@@ -76,14 +78,14 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A rule whose answers number the kernels of a portfolio (columns of the table)."""
+    """A rule and its portfolio (columns of the table); the rule's answers are indices into it."""
 
     portfolio: tuple[int, ...]
     tree: Tree
     formulas: tuple[TimeFormula, ...] = ()
 
     def choose(self, table: TimeTable) -> NDArray[np.intp]:
-        """The table's column that the rule chooses for each of its sizes."""
+        """Return the table's column that the rule chooses for each of its sizes."""
         if self.formulas:
             rule = Rule(self.tree, self.formulas)
             chosen = [self.portfolio[rule.choose(*size)[0]] for size in table.sizes]
@@ -92,7 +94,7 @@ class Fitted:
         return np.array(chosen, dtype=np.intp)
 
     def losses(self, table: TimeTable) -> NDArray[np.float64]:
-        """Log of chosen time / best time, for each size of a table."""
+        """Return log(chosen time / best time) for each size of a table."""
         return table.log_ratios[np.arange(len(table.sizes)), self.choose(table)]
 
 
@@ -101,7 +103,7 @@ def fit(
     settings: Settings,
     feature_sets: tuple[tuple[str, ...], ...] = FEATURE_SETS,
 ) -> Fitted:
-    """Choose a portfolio and fit a tree to it, of the shape that did best in cross-validation."""
+    """Choose a portfolio and fit a tree to it, of the shape that is best in cross-validation."""
     shape, _ = best_shape(table, settings, feature_sets)
     return fit_shape(table, settings, shape)
 
@@ -114,7 +116,7 @@ def fit_shape(table: TimeTable, settings: Settings, shape: Shape) -> Fitted:
 
 @lru_cache(maxsize=KEPT)
 def _features(table: TimeTable) -> tuple[dict[str, int], ...]:
-    """The features of each size; many trees ask for those of one table."""
+    """Return the features of each size, cached because many trees use those of one table."""
     return tuple(features(*size) for size in table.sizes)
 
 
@@ -144,11 +146,11 @@ def grow_all(
 ) -> dict[int, Tree]:
     """Fit a tree for each greatest depth up to the shape's: the deepest one, cut off there.
 
-    The classifier sees each feature's rank among the training values: small whole numbers, which
-    its float32 holds exactly, whatever the sizes are. A threshold between two ranks then becomes
-    the geometric mean of the two values on its sides, rounded down.
+    The classifier gets the rank of each feature among the training values: small whole numbers,
+    which float32 holds exactly. A threshold between two ranks becomes the geometric mean of the
+    two values beside it, rounded down.
     """
-    from sklearn.tree import DecisionTreeClassifier  # a second to load, and not for a known answer
+    from sklearn.tree import DecisionTreeClassifier  # takes a second to load
 
     values, ranks = _ranked(table, shape.asked)
     costs = table.log_ratios[:, list(portfolio)]
@@ -163,7 +165,7 @@ def grow_all(
         min_weight_fraction_leaf=min(0.5, shape.min_sizes / len(table.sizes)),
         random_state=seed,
     )
-    # What it would check is so: no gaps, in the one type that it takes.
+    # Its checks are not needed: there are no gaps, and the type is right.
     model.fit(ranks[sizes], labels, sample_weight=claims[sizes, labels], check_input=False)
     fitted = model.tree_
 
@@ -201,7 +203,7 @@ def grow_all(
 def _ranked(
     table: TimeTable, asked: tuple[str, ...]
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """The features that are asked for, a row for each size, and their ranks in the columns."""
+    """Return the features of a shape, a row for each size, and the ranks of their values."""
     values = np.array([[row[name] for name in asked] for row in _features(table)], dtype=np.int64)
     ranks = [np.unique(column, return_inverse=True)[1] for column in values.T]
     return values, np.stack(ranks, axis=1).astype(np.float32)
@@ -213,13 +215,13 @@ def best_shape(
     settings: Settings,
     feature_sets: tuple[tuple[str, ...], ...],
 ) -> tuple[Shape, float]:
-    """The shape with the least loss on sizes held out of `table`, the smallest among equals.
+    """Return the shape with the least loss on held-out sizes, the smallest among equals.
 
-    Kept for the last few tables, as several rules ask for that of the same one.
+    Cached, as several rules need that of the same table.
 
     Returns:
-        The shape, and what it loses: the sum of weight times log of chosen time / best time. With
-        too few sizes to hold any out that is infinite.
+        The shape and its loss, the sum of weight * log(chosen time / best time). The loss is
+        infinite if there are too few sizes to hold any out.
     """
     count = len(table.sizes)
     depths = sorted({min(depth, settings.max_depth) for depth in (*DEPTHS, settings.max_depth)})

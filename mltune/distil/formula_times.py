@@ -1,4 +1,4 @@
-"""Time formulas for many sizes at once: in floating point, where nothing overflows."""
+"""Times of formulas for many sizes at once, in floating point, where nothing overflows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FEMTO = 1e-15
 
 
 def log_seconds(formulas: Sequence[TimeFormula], sizes: Array) -> Array:
-    """The log of what formulas expect.
+    """Return the log of the seconds that formulas predict.
 
     Args:
         formulas: one for each kernel.
@@ -32,7 +32,7 @@ def log_seconds(formulas: Sequence[TimeFormula], sizes: Array) -> Array:
 
 
 class _Known:
-    """Sizes, and what several formulas count of them."""
+    """Sizes, with the counts that several formulas share."""
 
     def __init__(self, sizes: Array) -> None:
         self.m, self.n, self.k, self.batch = np.ascontiguousarray(sizes.T)
@@ -41,14 +41,14 @@ class _Known:
         self._rests: dict[tuple[int, ...], NDArray[np.bool_]] = {}
 
     def parts(self, axis: int, step: int) -> Array:
-        """How many steps cover an extent."""
+        """Return how many steps cover an extent."""
         if (axis, step) not in self._parts:
             extent = (self.m, self.n, self.k)[axis]
             self._parts[axis, step] = np.ceil(extent / step)
         return self._parts[axis, step]
 
     def is_odd(self, multiples: tuple[int, ...]) -> NDArray[np.bool_]:
-        """Whether one of the first extents is no multiple."""
+        """Whether one of the first extents is not a multiple."""
         if multiples not in self._rests:
             rests = [self._whole[axis] % each for axis, each in enumerate(multiples) if each > 1]
             self._rests[multiples] = np.any(rests, axis=0) if rests else self.m < 0

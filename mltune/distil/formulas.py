@@ -16,19 +16,22 @@ from mltune.kernel.name import global_split_of, macro_tile_of
 from mltune.selector import Leaf, TimeFormula, Waves, features
 
 TILES_PER_UNIT = (1, 2, 3, 4, 6, 8)
-"""How many work-groups a compute unit may hold at once; the fit finds which of them matter.
+"""How many work-groups a compute unit may hold at once; the fit keeps those that matter.
 
 On 131 sizes and 36 kernels of an H200 (four folds, three splits) formulas with all of these lost
 1.0 % on held-out sizes, with 1, 2 and 4 alone 1.5 %, with 1 alone 3.2 %.
 """
 
 ROUNDS = 3
-"""Of fitting again; with two the worst of 311 sizes of an H200 was as with three, with one not."""
+"""Repetitions of the fit. On 311 sizes of an H200 the worst size was as good with two, not with
+one.
+"""
 
 LEAST_SHARE = 0.01
-"""A count that makes up less of a kernel's times than 1 % in the mean is left out of its formula.
+"""A count with less than this mean share of a kernel's times is left out of its formula.
 
-That is a quarter of all counts; on three sets of 131 to 432 sizes of an H200 they were luck.
+This leaves out a quarter of all counts; on three sets of 131 to 432 sizes of an H200 they were
+overfitted.
 """
 
 KERNELS = (1, 2, 4, 6, 8, 12, 16, 24)
@@ -42,10 +45,10 @@ Array = NDArray[np.float64]
 def fit_formulas(table: TimeTable, settings: Settings) -> Fitted:
     """Choose a portfolio, and fit a formula to the times of each of its kernels.
 
-    Of portfolios that do as well on held-out sizes the smallest is taken: where formulas are
-    unsure, fewer kernels are fewer mistakes. Beyond the formulas answers the kernel that is best
-    on the largest size. If a kernel's name does not tell its macro tile there are no formulas,
-    and it answers for all sizes.
+    Of portfolios that do equally well on held-out sizes the smallest is taken, as fewer kernels
+    make fewer mistakes. The kernel that is best on the largest size serves sizes whose formulas
+    would overflow. If a kernel's name does not contain its macro tile, there are no formulas, and
+    that kernel serves all sizes.
     """
     fitted, _ = best_formulas(table, settings)
     return fitted
@@ -53,7 +56,10 @@ def fit_formulas(table: TimeTable, settings: Settings) -> Fitted:
 
 @lru_cache(maxsize=KEPT)
 def best_formulas(table: TimeTable, settings: Settings) -> tuple[Fitted, float]:
-    """The same, and what it loses on held-out sizes, as `best_shape` counts it; kept as there."""
+    """Return what `fit_formulas` returns, and its loss on held-out sizes (see `best_shape`).
+
+    Cached, as several rules need that of the same table.
+    """
     most = sorted({min(count, settings.max_kernels) for count in (*KERNELS, settings.max_kernels)})
     if len(table.sizes) < PARTS:
         return _of_most(table, settings, most[-1]), math.inf
@@ -83,7 +89,7 @@ def _of_most(table: TimeTable, settings: Settings, max_kernels: int) -> Fitted:
     return Fitted(portfolio, tree, tuple(formulas))
 
 
-@lru_cache(maxsize=4096)  # portfolios of all sizes have most kernels in common
+@lru_cache(maxsize=4096)  # portfolios of different lengths share most kernels
 def fit_formula(
     table: TimeTable,
     column: int,
@@ -91,10 +97,10 @@ def fit_formula(
     settings: Settings,
     split: int = 1,
 ) -> TimeFormula:
-    """Find the formula of a kernel of a table.
+    """Fit the formula of a kernel of a table.
 
-    Sizes on which it has no time say nothing: a formula is what fills gaps. What a model expects
-    there says little.
+    Sizes on which the kernel has no time are left out. Times that a model predicts have the weight
+    `EXPECTED_WEIGHT`.
 
     Args:
         table: the measured times.
@@ -119,18 +125,20 @@ def formula_of(
     settings: Settings,
     split: int = 1,
 ) -> TimeFormula:
-    """Find the rates with the least sum of squares of log(time / measured time), nearly.
+    """Find the rates that nearly minimise the sum of squares of log(time / measured time).
 
-    Squares of relative errors alone would forgive a time that is far too short, whose error is
-    never above 1; and the kernel of which too much is expected is the one that is chosen. They
-    only begin: each round then weighs a size by its time and the last round's together.
+    Squared relative errors alone would forgive times that are far too short, as their error is at
+    most 1; but a kernel whose predicted time is too short is the one that gets chosen. So they are
+    only the first step; each further round weights a size by 1 / (measured time * last
+    prediction).
 
-    Work-groups that share a sum are one that takes as many terms in a step, and as much of a wave.
+    Work-groups that share a sum count as one work-group with more terms in a step and a larger
+    part of a wave.
 
     Args:
         sizes: m, n, k and batch, a row each.
         seconds: by size.
-        weights: what each size counts.
+        weights: by size.
         tile: rows, columns and terms of a step.
         settings: with the device's compute units, and where vectors can be read.
         split: work-groups that share a tile's sums.
@@ -172,7 +180,7 @@ def formula_of(
 
 
 def _rates(counts: Array, seconds: Array, weights: Array) -> Array:
-    """Seconds per count, 0 for those that are worth less than `LEAST_SHARE`."""
+    """Return the seconds per count, 0 for counts with less than `LEAST_SHARE` of the times."""
     found = _solve(counts, seconds, weights)
     parts = counts * found
     kept = (parts / parts.sum(axis=1, keepdims=True)).mean(axis=0) >= LEAST_SHARE
@@ -182,15 +190,16 @@ def _rates(counts: Array, seconds: Array, weights: Array) -> Array:
 
 
 def _solve(counts: Array, seconds: Array, weights: Array) -> Array:
-    """The rounds of `fit_formula`."""
-    from scipy.optimize import nnls  # takes long to load, as in fit.py
+    """Run the rounds of `formula_of`."""
+    from scipy.optimize import nnls  # takes long to load
 
     expected = seconds
     for _ in range(1 + ROUNDS):
         emphasis = np.sqrt(weights / (seconds * expected))
         scaled = counts * emphasis[:, None]
-        scale = np.linalg.norm(scaled, axis=0)  # a launch and a step of a tile are 10^6 apart
-        scale[scale == 0] = 1  # no size is odd
+        # a launch and a step of a tile differ by a factor of 10^6
+        scale = np.linalg.norm(scaled, axis=0)
+        scale[scale == 0] = 1  # no size has this count
         solved, _ = nnls(scaled / scale, seconds * emphasis)
         rates = solved / scale
         expected = np.maximum(counts @ rates, seconds / 1000)  # above 0 in any case

@@ -1,4 +1,4 @@
-"""What each leaf of a tree loses: on the measured sizes in it, and by its teacher's times."""
+"""The loss of each leaf of a tree: on its measured sizes, and by the teacher's times."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Rows = NDArray[np.intp]
 def with_losses(
     tree: Tree, sizes: Sequence[Size], losses: Sequence[float], check: Lesson | None
 ) -> Tree:
-    """The same tree, whose leaves state what they lose.
+    """Return the same tree, whose leaves state their losses.
 
     Args:
-        tree: what chooses.
+        tree: the rule.
         sizes: that were measured.
-        losses: log of chosen time / best time of each, in cross-validation. A size where the
-            chosen kernel has no time counts as measured, but tells nothing.
+        losses: log of chosen time / best time of each, in cross-validation; `GAP` where the chosen
+            kernel has no time, which is not counted.
         check: sizes that the tree did not learn from, with the teacher's times; None for none.
     """
     values = [features(*size) for size in sizes]

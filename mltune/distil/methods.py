@@ -1,4 +1,4 @@
-"""The ways to choose by size, by name: trees, formulas, Tensile's ranges, AutoGEMM's tiles."""
+"""The kinds of rules, by name: trees, formulas, Tensile's ranges, AutoGEMM's tiles."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SINGLE = "single best kernel"
 
 
 def fit_single(table: TimeTable, settings: Settings) -> Fitted:
-    """The kernel that loses least on all sizes, of those that are right on the most of them."""
+    """Return the kernel with the least loss over all sizes, of those that are right on most."""
     solved = np.isfinite(table.known).sum(axis=0)
     losses = table.size_weights @ table.log_ratios
     best = int(np.argmin(np.where(solved == solved.max(), losses, np.inf)))
@@ -40,5 +40,5 @@ def fit_single(table: TimeTable, settings: Settings) -> Fitted:
 
 
 def fit_rule(rule: str, table: TimeTable, settings: Settings) -> Fitted:
-    """Fit a method, or find the single kernel."""
+    """Fit the rule of a method, or the single kernel if there is no such method."""
     return METHODS.get(rule, fit_single)(table, settings)

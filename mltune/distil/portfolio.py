@@ -1,4 +1,4 @@
-"""The portfolio: few kernels, so that every size has one among them that is nearly the fastest."""
+"""The portfolio: few kernels, one of which is nearly the fastest on each size."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ def cover(
 ) -> tuple[int, ...]:
     """Choose the kernels that ship, by their columns in the table; the first is the fallback.
 
-    A kernel within 1 + `tolerance` of a size's best time covers the size without loss; beyond
-    that the loss is the log of what is too much. The fallback is right on every size (or on most,
-    if no kernel is), and has the least summed loss when alone. Then the kernel that lowers the
-    sum most is added, until every size is covered. At last, those that later ones made
-    superfluous are dropped.
+    A kernel within 1 + `tolerance` of a size's best time covers the size without loss; beyond that
+    the loss is the log of the excess. The fallback is right on every size (or on most, if no
+    kernel is), and has the least summed loss when alone. Then the kernel that lowers the sum most
+    is added, until every size is covered. At the end, kernels that later ones made superfluous are
+    dropped.
 
     Args:
         table: seconds of every kernel on every size.
-        tolerance: how much slower than the best is as good as the best.
-        max_kernels: the most kernels, those that are given among them.
+        tolerance: how much slower than the best counts as the best.
+        max_kernels: the most kernels, given ones included.
         given: kernels that ship in any case, in place of the fallback.
     """
     weights = table.size_weights[:, None]

@@ -1,9 +1,9 @@
-"""A tree of questions in arrays: grown by scikit-learn, each question asked anew, then pruned.
+"""A decision tree in arrays: grown by scikit-learn, then each split is optimised, then pruned.
 
-The classifier grows a tree by what is fastest, one question after the other. Then every question,
-from the leaves up, is replaced by the one that saves most time on further sizes, given what the
-tree answers on both of its sides (tree alternating optimisation). So a tree that was grown on few
-sizes, which takes most of the time, is as good as one grown on three times as many.
+The classifier grows a tree greedily by labels. Then every split, from the leaves up, is replaced
+by the one that saves most time on further sizes, given the subtrees on both sides (tree
+alternating optimisation). Growing takes most of the time, and with this step a tree that was grown
+on few sizes is as good as one grown on three times as many.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ Ranks = NDArray[np.int32]
 Numbers = NDArray[np.intp]
 
 BINS = 512
-"""Thresholds of a feature that are tried, at most."""
+"""The most thresholds of a feature that are tried."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Thresholds:
-    """What a tree may ask: whether a feature's value is at most that of a bin.
+    """The possible splits: whether a feature's value is at most the upper end of a bin.
 
     Attributes:
         below: for each feature the largest value of each bin.
-        above: the next larger value that was seen; that itself where there is none.
+        above: the next larger value that was seen; the same value if there is none.
     """
 
     below: Mapping[str, NDArray[np.int64]]
@@ -40,7 +40,7 @@ class Thresholds:
 
     @classmethod
     def of(cls, asked: Columns) -> Thresholds:
-        """Bins of about as many sizes each, of all features that are not the same everywhere."""
+        """Make bins with about equally many sizes, for all features that are not constant."""
         below, above = {}, {}
         for name, column in asked.items():
             if column.min() == column.max():
@@ -53,24 +53,24 @@ class Thresholds:
         return cls(below, above)
 
     def ranks(self, asked: Columns) -> Ranks:
-        """The bins of sizes, a row for each and a column for each feature."""
+        """Return the bins of sizes, a row for each and a column for each feature."""
         found = np.empty((len(next(iter(asked.values()))), len(self.below)), dtype=np.int32)
         for column, (name, below) in enumerate(self.below.items()):
             found[:, column] = np.searchsorted(below, asked[name])
         return found
 
     def question(self, feature: int, rank: int) -> tuple[str, int]:
-        """A feature's name, and a threshold between the bin and the next value."""
+        """Return a feature's name, and a threshold between the bin and the next value."""
         name = list(self.below)[feature]
         return name, math.isqrt(int(self.below[name][rank]) * int(self.above[name][rank]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Questions:
-    """A tree; nodes have numbers, and children come after their parents.
+    """A tree whose nodes have numbers; children come after their parents.
 
     Attributes:
-        feature: that each node asks for; -1 at a leaf.
+        feature: of each node's split; -1 at a leaf.
         rank: the last bin that goes to the low side.
         low: the node on that side.
         high: the node on the other side.
@@ -97,14 +97,14 @@ class Questions:
 
         Args:
             ranks: of the sizes.
-            labels: what is right for each.
-            weights: what it costs to be wrong there.
+            labels: the right answer for each size.
+            weights: the cost of a wrong answer there.
             max_leaves: of the tree.
-            max_depth: questions on a path.
+            max_depth: splits on a path.
             least: sizes in a leaf.
-            seed: of ties between questions.
+            seed: of ties between splits.
         """
-        from sklearn.tree import DecisionTreeClassifier  # a second to load
+        from sklearn.tree import DecisionTreeClassifier  # takes a second to load
 
         model = DecisionTreeClassifier(
             max_leaf_nodes=max_leaves,
@@ -112,7 +112,7 @@ class Questions:
             min_samples_leaf=least,
             random_state=seed,
         )
-        # What it would check is so: no gaps, in the one type that it takes.
+        # Its checks are not needed: there are no gaps, and the type is right.
         model.fit(ranks.astype(np.float32), labels, sample_weight=weights, check_input=False)
         fitted = model.tree_
         is_leaf = fitted.children_left < 0
@@ -124,7 +124,7 @@ class Questions:
         )
 
     def inside(self, ranks: Ranks) -> list[Numbers]:
-        """The rows of the sizes that meet each node."""
+        """Return the rows of the sizes that reach each node."""
         found = [np.arange(len(ranks))] * len(self.feature)
         for node in np.flatnonzero(self.feature >= 0).tolist():
             rows = found[node]
@@ -133,7 +133,7 @@ class Questions:
         return found
 
     def sums(self, ranks: Ranks, costs: Array) -> Array:
-        """What each answer costs on the sizes of each node, a row for each."""
+        """Return the cost of each answer on the sizes of each node, a row for each node."""
         found = np.zeros((len(self.feature), costs.shape[1]))
         inside = self.inside(ranks)
         for node in range(len(self.feature) - 1, -1, -1):
@@ -144,7 +144,7 @@ class Questions:
         return found
 
     def asked_anew(self, ranks: Ranks, costs: Array) -> Questions:
-        """Replace each question by the one that saves most, from the leaves up.
+        """Replace each split by the one that saves most, from the leaves up.
 
         Args:
             ranks: of sizes.
@@ -174,7 +174,7 @@ class Questions:
         return anew
 
     def _answers(self, top: int, ranks: Ranks, rows: Numbers, answers: Numbers) -> Numbers:
-        """What the tree below a node answers on sizes."""
+        """Return the answers of a subtree on some sizes."""
         found = np.empty(len(rows), dtype=np.intp)
         ahead = [(top, np.arange(len(rows)))]
         while ahead:
@@ -187,10 +187,10 @@ class Questions:
         return found
 
     def pruned(self, sums: Array, thresholds: Thresholds) -> Tree:
-        """The tree from its leaves up; a question stays that saves time.
+        """Build the tree from its leaves up, without the splits that save no time.
 
         Args:
-            sums: what each answer costs in each node.
+            sums: the cost of each answer in each node.
             thresholds: of the ranks.
         """
         built: dict[int, tuple[Tree, float]] = {}

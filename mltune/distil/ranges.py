@@ -1,8 +1,8 @@
 """Tensile's library logic: nested thresholds on M, then N, then K, then the batch.
 
-The paper's algorithm (section IV.D) asks for the first size, within its answer for the second,
-and so on, each time a chain of thresholds. As Tensile does, neighbouring extents share a rule
-where that loses less than a rule is worth.
+The algorithm of Tanner's paper (section IV.D) splits by the first extent, within each range by the
+second, and so on, each time by a chain of thresholds. As in Tensile, neighbouring extents share a
+rule if that loses less than `RULE_WORTH`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mltune.distil.table import TimeTable
 from mltune.selector import MAX_DEPTH, Leaf, Split, Tree
 
 RULE_WORTH = 0.02
-"""A rule more has to save as much as 2 % on one size: what a measurement is known to."""
+"""A further rule has to save 2 % on one size, which is about the accuracy of a measurement."""
 
 _AXES = ("m", "n", "k", "batch")
 
@@ -29,7 +29,7 @@ _AXES = ("m", "n", "k", "batch")
 def fit_ranges(table: TimeTable, settings: Settings) -> Fitted:
     """Split the sizes recursively; every leaf is the kernel that is best on the sizes in it.
 
-    All kernels that are the fastest of a size may be chosen, up to `settings.max_kernels`.
+    Every kernel that is the fastest on some size may be chosen, up to `settings.max_kernels`.
     """
     portfolio = cover(table, tolerance=0.0, max_kernels=settings.max_kernels)
     costs = table.log_ratios[:, list(portfolio)] * table.size_weights[:, None]
@@ -42,8 +42,8 @@ class _Rules:
     """A tree over some sizes.
 
     Attributes:
-        cost: what it loses on them, summed up, and what its leaves cost.
-        deepest: questions on its longest path.
+        cost: the summed loss on these sizes, plus `RULE_WORTH` for each leaf.
+        deepest: splits on its longest path.
     """
 
     tree: Tree
@@ -53,7 +53,7 @@ class _Rules:
 
 @dataclass(frozen=True, slots=True)
 class _Splitter:
-    """The sizes, what each kernel loses on each of them, and the rule for each alone."""
+    """The sizes, the loss of each kernel on each of them, and the rule for each size alone."""
 
     sizes: NDArray[np.int64]
     costs: NDArray[np.float64]
@@ -61,17 +61,17 @@ class _Splitter:
 
     @classmethod
     def of(cls, sizes: NDArray[np.int64], costs: NDArray[np.float64]) -> _Splitter:
-        """Find the rule for each size alone once, as it is asked for most often."""
+        """Compute the rule for each size alone once, as it is needed most often."""
         best = costs.argmin(axis=1).tolist()
         least = (costs.min(axis=1) + RULE_WORTH).tolist()
         alone = (_Rules(Leaf(kernel), cost, 0) for kernel, cost in zip(best, least, strict=True))
         return cls(sizes, costs, tuple(alone))
 
     def rules(self, rows: NDArray[np.intp], axis: int) -> _Rules:
-        """The rules for some sizes, from an axis on."""
+        """Return the rules for some sizes, from an axis on."""
         if len(rows) == 1:
             return self.alone[int(rows[0])]
-        if axis == len(_AXES):  # nothing is left to ask for
+        if axis == len(_AXES):  # all axes are used
             sums = self.costs[rows].sum(axis=0)
             kernel = int(sums.argmin())
             return _Rules(Leaf(kernel), float(sums[kernel]) + RULE_WORTH, 0)
@@ -101,7 +101,7 @@ class _Splitter:
 def _chain(
     feature: str, thresholds: Sequence[int], rules: Sequence[_Rules], room: int | None = None
 ) -> _Rules:
-    """Thresholds in ascending order, as the paper writes them; halved where that is too deep."""
+    """Chain thresholds in ascending order, as the paper does; halve a chain that is too deep."""
     if not thresholds:
         return rules[0]
     axes_left = len(_AXES) - _AXES.index(feature)

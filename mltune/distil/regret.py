@@ -1,4 +1,4 @@
-"""The regret table: what each rule loses on sizes that it was not fitted on."""
+"""The regret table: the loss of each rule on sizes that it was not fitted to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mltune.selector import Regret
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegretRow:
-    """How one rule did.
+    """The score of one rule.
 
     Attributes:
         within_5_percent: the share of held-out sizes where it chose a kernel at most 5 % slower
@@ -44,13 +44,13 @@ def regret_table(
 ) -> tuple[RegretRow, ...]:
     """Judge every rule on every size, each time fitted without a share `held_out` of the sizes.
 
-    The mean counts the sizes by their weights, the rest each size once.
+    The mean weights the sizes; the other figures count each size once.
 
     Args:
         table: seconds of every kernel on every size.
         held_out: the share of the sizes.
         settings: of the fits.
-        on_step: is told how many sizes are judged, and how many will be.
+        on_step: called with the number of sizes judged so far, and of all.
 
     Returns:
         One row per rule; none if there is only one size.
@@ -61,7 +61,7 @@ def regret_table(
     if count < 2:
         return ()
     losses = {rule: np.zeros(count) for rule in RULES}
-    parts = [  # one table a part for all rules: what several of them ask for is kept for it
+    parts = [  # one table a fold, so that rules share cached fits
         (table.take(train_rows), table.take(test_rows), test_rows)
         for train_rows, test_rows in folds(count, max(2, round(1 / held_out)), settings.seed)
     ]
@@ -71,8 +71,8 @@ def regret_table(
 
     on_step(0, count)
     done = 0
-    # In threads: their answers do not depend on how many there are, and processes would load
-    # scikit-learn again, which takes longer than all fits together.
+    # Threads, as processes would load scikit-learn again, which takes longer than all fits. The
+    # answers do not depend on the number of threads.
     judged = Parallel(-1, prefer="threads", return_as="generator")(
         delayed(judge)(train, test) for train, test, _ in parts
     )

@@ -1,8 +1,8 @@
-"""What time formulas leave of the measured times, learned by a Gaussian process over sizes.
+"""The residuals of time formulas, learned by a Gaussian process over sizes.
 
-A formula counts tiles, waves and steps; what it does not know, such as caches and how well rows
-lie in memory, changes slowly with the size. All kernels share one covariance, so that one small
-matrix is solved for all.
+A formula counts tiles, waves and steps. Effects that it does not know, such as caches and the
+placement of rows in memory, change slowly with the size. All kernels share one covariance, so that
+one small matrix is solved for all.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ from mltune.distil.fit import Settings
 Array = NDArray[np.float64]
 
 REACH = 4.0
-"""How many doublings of an extent two sizes may be apart to tell each other 48 % of a rest."""
+"""The length scale: sizes with so many doublings of an extent between them correlate by 0.48."""
 
 ODD, ALIGNMENT = 1 / 3, 1 / 18
-"""How much a size that is no whole vectors, and each doubling of alignment, are apart."""
+"""Distances between alignments: of a size without whole vectors, and of each factor of two."""
 
 NOISES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 12.8)
-"""Variances of noise over variances of rests; the one that predicts left-out times best is taken.
+"""Candidates for variance of noise / variance of residuals; left-out times choose.
 
-Reach and distances were chosen on splits 100 and 101 of five shipped runs; of reaches 2, 4 and 8
-all were within 0.1 % of each other.
+Length scale and distances were chosen on splits 100 and 101 of five shipped runs; length scales of
+2, 4 and 8 were within 0.1 % of each other.
 """
 
 _ALIGNED = 8
-"""Of elements; nothing reads more at once."""
+"""In elements; no access is wider."""
 
 _ROWS = 512
-"""Sizes that are asked about at a time: their covariances with 400 known sizes stay in a cache."""
+"""Sizes predicted at a time: their covariances with 400 known sizes fit into a cache."""
 
 
 _KINDS = np.array(list(product((0, 1), (0, 1), (0, 1), *[range(_ALIGNED.bit_length())] * 3)))
-"""Of alignment: which of m, n and k are no whole vectors, and how often 2 divides each."""
+"""Kinds of alignment: which of m, n and k are not whole vectors, and how often 2 divides each."""
 
 _RADIX = np.array([4 * 2**6, 2 * 2**6, 2**6, 16, 4, 1])
-"""Numbers them."""
+"""Converts a kind to its number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:
-    """Where sizes lie: near ones share their rests.
+    """The coordinates of sizes; near sizes have similar residuals.
 
     Attributes:
         smooth: three axes, a row for each size.
-        kinds: of alignment, by their numbers; a table has what two of them share.
+        kinds: of alignment, as numbers; a table has the covariance of each two of them.
     """
 
     smooth: Array
@@ -63,7 +63,7 @@ class Places:
 
     @classmethod
     def of(cls, sizes: Array, settings: Settings) -> Places:
-        """The places of m, n, k and batch, a row each."""
+        """Return the places of m, n, k and batch, a row each."""
         extents = sizes[:, :3]
         is_odd = extents % np.array(settings.multiples) > 0
         aligned = np.log2(np.gcd(extents.astype(np.int64), _ALIGNED)).astype(np.intp)
@@ -75,7 +75,7 @@ class Places:
         return Places(self.smooth.astype(number), self.kinds, self.shared.astype(number))
 
     def covariance(self, others: Places) -> Array:
-        """Matern's 3/2 over the extents, exponential over how they are aligned."""
+        """Return Matern 3/2 over the extents times an exponential covariance of the alignments."""
         apart = np.zeros((len(self.smooth), len(others.smooth)), dtype=self.smooth.dtype)
         for axis in range(3):
             step = np.subtract.outer(self.smooth[:, axis], others.smooth[:, axis])
@@ -91,7 +91,7 @@ class Places:
 
 @lru_cache(maxsize=1)
 def _shared() -> Array:
-    """What two kinds of alignment share."""
+    """Return the covariance of each two kinds of alignment."""
     weights = np.array([ODD] * 3 + [ALIGNMENT] * 3)
     apart = np.abs(_KINDS[:, None, :] - _KINDS[None, :, :]) @ weights
     return np.asarray(np.exp(-apart))
@@ -99,16 +99,16 @@ def _shared() -> Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Residuals:
-    """Knows what to add to the log of a formula's time.
+    """Predicts the log of measured time / formula's time.
 
     Attributes:
         known: places of the measured sizes, a row each.
-        pulls: of each measured size (rows) on each kernel (columns).
-        means: of the rests of all kernels, a column each.
+        pulls: the weight of each measured size (rows) for each kernel (columns).
+        means: of the residuals, of each kernel.
         groups: kernels that were timed on the same sizes: which sizes, and the inverse of their
             covariances.
-        scale: variance of the rests that the covariances stand for.
-        error: sum of squares of what each known rest differs from what the others tell of it.
+        scale: variance of the residuals.
+        error: sum of squared errors when each known residual is predicted from the others.
     """
 
     known: Places
@@ -125,7 +125,7 @@ class Residuals:
         Args:
             sizes: m, n, k and batch, a row each.
             rests: log of measured time / formula's time by size and kernel; nan where unknown.
-            settings: tell which sizes are whole vectors.
+            settings: say which sizes are whole vectors.
         """
         known = Places.of(sizes, settings)
         covariance = known.covariance(known)
@@ -134,7 +134,7 @@ class Residuals:
         return cls(known, best.pulls, best.groups, best.scale, best.error, settings)
 
     def expect(self, sizes: Array) -> Array:
-        """What to add, a row for each size and a column for each kernel.
+        """Return the expected residuals, a row for each size and a column for each kernel.
 
         In single precision, which is exact to a millionth and takes half as long.
         """
@@ -146,7 +146,7 @@ class Residuals:
         return found
 
     def doubt(self, sizes: Array) -> Array:
-        """The standard deviation of the log of a time that is expected, likewise."""
+        """Return the standard deviations of the logs of predicted times, in the same form."""
         return np.concatenate([self._doubt(sizes[rows]) for rows in _parts(len(sizes))])
 
     def _doubt(self, sizes: Array) -> Array:
@@ -168,11 +168,11 @@ class _Fit:
 
 
 def _fit(covariance: Array, rests: Array, noise: float) -> _Fit:
-    """Solve for every kernel, and predict each known rest without itself."""
+    """Solve for every kernel, and predict each known residual from the others."""
     pulls, scale, error = np.zeros(rests.shape), np.zeros(rests.shape[1]), 0.0
     groups: list[tuple[NDArray[np.intp], NDArray[np.intp], Array]] = []
     known = np.isfinite(rests)
-    # What slows all kernels alike changes no choice, and is no reason for or against a noise.
+    # An effect that slows all kernels alike changes no choice, so it does not count for the noise.
     alike = np.where(known, rests, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
     for columns in _alike(known):
         rows: NDArray[np.intp] = np.flatnonzero(known[:, columns[0]])
@@ -189,7 +189,7 @@ def _fit(covariance: Array, rests: Array, noise: float) -> _Fit:
 
 
 def _alike(known: NDArray[np.bool_]) -> Iterator[NDArray[np.intp]]:
-    """Kernels that were timed on the same sizes, by their columns."""
+    """Yield the kernels that were timed on the same sizes, by their columns."""
     _, group = np.unique(known, axis=1, return_inverse=True)
     for number in range(int(group.max()) + 1):
         yield np.flatnonzero(group.ravel() == number)

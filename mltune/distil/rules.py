@@ -1,4 +1,4 @@
-"""Rules that choose a kernel for a size not fitted on: ours, and those to compare it with."""
+"""The rules of the regret table: those that may ship, and others to compare with."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from mltune.distil.table import TimeTable
 from mltune.distil.teacher import teach
 
 PORTFOLIO = "best of portfolio"
-"""Whose choice is perfect, so that what it loses are kernels that do not ship."""
+"""A perfect choice: its loss comes from kernels that do not ship."""
 
 TEACHER = "teacher"
-"""What a taught tree imitates: formulas, and what a Gaussian process learned of their rests."""
+"""What a taught tree imitates: formulas plus a Gaussian process of their residuals."""
 
 Rule = Callable[[TimeTable, TimeTable, Settings], NDArray[np.float64]]
-"""Fits on the first table; gives log(chosen time / best time) for each size of the second."""
+"""Fits to the first table; returns log(chosen time / best time) for each size of the second."""
 
 
 def _of_chosen(table: TimeTable, chosen: NDArray[np.intp]) -> NDArray[np.float64]:

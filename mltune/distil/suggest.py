@@ -1,4 +1,4 @@
-"""Which sizes to measure next: those where a teacher may well be wrong, and that costs much."""
+"""Which sizes to measure next: those with the largest expected improvement by another kernel."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ from mltune.distil.teacher import Teacher
 Array = NDArray[np.float64]
 
 CANDIDATES = 20_000
-"""Sizes that are drawn, of which the best are taken."""
+"""Number of sizes drawn, of which the best are taken."""
 
 APART = 1.0
-"""Doublings, all extents together, that two suggested sizes differ by at least."""
+"""The least distance of two suggested sizes: doublings, summed over all extents."""
 
 MOST_TIMES_LONGER = 10.0
-"""A size is not suggested that is expected to take so many times as long as the longest measured:
-after a run on tiny sizes, those from anywhere would take hours."""
+"""A size is not suggested if it is expected to take more than this many times the longest measured
+time. Otherwise, after a run on tiny sizes, measuring the suggestions could take hours.
+"""
 
 _MOST_DOUBT = 10.0
-"""In place of a doubt that nothing tells."""
+"""Stands for an unknown (infinite) doubt."""
 
 
 def suggested(teacher: Teacher, table: TimeTable, count: int, seed: int) -> tuple[Size, ...]:
-    """Name the sizes whose measurement would help most, the best first.
+    """Return the sizes whose measurement would help most, the best first.
 
-    A size counts by what is expected to be saved by knowing its times: the expected improvement of
-    the kernel that may beat the chosen one by most (Jones, Schonlau and Welch, 1998), in logs.
+    A size's score is the expected improvement, in logs, of the kernel that may beat the chosen one
+    by most (Jones, Schonlau and Welch, 1998).
 
     Args:
-        teacher: knows what it expects, and its doubt.
+        teacher: predicts times and their standard deviations.
         table: that it learned from; its sizes are not suggested.
         count: how many.
         seed: of the sizes that are drawn to choose from.

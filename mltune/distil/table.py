@@ -1,4 +1,4 @@
-"""The time table: how long every kernel takes on every size, with gaps where nobody knows."""
+"""The time table: how long every kernel takes on every size, with gaps where it is unknown."""
 
 from __future__ import annotations
 
@@ -21,28 +21,29 @@ from mltune.selector import PortfolioKernel
 """The phase of the cross-benchmark: leaders measured again, side by side, on every size."""
 
 UNSAFE = (Status.WRONG_RESULT, Status.CRASHED)
-"""One such end on any size, and the kernel is never shipped."""
+"""A kernel that ended so on any size never ships."""
 
 MISSING_FACTOR = 10.0
 """A kernel without a time on a size counts as this many times slower than the best one there."""
 
 GAP = math.log(MISSING_FACTOR)
-"""Its log ratio."""
+"""The log of `MISSING_FACTOR`."""
 
 EXPECTED_WEIGHT = 0.03
-"""What a time that a model expects counts in a fit, beside one that was measured.
+"""The weight in a fit of a time that a model predicts; a measured time has 1.
 
-As little as 0.03 keeps a formula right where its kernel was not timed, because it was expected to
-be slow there; 0.1 and 0.3 lost 0.3 and 1.1 % more on held-out sizes of an H200.
+With 0.03 a formula stays right where its kernel was not timed because it was expected to be slow;
+0.1 and 0.3 lost 0.3 and 1.1 % more on held-out sizes of an H200.
 """
 
 LEAST_MET = 0.5
-"""A size that a smaller share of the kernels met than of the best known size is left out, and then
-a kernel that met a smaller share of the sizes than the best known kernel."""
+"""A size is left out if fewer than this share of the best known size's kernels were timed on it;
+then a kernel is, if it was timed on fewer than this share of the best known kernel's sizes.
+"""
 
 
 class Size(NamedTuple):
-    """What a selector is asked about."""
+    """The extents of a problem, for which a selector chooses."""
 
     m: int
     n: int
@@ -51,12 +52,12 @@ class Size(NamedTuple):
 
     @classmethod
     def of(cls, problem: Problem) -> Size:
-        """The size of a problem."""
+        """Return the size of a problem."""
         return cls(problem.m, problem.n, problem.k, problem.batch)
 
     @property
     def label(self) -> str:
-        """As a user writes it: `MxNxK`, and `xB` if there is more than one product."""
+        """Return the size as a user writes it: `MxNxK`, and `xB` if there are several products."""
         return "x".join(map(str, self if self.batch != 1 else self[:3]))
 
 
@@ -67,12 +68,12 @@ class TimeTable:
     Attributes:
         seconds: one row per size, one column per kernel; nan where it was not measured or failed.
         weights: how much each size counts in the fit, such as how often it is called.
-        expected: seconds that a model expects of kernels that were not measured on a size; nan
-            where nobody expects anything. None for no model.
+        expected: seconds that a model predicts for kernels that were not measured on a size; nan
+            where it predicts nothing. None for no model.
 
     Raises:
-        UsageError: when the shapes do not fit, a size stands twice, a number is not positive, or
-            a size has no time at all.
+        UsageError: when the shapes do not fit, a size stands twice, a number is not positive, or a
+            size has no time at all.
     """
 
     sizes: tuple[Size, ...]
@@ -115,17 +116,17 @@ class TimeTable:
 
     @property
     def size_weights(self) -> NDArray[np.float64]:
-        """The weights, all 1 where none were given."""
+        """The weights, all 1 if none were given."""
         return np.ones(len(self.sizes)) if self.weights is None else self.weights
 
     @property
     def expected_seconds(self) -> NDArray[np.float64]:
-        """What a model expects, all nan where there is none."""
+        """The model's predictions, all nan if there are none."""
         return np.full(np.shape(self.seconds), np.nan) if self.expected is None else self.expected
 
     @property
     def known(self) -> NDArray[np.float64]:
-        """Seconds as they were measured, or else as a model expects them; nan for neither."""
+        """Measured seconds, or else predicted ones; nan for neither."""
         return np.where(np.isnan(self.seconds), self.expected_seconds, self.seconds)
 
     @property
@@ -137,7 +138,7 @@ class TimeTable:
     def log_ratios(self) -> NDArray[np.float64]:
         """Log of time / best time of the size; a gap counts as `MISSING_FACTOR`.
 
-        The best one was measured: a time that is only expected is no better than that.
+        The best time is a measured one: a predicted time counts as no better than that.
         """
         ratios = np.maximum(np.log(self.known / self.best[:, None]), 0.0)
         return np.where(np.isnan(ratios), GAP, ratios)
@@ -161,12 +162,12 @@ class TimeTable:
         return replace(self, kernels=kernels, seconds=seconds, expected=expected)
 
     def called(self, counts: Mapping[Size, int]) -> TimeTable:
-        """Weigh each size by its part in the time of all calls, at the best kernels.
+        """Weight each size by its part of the time of all calls, with the best kernels.
 
-        Where all counts are the same nobody has counted, and all sizes count the same.
+        If all counts are equal, all sizes have the same weight.
 
         Args:
-            counts: how often each size is called; one that is not in it is called once.
+            counts: how often each size is called; a size that is not in it is called once.
         """
         calls = np.array([counts.get(size, 1) for size in self.sizes], dtype=np.float64)
         if len(set(calls.tolist())) == 1:
@@ -180,20 +181,21 @@ class TimeTable:
     ) -> TimeTable:
         """Collect the measurements of one problem type on one device.
 
-        Where leaders were measured side by side in a final round, only they are kept, and a
-        final time beats one from the search: the fastest of many noisy search times is fast by
-        luck. Several measurements of one cell become the median of their medians. A kernel that
-        once crashed or computed a wrong result is left out, and so is a size that nobody solved,
-        or that fewer kernels met than most others, as where a run was cut short or one of several
-        runs had other sizes: what is not known would count as slow there. So is a kernel that met
-        fewer sizes than most others, as where leaders came to a run that was cut short.
+        - If leaders were timed side by side in final rounds, only they are kept, and final times
+          replace those from the search, as the fastest of many noisy search times is fast by
+          chance.
+        - Several measurements of one cell become the median of their medians.
+        - A kernel that crashed once or computed a wrong result is left out.
+        - A size that no kernel computed is left out. So are sizes with fewer kernels than most,
+          and then kernels with fewer sizes than most (see `LEAST_MET`), as in runs that were cut
+          short: what is unknown would count as slow.
 
         Args:
             rows: the measurements.
-            sparse: keep the sizes and the kernels that few met, too: what was timed on a size
-                answers for it. Where leaders were measured side by side, only that counts then.
-            chosen: whether a model chose which leaders were timed where. What few met is then
-                kept, too: a gap says that little was expected there.
+            sparse: also keep sizes and kernels with few times, for the map of exact sizes. Only
+                side by side measurements of leaders count then, if there are any.
+            chosen: whether a model chose which leaders were timed where. Then cells with few times
+                are kept, too, as a gap means that the kernel was expected to be slow there.
 
         Raises:
             UsageError: when the rows mix problem types, devices or ways of measuring.
@@ -201,7 +203,8 @@ class TimeTable:
         """
         rows = list(rows)
         _refuse_mixed(rows)
-        # A name with two sources comes from two versions of mltune; only the newer can be written.
+        # A name with two sources comes from two versions of mltune, which can write the newer one
+        # only.
         newest = {row.kernel: row.source_hash for row in rows}
         rows = [row for row in rows if row.source_hash == newest[row.kernel]]
         unsafe = {row.kernel for row in rows if row.status in UNSAFE}
@@ -245,7 +248,7 @@ def _refuse_mixed(rows: Sequence[Measurement]) -> None:
 def _widely_met(
     times: Mapping[tuple[Size, str], float], met_at_all: Iterable[tuple[Size, str]]
 ) -> dict[tuple[Size, str], float]:
-    """Leave out sizes that fewer kernels met than most, then kernels that met fewer sizes."""
+    """Leave out sizes with fewer kernels than most, then kernels with fewer sizes than most."""
     timed = {name for _, name in times}
     cells = [cell for cell in met_at_all if cell[1] in timed]
     met = Counter(size for size, _ in cells)
@@ -282,7 +285,7 @@ def _kernel(row: Measurement) -> PortfolioKernel:
 
 
 def _reported(rows: list[Measurement]) -> float | None:
-    """A cell's seconds: of its final rows if there are any, so a leader that failed has none."""
+    """Return a cell's seconds: of final rows if there are any, else of the search's rows."""
     final = [row for row in rows if row.phase == Phase.FINAL]
     medians = [row.median for row in final or rows if row.median is not None]
     return statistics.median(medians) if medians else None

@@ -1,8 +1,8 @@
 """The student: a decision tree that learns from a teacher on as many sizes as it needs.
 
-Measured sizes are hundreds, and too few to show a tree all the stairs in a GPU's times. The
-teacher answers for any size; so the tree sees a hundred thousand, weighted by what a wrong answer
-costs, and asks for what the stairs are straight in.
+Hundreds of measured sizes are too few to show a tree all the steps in a GPU's times. The teacher
+predicts the times of any size, so the tree learns from a hundred thousand sizes, weighted by the
+cost of a wrong answer. Its features are those in which the steps are straight lines.
 """
 
 from __future__ import annotations
@@ -25,42 +25,43 @@ from mltune.selector import MAX_DEPTH, Leaf, Tree
 Array = NDArray[np.float64]
 
 SIZES_EACH = 4000
-"""Drawn for each measured size: what few sizes taught needs few to be learned."""
+"""Sizes drawn for each measured size; a teacher of few sizes is simple, and needs fewer."""
 
 LEAST_SIZES, MOST_SIZES = 16_000, 500_000
 JUDGED_PART = 4
-"""Trees that are only judged learn from so much less, which flatters no tree that ships."""
+"""Trees that are only judged learn from 1 / this of the sizes, so their scores are not too good.
+"""
 
 KEPT_PART = 3
-"""The tree sees one drawn size in so many: rather those where by the formulas a wrong answer costs
-much, which count the less for it. Four runs of an H200, split 100: a quarter lost 0.34 % to the
-teacher, a half 0.24 %, in 1.7 times the time.
+"""The tree sees 1 / this of the drawn sizes, mostly those where a wrong answer costs much by the
+formulas; their weight is lower in return. Four runs of an H200, split 100: a quarter lost 0.34 %
+to the teacher, a half 0.24 %, in 1.7 times the time.
 """
 
 LEAST_CHANCE = 0.05
-"""Of a size to be kept, however little it costs there to be wrong."""
+"""The least probability that a size is kept."""
 
 MOST_LEAVES = 2048
-"""Before some are taken back: less than 64 KB of code for x86-64."""
+"""Before pruning; the code then takes less than 64 KB on x86-64."""
 
 GROWN_PART, LEAST_GROWN = 3, 8_000
-"""The classifier grows the tree on so small a part of what is kept; all of it asks anew.
+"""The classifier grows the tree on 1 / this of the kept sizes; the splits are optimised on all.
 
 Four runs of an H200, split 100, 250,000 kept: 0.24 % lost to the teacher, with a sixth 0.28 %.
 """
 
 LEAST_IN_LEAF = 3
 CHECKED = 5
-"""No question is chosen by one size in so many, which help to tell which of them to take back."""
+"""One size in this many chooses no split, and is used to decide which splits to prune."""
 
 MOST_COST, MOST_MEAN = 1.0, 0.1
-"""A loss of more than this (as a log ratio) weighs no more: the second best kernel's, or any
-kernel's in the mean of all. With 1.0 for both trees of two runs lost as much to their teachers in
-the mean, and half a percent more at the 1st percentile.
+"""Losses (log ratios) are cut at these values in a size's weight: that of the second best kernel,
+and that of each kernel in the mean over all. With 1.0 for both, trees of two runs lost as much to
+their teachers in the mean, and half a percent more at the 1st percentile.
 """
 
 LOSS_SIZES = 20_000
-"""Drawn anew to measure what a tree loses to its teacher."""
+"""Sizes drawn anew to measure a tree's loss to its teacher."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +72,7 @@ class Taught:
         loss: mean of log(time of the tree's kernel / least time), by the teacher's times, on sizes
             that the tree did not learn from.
         low: 1st percentile of least time / time of the tree's kernel there.
-        check: these sizes; None where a single kernel answers for all.
+        check: these sizes; None if there is a single kernel.
     """
 
     fitted: Fitted
@@ -82,12 +83,12 @@ class Taught:
 
 
 def fit_taught(table: TimeTable, settings: Settings, part: int = JUDGED_PART) -> Fitted:
-    """Grow a tree that imitates the teacher of a table; smaller, for judging.
+    """Grow a tree that imitates the teacher of a table; a smaller one by default, for judging.
 
     Args:
         table: of measured times.
         settings: of portfolio and device, and the seed of the sizes that are drawn.
-        part: of how many parts of the sizes it learns from one.
+        part: it learns from 1 / part of the sizes.
     """
     teacher = teach(table, settings)
     if len(teacher.portfolio) == 1:
@@ -103,7 +104,7 @@ def fit_taught(table: TimeTable, settings: Settings, part: int = JUDGED_PART) ->
 
 @lru_cache(maxsize=KEPT)
 def taught(table: TimeTable, settings: Settings) -> Taught:
-    """Teach the tree that ships, and see what it loses to its teacher."""
+    """Grow the tree that ships, and measure its loss to its teacher."""
     teacher, fitted = teach(table, settings), fit_taught(table, settings, part=1)
     if len(teacher.portfolio) == 1:
         return Taught(fitted, teacher, 0.0, 1.0)
@@ -115,12 +116,12 @@ def taught(table: TimeTable, settings: Settings) -> Taught:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lesson:
-    """What each kernel costs on many sizes.
+    """The cost of each kernel on many sizes.
 
     Attributes:
         asked: the features of the sizes.
         costs: log of time / least time, a row for each size and a column for each kernel.
-        counts: for how many drawn sizes each of them stands.
+        counts: how many drawn sizes each size stands for.
     """
 
     asked: Columns
@@ -134,13 +135,13 @@ class Lesson:
 
     @classmethod
     def of(cls, teacher: Teacher, sizes: Array, most: int | None = None, seed: int = 0) -> Lesson:
-        """Ask the teacher about sizes.
+        """Predict the times of sizes by the teacher.
 
         Args:
-            teacher: knows all times.
+            teacher: predicts all times.
             sizes: m, n, k and batch, a row each.
-            most: about so many are kept; None for all. Rather those where it costs much to be
-                wrong are kept, and count the less for it.
+            most: about how many are kept; None for all. Sizes where a wrong answer costs much are
+                kept more often, and count less in return.
             seed: of the choice.
         """
         kept, counts = sizes, np.ones(len(sizes))
@@ -152,7 +153,7 @@ class Lesson:
         return cls(columns(teacher.formulas, kept), costs, counts)
 
     def losses(self, tree: Tree) -> Array:
-        """What the kernels cost that a tree chooses."""
+        """Return the cost of the kernels that a tree chooses, for each size."""
         found = np.empty(len(self.costs))
         ahead = [(tree, np.arange(len(self.costs)))]
         while ahead:
@@ -170,13 +171,13 @@ def _above_least(logs: Array) -> Array:
 
 
 def _weights(costs: Array) -> Array:
-    """What it costs to be wrong: nothing at a near tie, nor where all kernels are alike."""
+    """Return the cost of a wrong answer: 0 at a tie of the best two, or if all are alike."""
     second = np.minimum(np.partition(costs, 1, axis=1)[:, 1], MOST_COST)
     return np.asarray(np.sqrt(second * np.minimum(costs, MOST_MEAN).mean(axis=1)) + 1e-9)
 
 
 def _chances(weights: Array, count: int) -> Array:
-    """By weight, from `LEAST_CHANCE` to 1, so that about so many sizes are kept."""
+    """Return probabilities from `LEAST_CHANCE` to 1, in proportion to the weights, with a sum."""
     low, high = 1e-12, float(weights.sum())
     for _ in range(60):
         scale = math.sqrt(low * high)
@@ -186,7 +187,7 @@ def _chances(weights: Array, count: int) -> Array:
 
 
 def _grow(lesson: Lesson, apart: Lesson, seed: int) -> Tree:
-    """Grow a tree on some sizes, ask anew by all, and prune by these and those kept apart."""
+    """Grow a tree on some sizes, optimise its splits on all, and prune it by all and `apart`."""
     thresholds = Thresholds.of(lesson.asked)
     ranks, ranks_apart = thresholds.ranks(lesson.asked), thresholds.ranks(apart.asked)
     grown_on = max(len(ranks) // GROWN_PART, min(len(ranks), LEAST_GROWN))

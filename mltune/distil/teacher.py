@@ -1,8 +1,8 @@
-"""The teacher: what every kernel of a portfolio takes on any size, and how sure that is.
+"""The teacher: predicts the time of every kernel of a portfolio on any size, and its uncertainty.
 
-It adds to each kernel's time formula what a Gaussian process learned of the rests. Predicting
-every measured time without itself settles how much the process says beside the formula, and
-whether formulas are worth more than their mean and how fast each kernel is on the whole.
+It adds a Gaussian process of the residuals to each kernel's time formula. Predicting every
+measured time without itself decides the weight of the process, and whether each kernel's formula
+is used, or the mean of all formulas with a constant for each kernel.
 """
 
 from __future__ import annotations
@@ -27,31 +27,32 @@ from mltune.selector import TimeFormula
 Array = NDArray[np.float64]
 
 TOLERANCE = 0.005
-"""Of the portfolio: a teacher tells kernels apart that a tree of few sizes could not.
+"""Of the portfolio: smaller than the tree's, as a teacher can tell similar kernels apart.
 
-On splits 100 and 101 of the first run of an H200 0.005 lost 0.1 % less than 0.02 on held-out
+On splits 100 and 101 of the first run of an H200, 0.005 lost 0.1 % less than 0.02 on held-out
 sizes, and as much as 0; elsewhere all three were the same.
 """
 
 DRAWN = 2000
-"""Sizes that the portfolio is chosen for, too, by what a teacher of all kernels expects there.
+"""Drawn sizes that the portfolio is chosen for, too, with times predicted for all kernels.
 
-Hundreds of measured sizes choose kernels by luck. On splits 100 to 105 of the first run of an H200
-and of four runs together the teacher lost 0.12 % less on held-out sizes (in 5 of 6 splits each).
+With hundreds of measured sizes alone, the choice of kernels is partly chance. On splits 100 to 105
+of the first run of an H200 and of four runs together the teacher lost 0.12 % less on held-out
+sizes (in 5 of 6 splits each).
 """
 
 LEAST_TIMES = 2
-"""Of a kernel that it knows."""
+"""Measured times that a kernel needs, to be predicted."""
 
 SHARES = (1.0, 0.5, 0.0)
-"""How much of a kernel's own formula counts; the rest is the mean of all, and a constant.
+"""Weights of a kernel's own formula; the rest is the mean of all formulas, and a constant.
 
 Formulas count waves, which processors do not have: on splits 100 and 101 of the shipped PoCL run
 0.0 lost 6.9 and 7.4 % on held-out sizes, 1.0 11.2 and 11.5 %; on a GPU 1.0 is taken.
 """
 
 _UNKNOWN_TILE = (1, 1, 1)
-"""Of a kernel whose name tells none: its formula counts elements of C and terms."""
+"""Of a kernel whose name has no tile: its formula counts elements of C and terms."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,9 +62,9 @@ class Teacher:
     Attributes:
         portfolio: columns of the table that it learned from.
         formulas: one for each kernel of the portfolio.
-        residuals: what they leave; None where too few sizes were measured.
-        share: of `SHARES`.
-        offsets: what each kernel's log is above the mean where the share is below 1.
+        residuals: of the formulas; None if too few sizes were measured.
+        share: one of `SHARES`.
+        offsets: each kernel's mean residual above that of all, if the share is below 1.
     """
 
     portfolio: tuple[int, ...]
@@ -73,7 +74,7 @@ class Teacher:
     offsets: Array | float = 0.0
 
     def log_seconds(self, sizes: Array) -> Array:
-        """The logs of the times that it expects.
+        """Return the logs of the predicted times.
 
         Args:
             sizes: m, n, k and batch, a row each, at least 1.
@@ -85,22 +86,22 @@ class Teacher:
         return expected if self.residuals is None else expected + self.residuals.expect(sizes)
 
     def roughly(self, sizes: Array) -> Array:
-        """The same without what was learned of the rests, which takes a tenth of the time."""
+        """Return the same without the Gaussian process, in a tenth of the time."""
         return np.asarray(_mixed(log_seconds(self.formulas, sizes), self.share) + self.offsets)
 
     def doubt(self, sizes: Array) -> Array:
-        """Their standard deviations, likewise; infinite where nothing tells."""
+        """Return their standard deviations in the same form; infinite if unknown."""
         if self.residuals is None:
             return np.full((len(sizes), len(self.portfolio)), np.inf)
         return self.residuals.doubt(sizes)
 
     def choose(self, table: TimeTable) -> NDArray[np.intp]:
-        """The table's column that it expects to be the fastest, for each of its sizes."""
+        """Return the column of the kernel with the least predicted time, for each of its sizes."""
         expected = self.log_seconds(np.array(table.sizes, dtype=np.float64))
         return np.asarray(np.array(self.portfolio)[expected.argmin(axis=1)])
 
     def losses(self, table: TimeTable) -> Array:
-        """Log of chosen time / best time, for each size of a table."""
+        """Return log(chosen time / best time) for each size of a table."""
         return table.log_ratios[np.arange(len(table.sizes)), self.choose(table)]
 
 
@@ -114,9 +115,9 @@ def teach(table: TimeTable, settings: Settings) -> Teacher:
 
 
 def _with_drawn(table: TimeTable, settings: Settings) -> TimeTable:
-    """The table with further sizes near its own, where a teacher of all kernels knows the times.
+    """Add random sizes near the table's own, with times predicted by a teacher of all kernels.
 
-    It knows nothing there of kernels of which little was measured or expected.
+    Kernels with few measured or predicted times have no time there.
     """
     timed = np.isfinite(table.seconds).sum(axis=0)
     is_known = np.isfinite(table.known).mean(axis=0) >= LEAST_MET
@@ -168,7 +169,7 @@ def _mixed(logs: Array, share: float) -> Array:
 
 
 def _offsets(rests: Array) -> Array:
-    """How much each kernel's rests are above those of all kernels on the same sizes."""
+    """Return how much each kernel's residuals are above the mean of all on the same sizes."""
     known = np.isfinite(rests)
     alike = np.where(known, rests, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
     return np.asarray(np.nanmean(rests - alike[:, None], axis=0))

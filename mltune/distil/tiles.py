@@ -1,8 +1,8 @@
 """AutoGEMM's kernel selection data: thresholds of M*N, exact tiles in order, a fallback tile.
 
-Above each threshold stand the tiles that are worth it where they fit a size without a edge, the
-fastest first, and the tile for all other sizes. AutoGEMM gets the list from a profiler; here it
-comes from the time table.
+Each threshold has a list of tiles, the fastest first, for sizes that they divide without an edge,
+and a fallback tile for all other sizes. AutoGEMM gets the list from a profiler; here it is made
+from the time table.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mltune.selector import Leaf, PortfolioKernel, Split, Tree, feature_value, f
 from mltune.selector.rest import Tile, rest_name
 
 TILE_WORTH = 0.02
-"""A line more has to save as much as 2 % on one size."""
+"""A further entry has to save 2 % on one size."""
 
 MOST_TILES = 4
 MOST_THRESHOLDS = 16
@@ -35,8 +35,8 @@ class Line:
     Attributes:
         least_mn: the smallest M*N that it is for.
         fallback: the kernel's number in the portfolio.
-        exact: likewise, those that are tried before, in order.
-        cost: what it loses on the sizes it was made from, summed up.
+        exact: kernels that are tried before the fallback, in order.
+        cost: its summed loss on the sizes it was made from, plus `TILE_WORTH` for each entry.
     """
 
     least_mn: int
@@ -46,7 +46,7 @@ class Line:
 
 
 def fit_tiles(table: TimeTable, settings: Settings) -> Fitted:
-    """Find the selection data, as a tree that the exporters write."""
+    """Make the selection data, as a tree that the exporters write."""
     portfolio = cover(table, tolerance=0.0, max_kernels=settings.max_kernels)
     kernels = [table.kernels[column] for column in portfolio]
     tiles = [_tile(kernel, swapped=settings.swapped) for kernel in kernels]
@@ -56,7 +56,7 @@ def fit_tiles(table: TimeTable, settings: Settings) -> Fitted:
 def selection_data(
     table: TimeTable, portfolio: Sequence[int], tiles: Sequence[Tile | None]
 ) -> tuple[Line, ...]:
-    """The lines, the largest sizes first; the last one is for every size."""
+    """Return the lines, the largest sizes first; the last one is for every size."""
     costs = table.log_ratios[:, list(portfolio)] * table.size_weights[:, None]
     fits = np.array([_fits(tiles, size) for size in table.sizes])
     mn = [features(*size)["mn"] for size in table.sizes]
@@ -90,7 +90,7 @@ def _line(
     costs: NDArray[np.float64],
     fits: NDArray[np.bool_],
 ) -> Line:
-    """The best fallback, and the tiles that save something where they fit, the fastest first."""
+    """Make a line: the best fallback, and the tiles that save time where they fit."""
     here, fit = costs[rows], fits[rows]
     fallback = int(here.sum(axis=0).argmin())
     means = [
@@ -112,7 +112,7 @@ def _line(
 
 
 def _tree(lines: Sequence[Line], tiles: Sequence[Tile | None]) -> Tree:
-    """The questions in the order that AutoGEMM asks them."""
+    """Return the splits in AutoGEMM's order."""
     tree: Tree | None = None
     for line in reversed(lines):
         chosen: Tree = Leaf(line.fallback)
@@ -131,7 +131,7 @@ def _fits(tiles: Sequence[Tile | None], size: tuple[int, ...]) -> list[bool]:
 
 
 def _tile(kernel: PortfolioKernel, *, swapped: bool) -> Tile | None:
-    """Rows, columns and terms of a step; None for a kernel that does not say."""
+    """Return rows, columns and terms of a step; None for a config without these parameters."""
     names = ("work_group_0", "thread_tile_0", "work_group_1", "thread_tile_1", "depth_u")
     numbers = [kernel.config.get(name) for name in names]
     whole = [number for number in numbers if isinstance(number, int)]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from mltune.problem import Contraction
 
 VECTOR_BYTES = 16
-"""What GPUs read at once."""
+"""The widest access of GPUs."""
 
 
 def whole_vectors(contraction: Contraction) -> tuple[int, int, int]:
-    """Return the multiples of m, n and k with which all rows of packed matrices begin at vectors.
+    """Return the multiples of m, n, k at which all rows of packed matrices begin at whole vectors.
 
-    A matrix's rows are as long as its contiguous index is; its other index puts nothing between.
+    The length of a matrix's rows is the extent of its contiguous index; the other index adds no
+    padding.
     """
     width = max(1, VECTOR_BYTES // contraction.precision.bytes)
     along_rows = {contraction.index_assignments_a[0], contraction.index_assignments_b[0], 0}

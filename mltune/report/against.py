@@ -1,4 +1,4 @@
-"""The section on another run: the best speed of each size that both have."""
+"""The section about another run: the best speeds on the sizes that both runs have."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mltune.report.tables import kernel_button, table
 
 
 def against_section(other: Against | None) -> tuple[Markup, ...]:
-    """Speed here / speed there for each size; nothing where no other run was named."""
+    """Show speed here / speed there for each size; nothing if no other run was named."""
     if other is None:
         return ()
     ahead = sum(ratio >= 1 for ratio in other.ratios)

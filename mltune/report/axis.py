@@ -1,4 +1,4 @@
-"""An axis: from a value to a place in the picture, linear or logarithmic, with its ticks."""
+"""An axis: converts values to places in a picture, linear or logarithmic, with ticks."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _WRITERS: dict[Callable[[float], str], str] = {
     seconds: "seconds",
     whole: "whole",
 }
-"""What plots.js calls the ways of writing that it has as well."""
+"""The names that plots.js uses for the formats that it shares."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
-    """Values from `low` to `high`, of which each has a place from 0 to 1.
+    """Values from `low` to `high`, each with a place from 0 to 1.
 
     Attributes:
-        label: what is shown, with its unit.
+        label: the quantity, with its unit.
         write: turns a tick into text.
         at: the ticks; None for round numbers.
     """
@@ -44,7 +44,7 @@ class Axis:
         log: bool = False,
         write: Callable[[float], str] = number,
     ) -> Axis:
-        """An axis that holds all values: a linear one begins at 0, a log one leaves a margin."""
+        """Make an axis for values: a linear one begins at 0, a logarithmic one has a margin."""
         known = list(values)
         low, high = min(known, default=1.0), max(known, default=1.0)
         if log:
@@ -53,25 +53,25 @@ class Axis:
         return cls(label=label, low=0.0, high=high * 1.05 or 1.0, write=write)
 
     def place(self, value: float) -> float:
-        """Where a value lies: 0 at the low end, 1 at the high end; beyond the ends, at them."""
+        """Return the place of a value from 0 (low end) to 1 (high end), limited to this range."""
         inside = min(max(value, self.low), self.high)
         if self.log:
             return math.log(inside / self.low) / math.log(self.high / self.low)
         return (inside - self.low) / (self.high - self.low)
 
     def for_script(self) -> list[Any]:
-        """What the page needs to draw ticks for a part of the axis.
+        """Return the data with which the page draws ticks for a part of the axis.
 
         Returns:
-            The ends, whether it is logarithmic, and how numbers are written; or where each tick
-            is (0 to 1) with its words, where these are names. Without ticks it stays whole.
+            The ends, whether it is logarithmic, and the format of numbers; if the ticks are names,
+            their places (0 to 1) with these names. Without ticks the axis cannot be enlarged.
         """
         if self.write in _WRITERS and self.at != ():
             return [self.low, self.high, self.log, _WRITERS[self.write]]
         return [[round(self.place(tick), 4), self.write(tick)] for tick in self.ticks()]
 
     def ticks(self) -> tuple[float, ...]:
-        """The values to write beside the axis."""
+        """Return the values to write beside the axis."""
         if self.at is not None:
             return self.at
         return tuple((log_ticks if self.log else round_ticks)(self.low, self.high))

@@ -10,7 +10,7 @@ from mltune.report.markup import Markup, join, tag
 from mltune.report.plot import picture, text
 
 COLOURS = ("#0063a3", "#e69f00", "#2fb58c", "#b34700", "#d98cb3", "#5b3f94", "#8ccdf5", "#f0e442")
-"""Of the bars, as the page's style has them as k0 to k7."""
+"""The colours of the bars, which the page's style calls k0 to k7."""
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 440, 124, 14, 10, 40
 _BAR, _GAP = 13, 9
@@ -64,7 +64,7 @@ def bars(experiments: Sequence[Experiment]) -> Markup:
 
 
 def _arranged(experiments: Sequence[Experiment]) -> tuple[list[str], list[str]]:
-    """The groups of bars and the bars of a group: sizes by kernels, or kernels by sizes."""
+    """Arrange the bars: kernels in groups of sizes, or sizes in groups of kernels."""
     kernels = list(dict.fromkeys(one.label for one in experiments))
     sizes = list(dict.fromkeys(one.problem.label for one in experiments))
     return (sizes, kernels) if len(kernels) <= len(COLOURS) else (kernels, sizes)

@@ -1,4 +1,4 @@
-"""The section on the cost model: how its predictions compare with the measurements."""
+"""The section about the cost model: its predictions beside the measurements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_BIASED = 12
 
 
 def model_section(model: Model | str) -> Markup:
-    """Predicted against measured times, and the sizes that are furthest off."""
+    """Show predicted against measured times, and the sizes with the largest errors."""
     title = "The cost model on sizes that it has not seen"
     if isinstance(model, str):
         return section("model", title, note(model))

@@ -1,4 +1,4 @@
-"""The section on choosing a kernel: the portfolio, the rules and what they lose."""
+"""The section about the choice of a kernel: the portfolio, the rules and their losses."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from mltune.selector import Selector
 
 
 def choice_section(selection: Selection | str, best: Sequence[Measurement]) -> Markup:
-    """How many kernels are worth it, what each rule loses, and the rule that was taken.
+    """Show the loss by number of kernels, the loss of each rule, and the rule that was taken.
 
     Args:
-        selection: the rule, or why there is none.
+        selection: the rule, or the reason why there is none.
         best: the fastest measurement of each size.
     """
     title = "Choosing a kernel"
@@ -65,7 +65,7 @@ def choice_section(selection: Selection | str, best: Sequence[Measurement]) -> M
 
 
 def _rule(selector: Selector) -> Markup:
-    """The formulas or the tree that choose."""
+    """Show the formulas or the tree."""
     legend = kernel_legend([kernel.name for kernel in selector.portfolio])
     tuned = "Sizes that were measured go straight to their kernel."
     if selector.formulas:

@@ -1,4 +1,4 @@
-"""What a report is about: plain values, computed by whoever asks for the report."""
+"""The content of a report: plain values, computed by the caller."""
 
 from __future__ import annotations
 
@@ -25,16 +25,17 @@ class TrialPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """What the cost model learned.
+    """The cost model's scores and what it learned.
 
     Attributes:
-        calibration: (measured, predicted) seconds, each predicted by a model that has not seen
-            the size; empty with a single size.
-        bias: each size's geometric mean of predicted / measured there.
+        calibration: (measured, predicted) seconds, each predicted by a model that has not seen the
+            size; empty with a single size.
+        bias: each size's geometric mean of predicted / measured seconds there.
         rmse_log: root mean square of log(predicted / measured) there.
-        top_1: geometric mean over the sizes of best time / time of the config predicted fastest.
-        importance: each varied parameter with what shuffling it adds to the error of log
-            seconds there, the largest first.
+        top_1: geometric mean over the sizes of best time / time of the config predicted to be the
+            fastest.
+        importance: for each parameter that varied, the increase of the error of log seconds when
+            it is shuffled, the largest first.
     """
 
     calibration: tuple[tuple[float, float], ...]
@@ -46,11 +47,11 @@ class Model:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """What distilling gave.
+    """The result of distilling.
 
     Attributes:
-        portfolio_curve: (kernels, loss): geometric mean over the sizes of the time of the best
-            of so many kernels / the best known time - 1.
+        portfolio_curve: (kernels, loss): geometric mean over the sizes of the time of the best of
+            so many kernels / the best known time - 1.
         losses: for each rule, every size's regret when a fit without that size chose.
         sizes: the sizes' labels, in the order of the losses.
     """
@@ -63,12 +64,12 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """How many times as fast as before, in the geometric mean.
+    """The gain over something, as a geometric mean.
 
     Attributes:
         speed: of the best kernels / of what they are compared with.
-        words: what that is.
-        sizes: on how many sizes both are known.
+        words: what they are compared with.
+        sizes: the number of sizes where both are known.
     """
 
     speed: float
@@ -92,7 +93,7 @@ class Against:
 
     @property
     def ratios(self) -> tuple[float, ...]:
-        """Speed here / speed there, of each size."""
+        """The ratios speed here / speed there of all sizes."""
         return tuple((here.gflops or 0.0) / (there.gflops or 1.0) for here, there in self.pairs)
 
     @property
@@ -112,18 +113,19 @@ class KernelSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """A run, and what the stages make of it.
+    """A run, and what the stages computed from it.
 
     Attributes:
         best: the fastest measurement of each size that has one, in the order of the sizes.
-        model: None, or why there is none in one sentence; likewise `selection`.
-        next_command: what a person would type next.
-        replay_command: what repeats a measurement when its id follows.
-        gain: None where nothing can be compared.
+        model: the cost model, or one sentence that says why there is none.
+        selection: likewise, of the rule.
+        next_command: the command to type next.
+        replay_command: repeats a measurement when its id is appended.
+        gain: None if nothing can be compared.
         against: another run, if one was asked for.
-        of_peak: the share of what the device's published peaks allow, where these are known.
-        sources: of the kernels that are best somewhere.
-        refresh_seconds: how often the page is loaded anew; 0 is never.
+        of_peak: the share of the device's published peak, if that is known.
+        sources: of the kernels that are the best on some size.
+        refresh_seconds: the time after which the page reloads; 0 is never.
     """
 
     name: str

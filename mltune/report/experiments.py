@@ -1,4 +1,4 @@
-"""Experiments as GEMMbench has them: one kernel on one size, repeated, with mean and deviation."""
+"""Experiments as in GEMMbench: one kernel on one size, repeated, with mean and deviation."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from mltune.space.config import Config
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """The repetitions of one config on one problem, in the order they were measured."""
+    """The repetitions of one config on one problem, in the order of their measurement."""
 
     repetitions: tuple[Measurement, ...]
 
     @property
     def first(self) -> Measurement:
-        """The repetition that stands for what all have in common."""
+        """The first repetition, for the properties that all share."""
         return self.repetitions[0]
 
     @property
     def problem(self) -> Problem:
-        """What was computed."""
+        """The problem that was computed."""
         return self.first.problem
 
     @property
     def label(self) -> str:
-        """Which kernel, with which work-group."""
+        """The kernel and its work-group."""
         return config_label(self.first)
 
     @property
     def status(self) -> Status:
-        """How it ended: ok if every repetition was, else as the first one that was not."""
+        """The status: ok if every repetition was, else that of the first one that was not."""
         statuses = (row.status for row in self.repetitions)
         return next((status for status in statuses if status is not Status.OK), Status.OK)
 
@@ -51,7 +51,7 @@ class Experiment:
 
     @property
     def deviation(self) -> float | None:
-        """The standard deviation of a sample (divided by n - 1); None below two repetitions."""
+        """The sample standard deviation (divided by n - 1); None below two repetitions."""
         speeds = [speed for speed in self.gflops if speed is not None]
         if len(speeds) < max(2, len(self.repetitions)):
             return None
@@ -59,18 +59,18 @@ class Experiment:
 
     @property
     def max_error(self) -> float | None:
-        """The largest error of all repetitions; None if none was computed."""
+        """The largest error of all repetitions; None if none was measured."""
         errors = (row.max_error for row in self.repetitions if row.max_error is not None)
         return max(errors, default=None)
 
     def observed(self, name: str) -> float | None:
-        """The mean of something observed beside the time; None if it was not."""
+        """Return the mean of an observed value, such as energy; None if it was not observed."""
         seen = [value for row in self.repetitions if (value := row.seen(name)) is not None]
         return statistics.fmean(seen) if seen else None
 
 
 def experiments(measurements: Iterable[Measurement]) -> tuple[Experiment, ...]:
-    """Put the repetitions of each config on each problem together, in the order they began."""
+    """Group the repetitions of each config on each problem, in the order they began."""
     rows: dict[tuple[Config, Problem], list[Measurement]] = {}
     for row in measurements:
         rows.setdefault((row.config, row.problem), []).append(row)
@@ -78,7 +78,7 @@ def experiments(measurements: Iterable[Measurement]) -> tuple[Experiment, ...]:
 
 
 def config_label(row: Measurement) -> str:
-    """Name a kernel for people: a hand-written one with its work-group, else by its name."""
+    """Return a kernel's label: its name, for a hand-written kernel with its work-group."""
     config = row.config
     if "kernel" not in config:
         return row.kernel

@@ -1,4 +1,4 @@
-"""The time formulas as a table: what each kernel's launch, tiles, steps and waves cost."""
+"""The time formulas as a table: the costs of each kernel's launch, tiles, steps and waves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The map of the choice: which kernel each M and N has at a K, with the leaves outlined."""
+"""The map of the choice: the kernel of each M and N at some K, with the leaves outlined."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from mltune.report.speed import kernel_class, kernel_letter
 from mltune.selector import Leaf, LeafLoss, Rule, Split, feature_value, features
 
 CELLS = 64
-"""Along each side of a map."""
+"""Cells along each side of a map."""
 
 MOST_K = 8
 _MARGIN = 1.6
 _HATCH = 2
-"""Every so many cells a stroke crosses what rests on no measurement."""
+"""Diagonals between two strokes of the hatching, which marks cells without measurements."""
 
 _LEAST_SHARE = 0.01
-"""Of the area: a smaller leaf has no letter."""
+"""The share of the area below which a leaf has no letter."""
 
 _Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """What answers in a cell: a kernel, and which of the tree's leaves, if it was the tree."""
+    """The answer in a cell: a kernel, and the leaf of the tree that gave it, if a tree did."""
 
     kernel: int
     leaf: int
@@ -42,12 +42,12 @@ class _Cell:
 
     @property
     def is_blind(self) -> bool:
-        """Whether it rests on no measurement."""
+        """Whether no measurement lies behind it."""
         return self.loss is not None and self.loss.sizes == 0
 
 
 def leaf_map(selection: Selection, problems: Sequence[Problem]) -> Markup:
-    """A map for each of some K, and the control that chooses one; it works without a script.
+    """Draw a map for each of some K, and the control that selects one, without a script.
 
     Args:
         selection: the rule whose answers are drawn.
@@ -72,7 +72,7 @@ def leaf_map(selection: Selection, problems: Sequence[Problem]) -> Markup:
 
 
 def _some(values: Sequence[int]) -> list[int]:
-    """At most so many of the values, evenly spread over their logs, both ends among them."""
+    """Return at most so many of the values, evenly spread over their logs, both ends included."""
     known = sorted(set(values))
     if len(known) <= MOST_K:
         return known
@@ -81,7 +81,7 @@ def _some(values: Sequence[int]) -> list[int]:
     common = Counter(values)
 
     def distance(value: int, wish: float) -> tuple[float, int]:
-        """Near, rather than common: a round number that many sizes have is worth a detour."""
+        """Return the distance in logs, reduced for round numbers that many sizes have."""
         return abs(math.log(value) - wish) - 0.1 * math.log(common[value]), value
 
     return sorted({min(known, key=lambda value, w=wish: distance(value, w)) for wish in wanted})  # type: ignore[misc]
@@ -95,7 +95,7 @@ def _axis(label: str, extents: Sequence[int]) -> Axis:
 
 
 def _extent(axis: Axis, place: int) -> int:
-    """The middle of a cell, as a size that people use: five binary digits and zeros."""
+    """Return the middle of a cell as a realistic size: five binary digits, then zeros."""
     middle = axis.low * math.pow(axis.high / axis.low, (place + 0.5) / CELLS)
     digit = 1 << max(0, math.floor(math.log2(max(middle, 1))) - 4)
     return max(1, round(middle / digit) * digit)
@@ -104,7 +104,7 @@ def _extent(axis: Axis, place: int) -> int:
 def _map(
     rule: Rule, k: int, axes: Sequence[Axis], problems: Sequence[Problem]
 ) -> Iterator[Markup]:
-    """The picture for one K, and what it shows in words."""
+    """Draw the picture for one K, with a description in words."""
     x, y = axes
     plot = Plot(x=x, y=y, height=400)
     columns, rows = ([_extent(axis, place) for place in range(CELLS)] for axis in axes)
@@ -154,7 +154,7 @@ def _map(
 
 
 def _answer(rule: Rule, m: int, n: int, k: int) -> _Cell:
-    """The kernel and the leaf; formulas have none, so there a kernel's cells are one."""
+    """Return the kernel and the leaf; formulas have no leaves, so each kernel is one area."""
     if rule.formulas:
         kernel, _ = rule.choose(m, n, k)
         return _Cell(kernel, -1 - kernel, None)
@@ -167,7 +167,7 @@ def _answer(rule: Rule, m: int, n: int, k: int) -> _Cell:
 
 
 def _areas(kernels: Sequence[Sequence[int]], kernel: int) -> str:
-    """A path of rectangles that cover a kernel's cells: runs, those alike in rows made one."""
+    """Return a path of rectangles that cover a kernel's cells; equal runs of rows are joined."""
     open_runs: dict[tuple[int, int], int] = {}
     parts = []
     for row in range(CELLS + 1):
@@ -182,7 +182,7 @@ def _areas(kernels: Sequence[Sequence[int]], kernel: int) -> str:
 
 
 def _runs(line: Sequence[_Key], key: _Key) -> Iterator[tuple[int, int]]:
-    """Where a key begins and ends, again and again."""
+    """Yield the begin and end of each run of a key."""
     for found, group in groupby(range(CELLS), key=lambda place: line[place]):
         places = list(group)
         if found == key:
@@ -190,7 +190,7 @@ def _runs(line: Sequence[_Key], key: _Key) -> Iterator[tuple[int, int]]:
 
 
 def _outlines(leaves: Sequence[Sequence[int]]) -> str:
-    """A path between cells of different leaves."""
+    """Return a path along the borders between different leaves."""
     columns = list(zip(*leaves, strict=True))
     parts = []
     for lines, written in ((leaves, "M{1} {0}h{2}"), (columns, "M{0} {1}v{2}")):
@@ -203,7 +203,7 @@ def _outlines(leaves: Sequence[Sequence[int]]) -> str:
 
 
 def _hatching(blind: Sequence[Sequence[bool]]) -> str:
-    """Strokes across cells, from corner to corner, on every second diagonal."""
+    """Return strokes across cells, from corner to corner, on every second diagonal."""
     parts = []
     for row in range(CELLS):
         for column in range(CELLS):
@@ -213,7 +213,7 @@ def _hatching(blind: Sequence[Sequence[bool]]) -> str:
 
 
 def _middles(cells: Sequence[Sequence[_Cell]]) -> list[tuple[int, int, float]]:
-    """A cell of each leaf near its middle, with the leaf's share of the area; largest first."""
+    """Return a cell near each leaf's middle, with the leaf's share of the area; largest first."""
     where: dict[int, list[tuple[int, int]]] = {}
     for row, line in enumerate(cells):
         for column, cell in enumerate(line):
@@ -232,13 +232,13 @@ def _letter(x: float, y: float, kernel: int) -> Markup:
 
 
 def _words(cell: _Cell, m: int, n: int) -> str:
-    """What is said of a leaf when a pointer is near its middle."""
+    """Return the text for a leaf, shown when a pointer is near its middle."""
     known = f"; {cell.loss.text}" if cell.loss is not None else ""
     return f"{kernel_letter(cell.kernel)}, about M {m}, N {n}{known}"
 
 
 def _summary(cells: Sequence[Sequence[_Cell]], k: int, measured: int) -> str:
-    """The picture in words."""
+    """Describe the picture in words."""
     flat = [cell for line in cells for cell in line]
     shares = Counter(cell.kernel for cell in flat).most_common()
     listed = ", ".join(

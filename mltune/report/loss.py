@@ -1,4 +1,4 @@
-"""What is lost: the model's calibration, the portfolio's curve, the rules' regret."""
+"""Pictures of losses: the model's calibration, the portfolio's curve, the rules' regret."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from mltune.report.numbers import number, percent, seconds, whole
 from mltune.report.plot import Plot, text
 
 MOST_DOTS = 4000
-"""More of them are a stain, and a large file."""
+"""More dots could not be told apart, and would make the file large."""
 
 
 def calibration(points: Sequence[tuple[float, float]]) -> Markup:
-    """Predicted against measured times; a perfect model would have all on the line."""
+    """Draw predicted against measured times; a perfect model has all dots on the line."""
     both = [value for point in points for value in point]
     plot = Plot(
         x=Axis.around("measured (log)", both, log=True, write=seconds),
@@ -37,7 +37,7 @@ def calibration(points: Sequence[tuple[float, float]]) -> Markup:
 
 
 def portfolio_curve(curve: Sequence[tuple[int, float]]) -> Markup:
-    """The loss that is left with so many kernels."""
+    """Draw the loss by the number of kernels."""
     counts = tuple(float(count) for count, _ in curve)
     plot = Plot(
         x=Axis(
@@ -58,7 +58,7 @@ def portfolio_curve(curve: Sequence[tuple[int, float]]) -> Markup:
 
 
 def regret_strips(selection: Selection) -> Markup:
-    """A strip per rule: a dot for each size, and a bar at the geometric mean."""
+    """Draw a strip per rule: a dot for each size, and a bar at the geometric mean."""
     rules = selection.losses
     ratios = [1 + loss for _, losses in rules for loss in losses]
     top = max([1.1, *ratios])

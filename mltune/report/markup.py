@@ -1,4 +1,4 @@
-"""HTML that cannot be injected into: every text is escaped unless it was built here."""
+"""HTML that is safe against injection: every text is escaped unless it was built here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _VOID = frozenset({"meta", "input", "br", "line", "circle", "rect", "path", "sto
 
 
 class Markup(str):
-    """Text that is HTML already; any other text is escaped when it becomes part of one."""
+    """Text that is already HTML; any other text is escaped when it becomes part of HTML."""
 
     __slots__ = ()
 
@@ -22,8 +22,9 @@ def tag(name: str, /, *children: str, **attributes: Attribute) -> Markup:
 
     Args:
         name: of the element.
-        children: what it holds; text that is no `Markup` is escaped.
-        attributes: `_` stands for `-` (and a last one is dropped: `class_`); None leaves one out.
+        children: its content; text that is no `Markup` is escaped.
+        attributes: `_` stands for `-`, a trailing `_` is dropped (`class_`), and None leaves an
+            attribute out.
     """
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{html.escape(_attribute(value))}"'
@@ -36,22 +37,22 @@ def tag(name: str, /, *children: str, **attributes: Attribute) -> Markup:
 
 
 def join(*parts: str) -> Markup:
-    """Put parts one after the other; those that are no `Markup` are escaped."""
+    """Concatenate parts; those that are no `Markup` are escaped."""
     return Markup(
         "".join(part if isinstance(part, Markup) else html.escape(visible(part)) for part in parts)
     )
 
 
 def embed_json(data: Any) -> Markup:
-    """Write data for a script element: no text in it can end the element or begin another."""
+    """Write data for a script element; no text in it can end the element or begin another."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
-    return Markup(text)  # json.dumps writes ASCII, so that line separators are escaped too
+    return Markup(text)  # json.dumps writes ASCII only, so line separators are escaped, too
 
 
 def visible(text: str) -> str:
-    """Show what a browser would drop or refuse: control characters and lone surrogates."""
+    """Replace what a browser drops or refuses: control characters and lone surrogates."""
     return "".join(
         character
         if character in "\n\t" or character.isprintable()

@@ -1,11 +1,11 @@
-"""Numbers for people: three digits, with the unit's prefix where there is one."""
+"""Numbers as text: three digits, with the unit's prefix if there is one."""
 
 from __future__ import annotations
 
 import math
 
 UNKNOWN = "\N{EN DASH}"
-"""Written where there is no number."""
+"""Stands for a missing number."""
 
 
 def number(value: float | None) -> str:
@@ -62,7 +62,7 @@ def round_ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 
 def log_ticks(low: float, high: float, most: int = 7) -> list[float]:
-    """Choose round numbers on a log axis: 1, 2, 5 of each decade, or fewer where it is long."""
+    """Choose round numbers on a log axis: 1, 2, 5 of each decade, or fewer if it is long."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     ticks: list[float] = []
     for digits in ((1, 2, 5), (1, 3), (1,)):

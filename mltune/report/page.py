@@ -1,4 +1,4 @@
-"""The page: the sections of a report in one file that loads nothing."""
+"""The page: the sections of a report in one file that loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def render(content: Content) -> str:
     script = "".join((_HERE / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     style = (_HERE / "style.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    # Nothing is loaded and no other script runs, whatever a run's texts hold.
+    # The policy forbids all loading and all other scripts, whatever a run's texts contain.
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     head = tag(
         "head",
@@ -109,7 +109,7 @@ def render(content: Content) -> str:
 
 
 def _contents(against: Against | None) -> Markup:
-    """Links to the sections."""
+    """Return links to the sections."""
     first, *others = _CONTENTS
     contents = (first, *((("against", "Beside"),) if against else ()), *others)
     links = (tag("a", words, href=f"#{name}") for name, words in contents)
@@ -176,7 +176,7 @@ def _headline(content: Content) -> Markup:
 
 
 def _gains(content: Content) -> Iterator[tuple[str, str]]:
-    """What was gained, and how near to the peak it is: geometric means over the sizes."""
+    """Return the gain and the share of the peak, as geometric means over the sizes."""
     if (gain := content.gain) is not None:
         yield f"{gain.speed:.2f}", f"{gain.words}, {_sizes(gain.sizes)}"
     if (other := content.against) is not None:
@@ -283,7 +283,7 @@ def _parameters(content: Content) -> Markup:
 def _repetitions(content: Content) -> tuple[Markup, ...]:
     found = experiments(row for row in content.measurements if row.phase == Phase.SEARCH)
     if all(len(one.repetitions) < 2 for one in found):
-        return ()  # no sweep
+        return ()  # no experiments
     caption = (
         "An experiment is one kernel with one work-group on one size; GFLOP/s of its repetitions. "
         "The id is that of the first one, for mltune replay."

@@ -1,4 +1,4 @@
-"""Parameters: a small picture for each, of how its values go with speed, and their importance."""
+"""Parameters: a small picture for each, of its values against speed, and their importance."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mltune.space.config import Value
 
 
 def small_multiples(trials: Sequence[TrialPoint], order: Sequence[str]) -> Markup:
-    """One picture per parameter that varied, all with the same speeds upwards.
+    """Draw one picture per parameter that varied, all with the same vertical axis of speeds.
 
     Args:
         trials: of the run.
@@ -28,7 +28,7 @@ def small_multiples(trials: Sequence[TrialPoint], order: Sequence[str]) -> Marku
 
 
 def importance_bars(importance: Sequence[tuple[str, float]]) -> Markup:
-    """A bar per parameter."""
+    """Draw a bar per parameter."""
     height, left = 24, 170
     axis = Axis.around("", [max(value, 0.0) for _, value in importance])
     parts = []
@@ -64,7 +64,7 @@ def _one(trials: Sequence[TrialPoint], name: str) -> Markup:
     for place, value in enumerate(values):
         speeds = by_value[value]
         hints += [f"{name} {value}: {number(speed)} GFLOP/s" for speed in speeds]
-        # A fixed zigzag spreads dots that would hide each other.
+        # A fixed zigzag moves dots apart that would hide each other.
         dots += [(place + ((i * 7) % 11 - 5) / 22, speed) for i, speed in enumerate(speeds)]
         middle = statistics.median(speeds)
         medians.append(plot.line([(place - 0.36, middle), (place + 0.36, middle)], "strong"))

@@ -1,4 +1,4 @@
-"""The section on the device's peak: the speed of each size below its roofline."""
+"""The section about the device's peak: the speed of each size below its roofline."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mltune.report.section import figure, note, section
 
 
 def peak_section(best: Sequence[Measurement], of_peak: Mapping[Problem, float]) -> Markup:
-    """Speed against work for each byte, and what the device's published peaks allow."""
+    """Show speed against work per byte, and the limit by the device's published peaks."""
     title = "Beside the device's peak"
     rows = [row for row in best if row.problem in of_peak and row.gflops is not None]
     if not rows:
@@ -29,7 +29,7 @@ def peak_section(best: Sequence[Measurement], of_peak: Mapping[Problem, float]) 
 
 
 def roofline(rows: Sequence[Measurement], of_peak: Mapping[Problem, float]) -> Markup:
-    """Draw it; the line is a size's speed / its share of the peak, which work a byte decides."""
+    """Draw the roofline: speed / share of the peak, which depends on work per byte alone."""
     work = [row.problem.flops / row.problem.bytes for row in rows]
     speeds = [row.gflops or 0.0 for row in rows]
     roofs = [speed / of_peak[row.problem] for row, speed in zip(rows, speeds, strict=True)]

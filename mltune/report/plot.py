@@ -1,4 +1,4 @@
-"""A plot: the frame of two axes in SVG, and what may be drawn in it."""
+"""A plot: the frame of two axes in SVG, and the elements that can be drawn in it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from mltune.report.axis import Axis
 from mltune.report.markup import Attribute, Markup, join, tag
 
 WIDTH = 440
-"""Units of a picture's width: a phone shows them nearly one to one, so that text stays legible."""
+"""The width of a picture in units, which is about a phone's in pixels, so that text is legible."""
 
 LEFT, RIGHT, TOP, BOTTOM = 70, 12, 12, 44
 
 _CHARACTER = 7.5
-"""Units of a digit's width, amply."""
+"""An upper bound of a digit's width, in units."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,39 +29,39 @@ class Plot:
     left: int = LEFT
 
     def px(self, value: float) -> float:
-        """The horizontal place of a value."""
+        """Return the horizontal place of a value."""
         return self.left + self.x.place(value) * (self.width - self.left - RIGHT)
 
     def py(self, value: float) -> float:
-        """The vertical place of a value."""
+        """Return the vertical place of a value."""
         return self.height - BOTTOM - self.y.place(value) * (self.height - TOP - BOTTOM)
 
     def dots(
         self, points: Iterable[tuple[float, float]], css: str, hints: Sequence[str] = ()
     ) -> Markup:
-        """Many dots as one path of round line ends, which is a tenth of as many circles.
+        """Draw many dots as one path of round line ends, which is a tenth of the size of circles.
 
         Args:
             points: their values.
             css: classes.
-            hints: what the page says of each dot when a pointer is near; one line each.
+            hints: the text for each dot when a pointer is near; one line each.
         """
         path = "".join(f"M{self.px(x):.1f} {self.py(y):.1f}h0" for x, y in points)
         said = "\n".join(hint.replace("\n", " ") for hint in hints) or None
         return tag("path", d=path, class_=f"dots {css}", data_hints=said) if path else Markup()
 
     def line(self, points: Iterable[tuple[float, float]], css: str) -> Markup:
-        """A line from point to point."""
+        """Draw a line from point to point."""
         path = " ".join(f"{self.px(x):.1f},{self.py(y):.1f}" for x, y in points)
         return tag("polyline", points=path, class_=f"curve {css}")
 
     def draw(self, title: str, *content: str, beside: Sequence[str] = ()) -> Markup:
-        """The picture: grid and ticks below the content.
+        """Draw the picture: grid and ticks below the content.
 
         Args:
-            title: for those who do not see the picture.
+            title: for screen readers.
             content: elements from this plot's methods, which move when a part is enlarged.
-            beside: elements that stay where they are.
+            beside: elements that stay in their places.
         """
         floor, end = self.height - BOTTOM, self.width - RIGHT
         frame = tag("line", x1=self.left, x2=end, y1=floor, y2=floor, class_="axis")
@@ -85,7 +85,7 @@ class Plot:
             grid.append(tag("line", x1=place, x2=place, y1=TOP, y2=floor, class_="grid"))
             half = len(words) * _CHARACTER / 2
             middle = min(place, self.width - half)
-            if middle - half >= taken:  # else it would stand on its neighbour
+            if middle - half >= taken:  # otherwise it would overlap its neighbour
                 grid.append(text(middle, floor + 17, words, anchor="middle"))
                 taken = middle + half
         for tick in self.y.ticks():
@@ -115,7 +115,7 @@ def picture(
     css: str = "",
     **attributes: Attribute,
 ) -> Markup:
-    """An SVG element that scales with the page."""
+    """Make an SVG element that scales with the page."""
     return tag(
         "svg", tag("title", title), join(*content), role="img", aria_label=title,
         viewBox=f"0 0 {width:.0f} {height:.0f}", class_=css or None, **attributes,
@@ -123,5 +123,5 @@ def picture(
 
 
 def text(x: float, y: float, words: str, *, anchor: str = "start", css: str = "") -> Markup:
-    """Words in a picture."""
+    """Make a text in a picture."""
     return tag("text", words, x=x, y=y, text_anchor=anchor, class_=css or None)

@@ -1,4 +1,4 @@
-"""How fast: best so far over the trials, and the map of speeds over M and N."""
+"""Speeds: best so far over the trials, and the map of speeds over M and N."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from mltune.report.numbers import number, percent, whole
 from mltune.report.plot import LEFT, RIGHT, WIDTH, Plot, picture, text
 
 Paint = Callable[[Measurement], tuple[str | None, str | None, str]]
-"""Gives a size's fill, class and letter."""
+"""Returns a size's fill, class and letter."""
 
 _SCALE = ("#440154", "#3b528b", "#21918c", "#5ec962", "#fde725")
-"""Viridis: its order is seen in grey and by the colour-blind."""
+"""Viridis: its order is visible in grey and to colour-blind readers."""
 
 _LEAST_SIDE = 5.0
-"""Units of a mark's side: smaller ones have no colour; where sizes are many, marks overlap."""
+"""The least side of a mark in units; smaller marks have no visible colour, so these may overlap.
+"""
 
 
 def best_so_far(trials: Sequence[TrialPoint]) -> Markup:
-    """Every trial's speed, and the best up to it; failures stand on the floor."""
+    """Draw every trial's speed, and the best so far; failures are at the bottom."""
     right = [(trial.number, trial.gflops) for trial in trials if trial.gflops is not None]
     speeds = [speed for _, speed in right]
     plot = Plot(
@@ -54,7 +55,7 @@ def best_so_far(trials: Sequence[TrialPoint]) -> Markup:
 def size_map(
     best: Sequence[Measurement], title: str, paint: Paint, of_peak: Mapping[Problem, float]
 ) -> Markup:
-    """A mark per size at (N, M); sizes that differ in K only stand side by side."""
+    """Draw a mark per size at (N, M); sizes that differ only in K are side by side."""
     places: dict[tuple[int, int], list[Measurement]] = defaultdict(list)
     for row in best:
         places[row.problem.n, row.problem.m].append(row)
@@ -83,13 +84,13 @@ def size_map(
 
 
 def colours_of(speeds: Sequence[float]) -> list[str]:
-    """A colour for each speed, by its log between the lowest and the highest."""
+    """Return a colour for each speed, by its log between the lowest and the highest."""
     axis = _speed_axis(speeds)
     return [_colour(axis.place(speed)) for speed in speeds]
 
 
 def by_speed(best: Sequence[Measurement]) -> tuple[Paint, Markup]:
-    """Colours by log speed, and their legend."""
+    """Return colours by log speed, and their legend."""
     speeds = [row.gflops or 1.0 for row in best]
     axis = _speed_axis(speeds)
 
@@ -109,18 +110,18 @@ def by_speed(best: Sequence[Measurement]) -> tuple[Paint, Markup]:
 
 
 def kernel_letter(index: int) -> str:
-    """The letter of a portfolio's kernel: A to Z, then A1, B1, ..."""
+    """Return the letter of a portfolio's kernel: A to Z, then A1, B1, ..."""
     turn, letter = divmod(index, 26)
     return chr(ord("A") + letter) + (str(turn) if turn else "")
 
 
 def kernel_class(index: int) -> str:
-    """The colour class of a portfolio's kernel; beyond eight, only letters tell them apart."""
+    """Return the colour class of a portfolio's kernel; from the ninth on all share one."""
     return f"k{index}" if index < 8 else "kx"
 
 
 def kernel_legend(names: Sequence[str]) -> Markup:
-    """The letters with the kernels' names."""
+    """Return the letters with the kernels' names."""
     return tag(
         "ol",
         join(
@@ -142,7 +143,7 @@ def _speed_axis(speeds: Sequence[float]) -> Axis:
 
 
 def _extent_axis(label: str, extents: set[int]) -> Axis:
-    """Linear where the extents are evenly spaced, as in a sweep; else logarithmic."""
+    """Return a linear axis if the extents are evenly spaced, else a logarithmic one."""
     values = sorted(extents)
     steps = {after - before for before, after in pairwise(values)}
     if len(values) >= 6 and len(steps) == 1:
@@ -160,7 +161,7 @@ def _extent_axis(label: str, extents: set[int]) -> Axis:
 
 
 def _colour(place: float) -> str:
-    """Viridis at a place from 0 to 1."""
+    """Return Viridis at a place from 0 to 1."""
     index = min(int(place * (len(_SCALE) - 1)), len(_SCALE) - 2)
     share = place * (len(_SCALE) - 1) - index
     ends = (

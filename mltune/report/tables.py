@@ -20,7 +20,7 @@ from mltune.run.effort import Effort
 from mltune.run.run_info import RunInfo
 
 MOST_ROWS = 20_000
-"""Measurements in the file: about 2 MB. The rest stays in the run folder."""
+"""The most measurements in the file: about 2 MB. The run folder has the others."""
 
 _LONGEST_MESSAGE = 800
 _LONGEST_HINT = 160
@@ -29,10 +29,10 @@ _LONGEST_HINT = 160
 def table(
     name: str, header: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[int] = ()
 ) -> Markup:
-    """A table that scrolls by itself where it is too wide or too tall.
+    """Make a table that scrolls by itself if it is too wide or too tall.
 
     Args:
-        name: what it is, for those who do not see it.
+        name: for screen readers.
         header: the columns' names.
         rows: their cells.
         numeric: which columns are numbers.
@@ -49,18 +49,18 @@ def table(
 
 
 def scrolling(name: str, content: Markup, css: str = "scroll") -> Markup:
-    """What scrolls by itself, also by the keyboard."""
+    """Make an area that scrolls by itself, also by the keyboard."""
     return tag("div", content, class_=css, tabindex="0", role="region",
                aria_label=f"{name}: table")  # fmt: skip
 
 
 def kernel_button(name: str, row: Measurement) -> Markup:
-    """A kernel's name that opens what is known of it."""
+    """Make a button with a kernel's name, which opens the details of the kernel."""
     return tag("button", name, type="button", class_="kernel", data_id=row.id)
 
 
 def best_table(best: Sequence[Measurement], of_peak: Mapping[Problem, float]) -> Markup:
-    """The fastest kernel of each size, and its share of the device's peak where that is known."""
+    """Make the table of the fastest kernel of each size, with its share of the device's peak."""
     peak = ("of peak",) if of_peak else ()
     return table(
         "The best kernel of each size",
@@ -84,7 +84,7 @@ def _share(share: float | None) -> str:
 
 
 def experiment_table(experiments: Sequence[Experiment]) -> Markup:
-    """The repetitions of each experiment with their mean and standard deviation."""
+    """Make the table of the repetitions of each experiment, with mean and standard deviation."""
     return table(
         "Experiments",
         ("id", "kernel", "size", "repetitions", "mean", "std", "max error", "verdict"),
@@ -106,7 +106,7 @@ def experiment_table(experiments: Sequence[Experiment]) -> Markup:
 
 
 def effort_table(effort: Effort) -> Markup:
-    """What each size took of the search, and what came of it."""
+    """Make the table of the search's effort on each size, and its result."""
     return table(
         "Where the budget went",
         ("size", "configs timed", "kernels ran", "first", "best", "last gain in trial"),
@@ -126,7 +126,7 @@ def effort_table(effort: Effort) -> Markup:
 
 
 def failure_table(measurements: Sequence[Measurement]) -> Markup:
-    """How many failed in each way, with the first message of each."""
+    """Make the table of failures of each kind, with the first message of each."""
     failed = [row for row in measurements if row.status is not Status.OK]
     counts = Counter(row.status for row in failed)
     examples = {row.status: row for row in reversed(failed)}
@@ -156,7 +156,7 @@ def _platform(device: DeviceInfo) -> str:
 
 
 def environment(info: RunInfo) -> Markup:
-    """What was asked, where and how."""
+    """Make the table of options, device, host and timing."""
     device, timing = info.device, info.timing
     entries = (
         ("command", " ".join(info.command)),
@@ -199,13 +199,13 @@ def measurement_data(
     replay: str,
     of_peak: Mapping[int, float | None],
 ) -> dict[str, Any]:
-    """Every measurement as a row; texts that recur are kept once, and rows hold their numbers.
+    """Return every measurement as a row of numbers; texts are stored once, and numbered.
 
     Args:
         measurements: the first ones are kept.
-        sources: of kernels; they are packed, as one is much like the next.
-        replay: what repeats a measurement when its id follows.
-        of_peak: shares of the device's peak by the measurements' ids, None where not known.
+        sources: of kernels; they are compressed, as they are much alike.
+        replay: repeats a measurement when its id is appended.
+        of_peak: shares of the device's peak by the measurements' ids; None if unknown.
     """
     sizes, kernels, messages = _Texts(), _Texts(), _Texts()
     configs: dict[str, list[Any]] = {}
@@ -242,21 +242,21 @@ def measurement_data(
 
 
 def _packed(texts: Mapping[str, str]) -> str:
-    """JSON in zlib's form in base64, which every browser unpacks."""
+    """Return JSON, compressed by zlib, in base64, which every browser can unpack."""
     return base64.b64encode(zlib.compress(json.dumps(texts).encode(), 9)).decode()
 
 
 class _Texts:
-    """Texts by number, each kept once."""
+    """Texts with numbers, each stored once."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
     def index(self, text: str) -> int:
-        """The number of a text."""
+        """Return the number of a text."""
         return self._numbers.setdefault(text, len(self._numbers))
 
     @property
     def all(self) -> list[str]:
-        """The texts in the order of their numbers."""
+        """Return the texts in the order of their numbers."""
         return list(self._numbers)

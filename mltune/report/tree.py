@@ -13,7 +13,7 @@ _STEP, _ROW = 140, 34
 
 
 def draw_tree(tree: Tree) -> Markup:
-    """The picture; the upper branch is taken where the answer is yes."""
+    """Draw the picture; the upper branch is for the answer yes."""
     width, height = 60 + _STEP * depth(tree), 16 + _ROW * len(leaves(tree))
     parts, _ = _draw(tree, 0, iter(range(len(leaves(tree)))))
     drawn = picture("The decision tree", width, height, parts, css="tree")
@@ -24,7 +24,7 @@ def draw_tree(tree: Tree) -> Markup:
 
 
 def _draw(node: Tree, level: int, rows: Iterator[int]) -> tuple[Markup, float]:
-    """A node with all below it, and how far down it lies."""
+    """Draw a node with its subtree; return also its vertical place."""
     x = 8 + level * _STEP
     if isinstance(node, Leaf):
         y = 8.0 + _ROW * (next(rows) + 0.5)

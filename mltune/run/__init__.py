@@ -1,1 +1,1 @@
-"""A run folder and its store: what was asked, and what was measured."""
+"""A run folder and its store: the options of a run, and its measurements."""

@@ -1,4 +1,4 @@
-"""A run as one file to hand to others: what was asked, on which device, all rows, a licence."""
+"""A run as one file to give to others: options, device, all rows, and a licence."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def read_bundle(data: Any) -> tuple[RunInfo, list[Measurement], str]:
     """Read what `write_bundle` wrote, from its JSON.
 
     Returns:
-        what was asked, the rows, and the licence.
+        The run's options, the rows, and the licence.
 
     Raises:
         UsageError: when it is something else, or damaged.
@@ -83,7 +83,7 @@ def read_bundle(data: Any) -> tuple[RunInfo, list[Measurement], str]:
 
 
 def unpack(info: RunInfo, measurements: list[Measurement], folder: Path) -> list[Path]:
-    """Make a run folder, such as those that ship, of what `read_bundle` read.
+    """Make a run folder, like the shipped ones, from what `read_bundle` returned.
 
     Raises:
         UsageError: when the folder holds a run already.

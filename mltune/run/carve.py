@@ -1,8 +1,8 @@
 """Reads measurements out of a damaged SQLite file, page by page, without SQLite.
 
-SQLite gives up a whole table when one page of it is damaged. Here every page that still looks
-like a leaf of a table is read by itself (https://sqlite.org/fileformat2.html, sections 1.6 and
-2.1), so that only the rows of the damaged pages are lost. A row counts when its checksum is right.
+SQLite gives up a whole table if one page of it is damaged. Here every page that looks like a leaf
+of a table is read by itself (https://sqlite.org/fileformat2.html, sections 1.6 and 2.1), so that
+only the rows of the damaged pages are lost. A row counts if its checksum is right.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _MOST_BYTES = 1 << 32
 
 @dataclass(frozen=True, slots=True)
 class Carved:
-    """What was found.
+    """The result of reading a damaged file.
 
     Attributes:
         measurements: by number.
         damaged: one line for each row that is there and cannot be read.
-        missing: numbers between the first and the last found that are not there at all.
+        missing: numbers between the first and the last row that are not there at all.
     """
 
     measurements: tuple[Measurement, ...]
@@ -59,7 +59,7 @@ def carve(path: Path) -> Carved:
         for at in range(_LOG_HEADER, len(log) - frame + 1, frame)
     ]
     rows = [row for page in (*pages, *logged) for row in _rows(page, pages)]
-    # Tables of an older mltune have no checksums; in any other a row without one has lost it.
+    # Tables of an older mltune have no checksums; in other tables a row without one is damaged.
     is_checked = any(cells["checksum"] for _, cells in rows)
     found: dict[int, Measurement] = {}
     damaged: dict[int, str] = {}
@@ -80,7 +80,7 @@ def carve(path: Path) -> Carved:
 
 
 def _page_size(data: bytes) -> int:
-    """Read it from the header, unless that is damaged as well."""
+    """Read the page size from the header; if that is damaged, guess it."""
     size = int.from_bytes(data[16:18], "big")
     size = 1 << 16 if size == 1 else size
     return size if size in _PAGE_SIZES else _USUAL_PAGE_SIZE
@@ -95,7 +95,7 @@ def _rows(page: bytes, pages: list[bytes]) -> Iterator[tuple[int, dict[str, Any]
         try:
             number, cells = _cell(page, int.from_bytes(page[at : at + 2], "big"), pages)
         except (IndexError, struct.error, UnicodeDecodeError, ValueError):
-            continue  # a pointer into nowhere; the row shows up as missing
+            continue  # a wrong pointer; the row counts as missing
         if _FEWEST <= len(cells) <= len(_NAMES):
             row = dict(zip(_NAMES, cells, strict=False))
             yield number, {**LATER_COLUMNS, **row, "id": number}
@@ -111,7 +111,7 @@ def _cell(page: bytes, at: int, pages: list[bytes]) -> tuple[int, list[Any]]:
 
 
 def _payload(page: bytes, at: int, length: int, pages: list[bytes]) -> bytes:
-    """Collect a row's bytes, which may go on in other pages."""
+    """Collect a row's bytes, which may continue in other pages."""
     usable = len(page)
     most, least = usable - 35, (usable - 12) * 32 // 255 - 23
     if length <= most:
@@ -120,7 +120,7 @@ def _payload(page: bytes, at: int, length: int, pages: list[bytes]) -> bytes:
     local = kept if kept <= most else least
     payload = page[at : at + local]
     following = int.from_bytes(page[at + local : at + local + 4], "big")
-    for _ in pages:  # a damaged chain may be a ring
+    for _ in pages:  # a damaged chain may be circular
         if following == 0 or len(payload) >= length:
             break
         overflow = pages[following - 1]
@@ -166,7 +166,7 @@ def _values(payload: bytes, at: int, types: list[int]) -> Iterator[tuple[Any, in
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Read a whole number of one to nine bytes; return it with where it ends."""
+    """Read a whole number of one to nine bytes; return it with the offset behind it."""
     value = 0
     for n in range(8):
         byte = data[at + n]

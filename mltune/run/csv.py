@@ -1,4 +1,4 @@
-"""A run as files that ship: `run.json` and `measurements.csv.gz`."""
+"""A run as the files that ship: `run.json` and `measurements.csv.gz`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def export_csv(run: Run, folder: Path) -> list[Path]:
 
     Args:
         run: an open run.
-        folder: made if it is not there; may be the run's own.
+        folder: made if it does not exist; may be the run's own.
 
     Returns:
         The two files.

@@ -1,4 +1,4 @@
-"""Measurements as one gzipped CSV table, exact and the same bytes every time."""
+"""Measurements as one gzipped CSV table: exact, and the same bytes every time."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def write_table(measurements: Iterable[Measurement], path: Path) -> None:
         MltuneError: when the file cannot be written.
     """
     text = io.StringIO(newline="")
-    # Texts are quoted, as a build log may hold any kind of line end; numbers are written so
-    # that they read back as the same double.
+    # Texts are quoted, as a build log may have any line ends. Numbers are written so that they
+    # read back as the same double.
     writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     writer.writerow(_KINDS)
     for measurement in measurements:
         row = {"id": measurement.id, **to_row(measurement)}
         writer.writerow(row[column] for column in _KINDS)
-    # Without a time in the header the same table gives the same file.
+    # Without a time in the header, the same table gives the same bytes.
     write_atomically(path, gzip.compress(text.getvalue().encode("utf-8"), mtime=0))
 
 
@@ -42,7 +42,7 @@ def read_table(path: Path) -> list[Measurement]:
     """Read what `write_table` wrote.
 
     Raises:
-        UsageError: when the file cannot be read or holds anything else; it names the line.
+        UsageError: when the file cannot be read, or is something else; it names the line.
     """
     packed = read_bytes(path)
     if not packed.startswith(GZIP):

@@ -1,4 +1,4 @@
-"""Opening a database by URL: SQLite made safe for two writers, and errors of one line."""
+"""Opens databases by URL: SQLite set up for several processes, and errors of one line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BUSY_SECONDS = 30
 """How long to wait for another writer before giving up."""
 
 PATIENCE_SECONDS = 600.0
-"""How long those who share a database wait for it when it is away."""
+"""How long the users of a shared database wait for a server that does not answer."""
 
 DAMAGED = "is damaged; what is readable can be had with: mltune salvage RUN -o DIR"
 
@@ -54,25 +54,25 @@ _REASONS: tuple[tuple[str, type[MltuneError], str], ...] = (
     ("starting up", MltuneError, "its server is starting up"),
     ("shutting down", MltuneError, "the server was lost"),
 )
-"""Parts of the messages of SQLite and PostgreSQL, and what to say instead."""
+"""Parts of the messages of SQLite and PostgreSQL, and the text that replaces them."""
 
 _MISSING_DATABASE = re.compile(r'database "(.+)" does not exist')
 
 _SERVER_WAITS = {
     "connect_timeout": 10,
-    # A peer that vanished without a word is noticed; by default that takes two hours.
+    # Notices within a minute that the server has vanished; by default that takes two hours.
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 4,
     "tcp_user_timeout": 30_000,
-    # The server notices it too, and lets go of what a vanished process had locked.
+    # The server notices it, too, and releases the locks of a vanished process.
     "options": "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=4 "
     "-c tcp_user_timeout=30000 -c idle_in_transaction_session_timeout=20000",
 }
-"""How psycopg is to wait for a server, and the server for psycopg."""
+"""Timeouts of psycopg for the server, and of the server for psycopg."""
 
 _SYNCHRONOUS = "FULL"
-_POOL_SECONDS = 3600  # threads of a process take turns, also while a server is waited for
+_POOL_SECONDS = 3600  # threads of a process take turns, even while one waits for the server
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 5.0
 
 _log = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ def read_url(url: str | URL) -> URL:
     """
     try:
         read = make_url(url)
-    except (ArgumentError, ValueError):  # the port's own
+    except (ArgumentError, ValueError):  # raised for a wrong port
         raise UsageError(
             f"storage: '{url}' is no URL such as sqlite:///FILE or postgresql://USER@HOST/NAME"
         ) from None
@@ -95,12 +95,12 @@ def read_url(url: str | URL) -> URL:
 
 
 def file_url(path: Path) -> URL:
-    """The URL of an SQLite file."""
+    """Return the URL of an SQLite file."""
     return URL.create("sqlite", database=str(path.absolute()))
 
 
 def sqlite_file(url: URL) -> Path | None:
-    """The file of an SQLite URL; None for memory, for SQLite's own URIs and other databases."""
+    """Return the file of an SQLite URL; None for memory, SQLite's own URIs and other databases."""
     name = url.database
     if url.get_backend_name() != "sqlite" or not name or name.startswith((":memory:", "file:")):
         return None
@@ -108,7 +108,7 @@ def sqlite_file(url: URL) -> Path | None:
 
 
 def describe(url: URL) -> str:
-    """How errors name a database: the path, or the URL without its password."""
+    """Return a database's name for errors: the path, or the URL without its password."""
     path = sqlite_file(url)
     if path is None:
         return url.render_as_string(hide_password=True)
@@ -120,7 +120,7 @@ def describe(url: URL) -> str:
 
 @contextmanager
 def one_line_errors(where: str) -> Iterator[None]:
-    """Turn what the database raises into an error of one line that names it."""
+    """Convert errors of the database into one line that names it."""
     try:
         yield
     except (SQLAlchemyError, sqlite3.Error) as error:
@@ -147,15 +147,16 @@ def transact(
     patience_seconds: float = 0.0,
     at_once: bool = False,
 ) -> T:
-    """Take a step in a transaction of its own.
+    """Run a step in a transaction of its own.
 
     Args:
         engine: of the database.
         where: names it in errors.
-        step: taken once more after each failure that may pass, also where the failure came
-            after the commit: it has to see by itself that it was taken already.
-        patience_seconds: how long to wait for a database that is away, from the first failure on.
-        at_once: the step is one statement, committed where it is executed.
+        step: repeated after each temporary failure. The failure may have come after the commit, so
+            the step has to find out itself whether it was done already.
+        patience_seconds: how long to wait for a database that does not answer, from the first
+            failure on.
+        at_once: whether the step is one statement, committed where it is executed.
 
     Raises:
         MltuneError: one line, when the database cannot be used.
@@ -189,7 +190,7 @@ def _transaction(engine: Engine, at_once: bool) -> AbstractContextManager[Connec
 
 
 def _may_pass(engine: Engine, cause: BaseException | None) -> bool:
-    """Whether trying again may help: a lost or busy server, a cut network."""
+    """Whether to try again: after a lost or busy server, or a network failure."""
     if engine.dialect.name == "sqlite":
         return "database is locked" in str(cause)
     return isinstance(cause, OperationalError | InterfaceError) or (
@@ -198,15 +199,15 @@ def _may_pass(engine: Engine, cause: BaseException | None) -> bool:
 
 
 def open_engine(url: URL, *, read_only: bool, create: bool) -> Engine:
-    """Make the engine of a database; SQLite's file is not touched before it is used.
+    """Make the engine of a database; an SQLite file is not opened before it is used.
 
     Args:
-        url: as `read_url` gives it.
+        url: from `read_url`.
         read_only: neither write to an SQLite file nor make one beside it.
-        create: whether an SQLite file that is not there is made.
+        create: whether to make a missing SQLite file.
 
     Raises:
-        UsageError: when the file or its folder is not there, or the driver is not installed.
+        UsageError: when the file or its folder does not exist, or the driver is not installed.
     """
     try:
         url.get_dialect().import_dbapi()
@@ -220,7 +221,7 @@ def open_engine(url: URL, *, read_only: bool, create: bool) -> Engine:
         if url.get_backend_name() == "sqlite":
             return create_engine(url, poolclass=StaticPool)
         waits = _SERVER_WAITS if url.get_driver_name() == "psycopg" else {}
-        # One connection for each process: a server has only so many.
+        # One connection for each process, as a server allows only so many.
         return create_engine(
             url, connect_args=waits, pool_size=1, max_overflow=0, pool_timeout=_POOL_SECONDS
         )
@@ -238,12 +239,12 @@ def open_engine(url: URL, *, read_only: bool, create: bool) -> Engine:
 
 
 def _prepare_writer(connection: sqlite3.Connection, _record: Any) -> None:
-    # WAL lets readers and one writer work at once. FULL costs one flush of the disk per commit,
-    # little beside a measurement, and keeps committed rows through a power cut too.
+    # WAL lets readers and one writer work at once. FULL flushes the disk once per commit, which is
+    # short beside a measurement, and keeps committed rows through a power cut.
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute(f"PRAGMA synchronous={_SYNCHRONOUS}")
-    # Every commit goes on into the database file at once. SQLite takes a damaged log for one that
-    # ends early, so that what stood only there would be missing without a word.
+    # Every commit is copied to the database file at once. SQLite silently stops reading at a
+    # damaged part of the log, so rows that are only there would be lost.
     connection.execute("PRAGMA wal_autocheckpoint=1")
 
 
@@ -261,24 +262,24 @@ def _read_only_engine(url: URL, path: Path) -> Engine:
 
 
 def _check_header(path: Path, where: str) -> None:
-    """Refuse a file that is no SQLite database; an empty one will become one.
+    """Refuse a file that is no SQLite database; an empty file will become one.
 
-    SQLite checks it too, except in a file of one byte, which it would overwrite.
+    SQLite checks this, too, except for a file of one byte, which it would overwrite.
     """
     check_regular(path)
     try:
         with path.open("rb") as file:
             header = file.read(16)
     except OSError:
-        return  # not there yet; or SQLite will say what is wrong
+        return  # it does not exist yet; or SQLite will say what is wrong
     if header not in (b"", b"SQLite format 3\0"):
         raise UsageError(f"{where}: is no database; nothing was written to it")
 
 
 def _is_at_rest(path: Path) -> bool:
-    """Whether an SQLite file in WAL mode has nothing beside it: no writer, nothing to replay.
+    """Whether an SQLite file in WAL mode has no files beside it: no writer, nothing to recover.
 
-    SQLite would make two files beside it even to read it, which a read-only folder forbids;
+    SQLite would make two files beside it even for reading, which fails in a read-only folder;
     opened as immutable, it makes none.
     """
     check_regular(path)

@@ -1,4 +1,4 @@
-"""A hash of all that a run folder holds: the same as long as nothing was measured or changed."""
+"""A hash of a run folder's content: equal as long as nothing was measured or changed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mltune.run.run import DATABASE_NAME, INFO_NAME, TABLE_NAME, Run, read_info
 
 
 def digest(folder: Path) -> str:
-    """Hash what was asked and what was measured.
+    """Hash the options and the measurements of a run.
 
     Raises:
         UsageError: when it is no run folder, or cannot be read.

@@ -1,4 +1,4 @@
-"""Where the budget of a search went: builds, sizes, failures."""
+"""How a search used its budget: builds, sizes, failures."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from mltune.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class SizeEffort:
-    """What a size took of a search, and what came of it.
+    """The effort for a size, and its result.
 
     Attributes:
         timed: how many configs were timed on it.
-        kernel_seconds: in which its kernels ran, timed launches only.
-        first_seconds: the first time that was measured; None if none was.
+        kernel_seconds: run time of its kernels, in timed launches only.
+        first_seconds: the first measured time; None if there is none.
         best_seconds: the best time; None if there is none.
-        last_gain: the trial that made it faster last; None if none was right.
+        last_gain: the last trial that improved it; None if no result was right.
     """
 
     problem: Problem
@@ -48,13 +48,13 @@ class SizeEffort:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Where the budget of a search went.
+    """How a search used its budget.
 
     Attributes:
         trials: how many there were.
-        failures: of the trials, by how they ended, the most frequent first.
-        build_seconds: spent on building, by all builders together.
-        sizes: in the order that was asked for.
+        failures: of the trials, by status, the most frequent first.
+        build_seconds: of all builders together.
+        sizes: in the order of the options.
     """
 
     trials: int
@@ -67,7 +67,7 @@ class Effort:
         """Sum up the trials of a search.
 
         Args:
-            measurements: of one run; those of its final rounds are passed over.
+            measurements: of one run; those of final rounds do not count.
             problems: that were searched on.
         """
         rows = [row for row in measurements if row.phase == Phase.SEARCH]
@@ -89,7 +89,7 @@ class Effort:
 
     @property
     def kernel_seconds(self) -> float:
-        """In which the timed kernels ran."""
+        """Run time of the timed kernels."""
         return math.fsum(size.kernel_seconds for size in self.sizes)
 
     def to_json(self) -> dict[str, Any]:

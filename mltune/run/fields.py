@@ -1,4 +1,4 @@
-"""Reading fields of a mapping that came from a file: the right type, or one exact line."""
+"""Reads fields of a mapping from a file: the right type, or one exact line of error."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class Fields:
     """A mapping from a file, read field by field.
 
     Args:
-        data: what the file holds.
-        where: the part of the file that this is, for errors; empty for the whole of it.
+        data: the content of the file.
+        where: the part of the file, for errors; empty for all of it.
 
     Raises:
         UsageError: from every method, when the field is missing or of another type.
@@ -26,7 +26,7 @@ class Fields:
         self._data = data
 
     def __iter__(self) -> Iterator[str]:
-        """The names of the fields that are there."""
+        """Iterate over the names of the fields."""
         return iter(self._data)
 
     def only(self, names: Iterable[str]) -> None:
@@ -35,13 +35,13 @@ class Fields:
             raise UsageError(f"{self._prefix}unknown field '{unknown[0]}'")
 
     def get(self, name: str) -> Any:
-        """The value as it came."""
+        """Return the value unchecked."""
         if name not in self._data:
             raise UsageError(f"{self._prefix}field '{name}' is missing")
         return self._data[name]
 
     def text(self, name: str) -> str:
-        """A text."""
+        """Return a text."""
         value = self.get(name)
         if not isinstance(value, str):
             raise self.wrong(name, "a text")
@@ -55,14 +55,14 @@ class Fields:
         return value
 
     def whole(self, name: str) -> int:
-        """A whole number."""
+        """Return a whole number."""
         value = self.get(name)
         if type(value) is not int:
             raise self.wrong(name, "a whole number")
         return value
 
     def number(self, name: str) -> float:
-        """A number."""
+        """Return a number."""
         value = self.get(name)
         if type(value) not in (int, float):
             raise self.wrong(name, "a number")
@@ -72,25 +72,25 @@ class Fields:
             raise self.wrong(name, "a number that fits into a double") from None
 
     def optional_number(self, name: str) -> float | None:
-        """A number, or nothing."""
+        """Return a number or None."""
         return None if self.get(name) is None else self.number(name)
 
     def items(self, name: str) -> list[Any]:
-        """A list of anything."""
+        """Return a list of anything."""
         value = self.get(name)
         if not isinstance(value, list):
             raise self.wrong(name, "a list")
         return value
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """A list of texts."""
+        """Return a list of texts."""
         values = self.items(name)
         if not all(isinstance(value, str) for value in values):
             raise self.wrong(name, "a list of texts")
         return tuple(values)
 
     def wrong(self, name: str, expected: str) -> UsageError:
-        """The error that a field is not what was expected."""
+        """Return the error for a field of the wrong type."""
         return UsageError(
             f"{self._prefix}field '{name}' must be {expected}, got {self._data[name]!r:.80}"
         )

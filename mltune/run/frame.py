@@ -1,4 +1,4 @@
-"""Measurements as a pandas table, for people who ask and draw themselves."""
+"""Measurements as a pandas table, for analyses and plots of one's own."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def to_frame(measurements: Sequence[Measurement]) -> pd.DataFrame:
-    """Make a table with a row for each measurement, by its id.
+    """Make a table with a row for each measurement; the index is the id.
 
-    Its columns are what was measured, then what observers saw, by their names, and last the
-    parameters of the configs. A parameter that bears the name of a column before it is found as
-    `config_` and its name. Where a config lacks a parameter the cell is empty, and whole numbers
-    stay whole.
+    The columns are the measured values, then what observers recorded, by their names, then the
+    parameters of the configs. If a parameter has the name of another column, its column is called
+    `config_` and the name. A parameter that a config lacks is an empty cell; whole numbers stay
+    whole.
     """
-    import pandas as pd  # half a second, which only its users should pay
+    import pandas as pd  # takes half a second to load
 
     frame = pd.DataFrame(
         {

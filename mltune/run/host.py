@@ -1,4 +1,4 @@
-"""The machine and the Python that ran a search, and what of it moves times."""
+"""The machine and the Python that ran a search, and what affects times there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Self
 from mltune.machine import usable_cores
 from mltune.run.fields import Fields
 
-_BUSY = 0.5  # of the cores
+_BUSY = 0.5  # share of the cores
 _GOVERNOR = "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
 _BOOST = "sys/devices/system/cpu/cpufreq/boost"
 _NO_TURBO = "sys/devices/system/cpu/intel_pstate/no_turbo"
@@ -22,9 +22,9 @@ class Host:
     """A machine, as it was when a run began.
 
     Attributes:
-        cores: that this process may use; 0 where a run does not say.
-        load: processes that wanted to run, on average over the last minute; -1 if unknown.
-        governor: how the processor's clock is chosen, such as `performance`; empty if unknown.
+        cores: that this process may use; 0 if the run does not say.
+        load: processes that wanted to run, as a mean over the last minute; -1 if unknown.
+        governor: of the processor's clock, such as `performance`; empty if unknown.
         boost: `on` or `off`: whether the clock may rise above its nominal value; empty if unknown.
     """
 
@@ -37,15 +37,15 @@ class Host:
 
     @property
     def is_busy(self) -> bool:
-        """Whether so much wants to run that it is in the way of a measurement."""
+        """Whether other processes are likely to disturb measurements."""
         return self.load > _BUSY * self.cores
 
     @classmethod
     def here(cls, root: Path = Path("/")) -> Self:
-        """Describe the machine that this runs on.
+        """Describe this machine.
 
         Args:
-            root: where the system's files lie.
+            root: of the system's files.
         """
         boost = _read(root / _BOOST) or {"0": "1", "1": "0"}.get(_read(root / _NO_TURBO), "")
         words = _read(root / "proc/loadavg").split()
@@ -60,14 +60,14 @@ class Host:
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
-        """Read the mapping that `dataclasses.asdict` gives.
+        """Read what `dataclasses.asdict` returns.
 
         Raises:
             UsageError: when it is no such mapping.
         """
         read = Fields(data, "host")
         read.only(field.name for field in fields(cls))
-        if "cores" not in read:  # the first runs did not keep the rest
+        if "cores" not in read:  # the first runs did not record the other fields
             return cls(python=read.text("python"), platform=read.text("platform"))
         return cls(
             python=read.text("python"),

@@ -1,4 +1,4 @@
-"""One writer for a run folder: a lock that the system lets go however its holder ends."""
+"""One writer for a run folder: a lock that the system releases however its holder ends."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from mltune.files import file_error, lock
 
 
 class FolderLock:
-    """Holds `run.lock` in a folder until closed; SIGKILL releases it too.
+    """Holds `run.lock` in a folder until closed; SIGKILL releases it, too.
 
-    The file stays when the lock is released: deleting it would let a third process lock a new
-    file while a second one holds the old.
+    The file stays when the lock is released. If it were deleted, a third process could lock a new
+    file while a second one holds the old file.
 
     Raises:
         UsageError: when another process holds it; the error names that process.
@@ -41,7 +41,7 @@ class FolderLock:
             raise file_error(path, "lock", error) from error
 
     def close(self) -> None:
-        """Let go; a second time does nothing."""
+        """Release the lock; a second call does nothing."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1

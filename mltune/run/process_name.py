@@ -1,4 +1,4 @@
-"""A name that tells a process from every other on any machine, and whether it has ended."""
+"""A name that is unique to a process on all machines, and whether that process has ended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NAMESPACE = Path("/proc/self/ns/pid")
 
 
 def machine_name() -> str:
-    """Host, boot and namespace of process numbers: equal names see each other's processes."""
+    """Return host, boot and PID namespace; processes with equal names can see each other."""
     try:
         return f"{socket.gethostname()}/{_BOOT.read_text()[:8]}/{_NAMESPACE.readlink().name}"
     except OSError:  # not Linux
@@ -19,19 +19,19 @@ def machine_name() -> str:
 
 
 def process_name() -> str:
-    """Name this process."""
+    """Return this process's name."""
     return f"{machine_name()} process {os.getpid()} begun {_begun(os.getpid())}"
 
 
 def has_ended(name: str) -> bool:
-    """Whether a process is of this machine and has ended; of others nothing is known."""
+    """Whether a process of this machine has ended; False for processes of other machines."""
     machine, _, process = name.partition(" process ")
     number, _, begun = process.partition(" begun ")
     return machine == machine_name() and number.isdigit() and _begun(int(number)) != begun
 
 
 def _begun(number: int) -> str:
-    """When a process began, in ticks since the boot; empty when it is not there or a zombie."""
+    """Return a process's start in ticks since boot; empty if it does not exist or is a zombie."""
     try:
         fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
     except OSError:

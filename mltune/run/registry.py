@@ -1,7 +1,7 @@
-"""The studies of a shared database: one question each, with a run for each model of device.
+"""The studies of a shared database; each has a run for each model of device.
 
-Times of different models never mix, so each has trials and a budget of its own; what was asked
-is the same. Devices of one model and driver share a run.
+Times of different models are never mixed, so each model has trials and a budget of its own; the
+options are the same. Devices of one model and driver share a run.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from mltune.run.tables import RUNS
 
 
 def begin_study(store: Store, info: RunInfo) -> None:
-    """Make a study whose first run this is; its name is that run's id."""
+    """Make a study with its first run; the study's name is that run's id."""
     store.transact(lambda connection: _insert(connection, info.id, info))
 
 
 def study_of(store: Store, run: str) -> str | None:
-    """The study that a run belongs to; None when it is not shared."""
+    """Return the study that a run belongs to; None if it is not shared."""
     query = select(RUNS.c.study).where(RUNS.c.run == run)
     return store.transact(lambda connection: connection.execute(query).scalar())
 
 
 def read_study(store: Store, study: str | None) -> RunInfo:
-    """What a study asks for, by its first run: of the study that is named, or the newest.
+    """Return a study's options, from its first run: of the named study, or the newest one.
 
     Raises:
         UsageError: when there is none.
@@ -50,7 +50,7 @@ def read_study(store: Store, study: str | None) -> RunInfo:
 
 
 def enter(store: Store, study: str, info: RunInfo) -> RunInfo:
-    """The run of a device's model in a study; made of `info` if it is the first of its model."""
+    """Return the run of a device's model in a study, made from `info` if it is the first."""
 
     def step(connection: Connection) -> str:
         _insert(connection, study, info)
@@ -61,7 +61,7 @@ def enter(store: Store, study: str, info: RunInfo) -> RunInfo:
 
 
 def _insert(connection: Connection, study: str, info: RunInfo) -> None:
-    """Insert a run, unless it is there."""
+    """Insert a run, unless it exists."""
     of_dialect = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     statement = of_dialect(RUNS).values(
         run=info.id,

@@ -19,11 +19,11 @@ Cell = int | float | str | None
 E = TypeVar("E", bound=Enum)
 
 MESSAGE_LIMIT = 100_000
-"""Characters of a message that are kept: a driver's build log can be megabytes."""
+"""The most characters of a message that are kept, as a build log can have megabytes."""
 
 
 class Kind(Enum):
-    """What a column holds; numbers may be missing."""
+    """The type of a column; numbers may be missing."""
 
     WHOLE = "whole"
     NUMBER = "number"
@@ -34,7 +34,7 @@ COLUMNS: dict[str, Kind] = {
     "phase": Kind.TEXT,
     "trial": Kind.WHOLE,
     "status": Kind.TEXT,
-    # These five are for people who ask in SQL; reading takes them from problem and samples.
+    # These five are for users of SQL; reading takes the values from problem and samples.
     "m": Kind.WHOLE,
     "n": Kind.WHOLE,
     "k": Kind.WHOLE,
@@ -58,20 +58,20 @@ COLUMNS: dict[str, Kind] = {
     "timestamp": Kind.TEXT,
     "protocol": Kind.WHOLE,
     "observed": Kind.TEXT,
-    # Databases do not notice a flipped bit in a cell: this does.
+    # Databases do not notice a flipped bit in a cell; the checksum does.
     "checksum": Kind.TEXT,
 }
-"""The columns after the number of the row."""
+"""The columns, apart from the row's number."""
 
 _SUMMED = [column for column in COLUMNS if column != "checksum"]
 _NUMBERS = [place for place, name in enumerate(_SUMMED) if COLUMNS[name] is Kind.NUMBER]
 
 LATER_COLUMNS: dict[str, str] = {"observed": "{}", "checksum": ""}
-"""Columns that the first tables lacked, with what their rows would have held."""
+"""Columns that the first tables lacked, with the values of their rows."""
 
 
 def to_row(measurement: Measurement) -> dict[str, Cell]:
-    """Flatten a measurement; its id is left out, as the database gives it."""
+    """Flatten a measurement, without its id, which the database gives."""
     problem = measurement.problem
     row: dict[str, Cell] = {
         "phase": measurement.phase.value,
@@ -105,10 +105,10 @@ def to_row(measurement: Measurement) -> dict[str, Cell]:
 
 
 def checksum(row: Mapping[str, Any]) -> str:
-    """Eight hex digits over all cells but the row's number and the checksum itself."""
+    """Return eight hex digits over all cells except the row's number and the checksum."""
     cells = [row[column] for column in _SUMMED]
     for place in _NUMBERS:
-        if isinstance(cells[place], int):  # as some databases give a number back
+        if isinstance(cells[place], int):  # some databases return whole numbers for doubles
             cells[place] = float(cells[place])
     return f"{zlib.crc32(repr(cells).encode('utf-8', 'replace')):08x}"
 
@@ -120,7 +120,7 @@ def from_row(row: Mapping[str, Any]) -> Measurement:
         row: a cell for every column.
 
     Raises:
-        UsageError: when a cell is not what its column holds.
+        UsageError: when a cell does not fit its column.
     """
     fields = Fields(row)
     try:
@@ -148,7 +148,7 @@ def from_row(row: Mapping[str, Any]) -> Measurement:
             observed=_observed(fields.text("observed")),
             id=fields.whole("id"),
         )
-    except ValueError as error:  # status and times that disagree
+    except ValueError as error:  # status and times disagree
         raise UsageError(str(error)) from error
     written = fields.text("checksum")
     if written and written != checksum(row):
@@ -157,7 +157,7 @@ def from_row(row: Mapping[str, Any]) -> Measurement:
 
 
 def storable(text: str) -> str:
-    """Replace characters that a database refuses, and cut what is longer than the limit."""
+    """Replace characters that a database refuses, and cut text at the limit."""
     cut = text if len(text) <= MESSAGE_LIMIT else text[: MESSAGE_LIMIT - 4] + " ..."
     return cut.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 
@@ -173,7 +173,7 @@ def _from_json(column: str, text: str) -> Any:
         raise UsageError(f"column '{column}' is not JSON ({error})") from error
 
 
-# A run has few problems and configs and many rows, so their reading is remembered.
+# Cached, as a run has few problems and configs in many rows.
 @lru_cache(maxsize=4096)
 def _problem(text: str) -> Problem:
     return Problem.from_json(_from_json("problem", text))
@@ -197,7 +197,7 @@ def _observed(text: str) -> tuple[tuple[str, float], ...]:
 
 
 def _member(kind: type[E], text: str) -> E:
-    """The member of an enumeration that a word stands for."""
+    """Return the member of an enumeration with a value."""
     try:
         return kind(text)
     except ValueError:

@@ -34,7 +34,7 @@ _CHECKSUM = "checksum"
 
 
 class Run:
-    """An open run folder; made by `create`, `resume` or `open`, and closed at the end."""
+    """An open run folder; made by `create`, `resume` or `open`, and closed by `close`."""
 
     def __init__(
         self,
@@ -55,8 +55,8 @@ class Run:
         """Make a run folder, lock it for this process, and open it to add measurements.
 
         Args:
-            folder: made if it is not there; other files in it are left alone.
-            info: what is asked; its `storage` is set here.
+            folder: made if it does not exist; other files in it are left alone.
+            info: the run's options; their `storage` is set here.
             storage: an SQLAlchemy URL to keep the measurements in, instead of `run.db`.
 
         Raises:
@@ -81,7 +81,7 @@ class Run:
             info = replace(info, storage=shown)
             if storage:
                 begin_study(store, info)
-            # Last, so that a folder with a run.json is a whole run.
+            # Last, so that a folder with a run.json is a complete run.
             write_info(info, folder / INFO_NAME)
         except BaseException:
             if store is not None:
@@ -94,15 +94,15 @@ class Run:
     def resume(cls, folder: Path, storage: str = "") -> Run:
         """Open a run to add measurements, locked for this process.
 
-        A run that ships has `measurements.csv.gz` and no `run.db`: that is made from it.
+        A shipped run has `measurements.csv.gz` and no `run.db`, which is then made from it.
 
         Args:
             folder: of a run that `create` made.
-            storage: needed again where the run's storage has a password.
+            storage: needed again if the run's storage has a password.
 
         Raises:
             UsageError: when it is no such folder, or another process has it.
-            MltuneError: when its database is damaged; that is left as it is.
+            MltuneError: when its database is damaged; it is not changed then.
         """
         info = read_info(folder)
         lock = FolderLock(folder)
@@ -111,7 +111,7 @@ class Run:
                 _make_database(folder)
             url = _storage_url(folder, info, storage)
             if not info.storage:
-                # SQLite writes to a file when it opens it for writing, even to a damaged one.
+                # SQLite writes to a file when it opens it for writing, even if it is damaged.
                 with Store(url, read_only=True) as store:
                     store.measurements()
             store = _open_store(url, info.id if info.storage else "", create=False)
@@ -129,11 +129,11 @@ class Run:
     def open(cls, folder: Path, storage: str = "") -> Run:
         """Open a run to read it: nothing is written, and no file is made.
 
-        A folder without `run.db` may have `measurements.csv.gz` instead, as runs that ship do.
+        A shipped run has `measurements.csv.gz` instead of `run.db`.
 
         Args:
             folder: of a run.
-            storage: needed again where the run's storage has a password.
+            storage: needed again if the run's storage has a password.
 
         Raises:
             UsageError: when it is no run folder, or cannot be read.
@@ -153,7 +153,7 @@ class Run:
 
     @property
     def info(self) -> RunInfo:
-        """The options of the run, and its device."""
+        """The options and the device of the run."""
         return self._info
 
     @property
@@ -173,7 +173,7 @@ class Run:
         self._info = info
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the measurements as a pandas table: one row each, with units in the names."""
+        """Return the measurements as a pandas table: a row each, units in the column names."""
         return to_frame(self._store.measurements())
 
     @property
@@ -195,7 +195,7 @@ class Run:
 
 
 def write_info(info: RunInfo, path: Path) -> None:
-    """Write a `run.json`, whole or not at all.
+    """Write a `run.json`, as a whole or not at all.
 
     Raises:
         MltuneError: when it cannot be written.
@@ -206,7 +206,7 @@ def write_info(info: RunInfo, path: Path) -> None:
 
 
 def describe_shared(folder: Path, info: RunInfo, url: URL) -> None:
-    """Make a folder from which a run of a shared database can be read, as from its own.
+    """Make a folder through which a run of a shared database can be read like any other run.
 
     Raises:
         UsageError: when the folder holds another run.
@@ -225,7 +225,7 @@ def read_info(folder: Path) -> RunInfo:
     """Read and check the `run.json` of a run folder.
 
     Raises:
-        UsageError: when the folder is no run's, or the file is not right.
+        UsageError: when it is no run folder, or the file is wrong.
     """
     path = folder / INFO_NAME
     if folder.is_file():
@@ -244,7 +244,7 @@ def _parse_info(path: Path) -> RunInfo:
         message = str(error)
         raise UsageError(message if str(path) in message else f"{path}: {message}") from error
     try:
-        # Checked last: what is wrong with a field says more.
+        # Checked last, as an error about a field is clearer.
         written = data.pop(_CHECKSUM, None) if isinstance(data, dict) else None
         info = RunInfo.from_json(data)
         if written is not None and written != _checksum(data):
@@ -258,17 +258,17 @@ def _parse_info(path: Path) -> RunInfo:
 
 
 def _checksum(content: dict[str, Any]) -> str:
-    """Eight hex digits over the content, however it is spaced: a flipped bit leaves it JSON."""
+    """Return eight hex digits over the content, whatever its white space."""
     return f"{zlib.crc32(json.dumps(content, sort_keys=True).encode()):08x}"
 
 
 def _open_store(url: URL, run: str, *, create: bool) -> Store:
-    """Open a database for writing; one that others write to as well is waited for."""
+    """Open a database for writing; wait for one that others may be writing to."""
     return Store(url, create=create, run=run, patience_seconds=PATIENCE_SECONDS if run else 0.0)
 
 
 def _make_database(folder: Path) -> None:
-    """Make the database of a run that has a table instead, whole or not at all."""
+    """Make the database of a run that has a table instead, as a whole or not at all."""
     table = folder / TABLE_NAME
     if not table.exists():
         raise UsageError(f"{folder}: has no {DATABASE_NAME}, so it cannot be resumed")

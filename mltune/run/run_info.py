@@ -1,4 +1,4 @@
-"""What a run was asked to do, where and how: the content of `run.json`."""
+"""The options of a run, its device and its host: the content of `run.json`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from mltune.run.fields import Fields
 from mltune.run.host import Host
 
 TIME, ENERGY = "time", "energy"
-"""What a search may make small."""
+"""What a search may minimise."""
 
 SCHEMA_VERSION = 1
-"""Raised when `run.json` changes so that an older mltune would misread it."""
+"""Incremented when `run.json` changes so that an older mltune would misread it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Timing:
     Attributes:
         warmups: launches before the first timed one.
         samples: timed launches.
-        statistic: how the samples become the one reported time.
+        statistic: of the samples, which is the reported time.
         build_timeout_seconds: after which a build counts as failed.
         run_timeout_seconds: after which a measurement counts as failed.
         cache: `warm` from launch to launch, or `cold`: emptied before each.
@@ -46,7 +46,7 @@ class Timing:
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
-        """Read the mapping that `dataclasses.asdict` gives.
+        """Read what `dataclasses.asdict` returns.
 
         Raises:
             UsageError: when it is no such mapping.
@@ -65,12 +65,12 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class SearchedSpace:
-    """A space as a run keeps it.
+    """A space as a run records it.
 
     Attributes:
         name: of the file, or the path that the user gave.
         family: of its configs.
-        text: of the whole file, so that it is known if the file changes.
+        text: of the whole file, as the file may change.
     """
 
     name: str
@@ -79,7 +79,7 @@ class SearchedSpace:
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
-        """Read the mapping that `dataclasses.asdict` gives.
+        """Read what `dataclasses.asdict` returns.
 
         Raises:
             UsageError: when it is no such mapping.
@@ -103,23 +103,23 @@ class RunInfo:
     """Everything that is needed to repeat a run.
 
     Attributes:
-        id: tells this run from every other, also where several share a database.
+        id: unique among all runs, also in a shared database.
         created: UTC, ISO 8601.
         command: the command line, word by word.
-        space: the space's name; of several, what the user called them.
-        space_text: the whole text of the space's file; empty where several were searched.
-        family: of the space; of several, all of them, separated by commas.
-        spaces: those that were searched together; empty where it was one.
+        space: the space's name; for several spaces, the user's `--space`.
+        space_text: the whole text of the space's file; empty for several spaces.
+        family: of the space; for several spaces, all families, separated by commas.
+        spaces: the spaces that were searched together; empty for a single space.
         budget: how many trials were asked for.
-        cross_sizes: further sizes of the leaders' cross-benchmark, not searched on.
-        cross_share: of the time of trials and leaders together, for these sizes: as many of the
-            first as fit are measured; 0 for all, however long that takes.
-        leaders_chosen: whether, beside the first few sizes of the leaders' cross-benchmark, only
-            those are timed on a size that may win there by what was measured so far.
-        priors: paths of the records that the searcher learned from first.
-        sampler_arguments: those of a sampler of the user's own, as JSON; empty if it has none.
-        observers: names of what else was looked at.
-        objective: what the search made small: `time`, or `energy` of one launch.
+        cross_sizes: further sizes, on which only the leaders are timed.
+        cross_share: the share of the time of trials and leaders together for these sizes, which
+            are measured in order as long as it lasts; 0 for all, without a limit.
+        leaders_chosen: whether, after the first few further sizes, only those leaders are timed on
+            a size that may win there by the measurements so far.
+        priors: paths of the records that the sampler learned from first.
+        sampler_arguments: of a sampler of the user's own, as JSON; empty if it has none.
+        observers: names of what was recorded besides times.
+        objective: what the search minimised: `time`, or `energy` of one launch.
         kernels: descriptions and sources of hand-written kernels as JSON; empty if it has none.
         storage: the URL of the database without its password; empty for the folder's `run.db`.
     """
@@ -163,7 +163,7 @@ class RunInfo:
         return tuple(dict.fromkeys(each.family for each in self.searched_spaces))
 
     def asked_of(self, device: DeviceInfo, command: tuple[str, ...]) -> Self:
-        """The same question to another device, from this host: another run."""
+        """Return the options for another device on this host, as another run."""
         return replace(
             self,
             device=device,
@@ -176,21 +176,21 @@ class RunInfo:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """The problems that are searched on, one a size."""
+        """The problems of the search, one for each size."""
         return tuple(map(self._problem, self.sizes))
 
     @property
     def cross_problems(self) -> tuple[Problem, ...]:
-        """The problems of the leaders' cross-benchmark: those searched on, then the others."""
+        """The problems of the leaders' cross-benchmark: those of the search, then the others."""
         return tuple(dict.fromkeys(map(self._problem, (*self.sizes, *self.cross_sizes))))
 
     @property
     def final_problems(self) -> tuple[Problem, ...]:
-        """Those of the leaders' cross-benchmark that are measured however long it takes."""
+        """The problems of the leaders' cross-benchmark that have no time limit."""
         return self.problems if self.cross_share else self.cross_problems
 
     def met_on(self, measured: Iterable[Problem]) -> Self:
-        """The same, with the cross sizes that were measured where not all had to be."""
+        """Return the same, with the cross sizes that were measured, if not all had to be."""
         if not self.cross_share:
             return self
         found = set(measured)
@@ -199,13 +199,14 @@ class RunInfo:
 
     @property
     def counts(self) -> dict[Problem, int]:
-        """How often each size is called, of those searched on and the others.
+        """How often each size is called, for sizes of the search and further ones.
 
-        Empty where all that were searched on have the same count: then nobody has counted.
+        Empty if all sizes of the search have the same count, as then nobody has counted.
         """
         if len({size.count for size in self.sizes}) == 1:
             return {}
-        sizes = (*self.cross_sizes, *self.sizes)  # a size of both counts as it was searched on
+        # a size in both lists has the count of the search
+        sizes = (*self.cross_sizes, *self.sizes)
         return {self._problem(size): size.count for size in sizes}
 
     def _problem(self, size: Size) -> Problem:
@@ -307,7 +308,8 @@ class RunInfo:
 _JSON_FIELDS = frozenset(
     {field.name for field in fields(RunInfo)} | {"schema", "problem", "space_hash"}
 )
-"""The last two are for people: reading takes them from the contraction and the space's text."""
+"""The last two are for information: reading takes them from the contraction and the space's text.
+"""
 
 
 def _share(read: Fields, name: str) -> float:

@@ -1,4 +1,4 @@
-"""The tables of a database, and the steps that bring those of an older mltune up to date."""
+"""The tables of a database, and the steps that update the tables of an older mltune."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
     from alembic.operations import Operations
 
 SCHEMA_VERSION = 4
-"""Raised when an older mltune would misread the tables, or write to them what it must not."""
+"""Incremented when an older mltune would misread the tables, or write wrong rows to them."""
 
-_CREATION = 0x6D6C74756E65  # "mltune": the lock of those who make the tables
+_CREATION = 0x6D6C74756E65  # "mltune": the lock of processes that make the tables
 
 
 def prepare(engine: Engine, where: str, *, create: bool, read_only: bool) -> dict[str, str]:
-    """Make the tables, or bring those of an older mltune up to date.
+    """Make the tables, or update those of an older mltune.
 
     Args:
         engine: of the database.
         where: names it in errors.
-        create: make the tables where they are missing.
+        create: make missing tables.
         read_only: change nothing.
 
     Returns:
-        The columns that the measurements lack and what they would hold: none, unless read-only.
+        The columns that the measurements lack, with their values; empty unless read-only.
 
     Raises:
         UsageError: when there are no tables, or those of a newer mltune.
@@ -70,27 +70,27 @@ def prepare(engine: Engine, where: str, *, create: bool, read_only: bool) -> dic
 def _create(engine: Engine) -> int | None:
     with engine.begin() as connection:
         if connection.dialect.name == "postgresql":
-            # There IF NOT EXISTS fails for the second of two that make a table at once.
+            # In PostgreSQL, IF NOT EXISTS fails if two processes make a table at the same time.
             connection.execute(select(func.pg_advisory_xact_lock(_CREATION)))
         for table in (SCHEMA, MEASUREMENTS, RUNS, TRIALS, LEASES):
             connection.execute(CreateTable(table, if_not_exists=True))
     try:
-        # Last, so that a version says that the tables are there.
+        # Last, so that a version means that the tables exist.
         with engine.begin() as connection:
             connection.execute(insert(SCHEMA).values(id=1, version=SCHEMA_VERSION))
     except IntegrityError:
-        pass  # another process made them at the same moment
+        pass  # another process made them at the same time
     with engine.connect() as connection:
         return _version(connection)
 
 
 def _migrate(engine: Engine) -> None:
-    """Take the steps that are due; each may have been taken by another process meanwhile."""
+    """Take the missing steps; another process may have taken some meanwhile."""
     from alembic.migration import MigrationContext  # rarely needed, and slow to load
     from alembic.operations import Operations
 
     with engine.begin() as connection:
-        # A change first: until it is committed, others wait here.
+        # A write first: until it is committed, other processes wait here.
         connection.execute(update(SCHEMA).values(version=SCHEMA.c.version))
         operations = Operations(MigrationContext.configure(connection))
         for name in _lacking(connection):
@@ -108,7 +108,7 @@ def _add_sharing(operations: Operations) -> None:
 
 
 def _tell_sizes_apart(operations: Operations) -> None:
-    """Keep a value for each size of a trial, where there was one for all of them."""
+    """Keep a value for each size of a trial instead of one for all."""
     columns = inspect(operations.get_bind()).get_columns(TRIALS.name)
     if "value" in {column["name"] for column in columns}:
         operations.add_column(TRIALS.name, Column("size_values", Text))
@@ -122,13 +122,13 @@ def _note_times(operations: Operations) -> None:
         operations.add_column(TRIALS.name, Column(name, Double))
 
 
-# Numbered in a table of mltune's own: in a shared database Optuna has that of Alembic.
+# The number is in a table of mltune's own, as Optuna uses Alembic's in a shared database.
 _STEPS: dict[int, Callable[[Operations], None]] = {
     2: _add_sharing,
     3: _tell_sizes_apart,
     4: _note_times,
 }
-"""What brings tables of the version before up to this one."""
+"""The steps from the version before each number to that version."""
 
 
 def _lacking(connection: Connection) -> dict[str, str]:

@@ -1,8 +1,8 @@
-"""The trials of a run that several processes share: claimed once, taken up again, fenced.
+"""The trials of a run that several processes share: claimed once, and resumed by others.
 
-Numbers come from a counter in the run's row, in the transaction that inserts the trial: the
-budget is met exactly whoever is killed when. A measurement is committed together with the proof
-that its trial's lease was still held, so a worker that was away too long adds nothing twice.
+Numbers come from a counter in the run's row, in the transaction that inserts the trial, so the
+budget is exact whichever processes are killed. A measurement is committed together with the proof
+that its trial's lease was still held, so a worker that was cut off too long adds nothing twice.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ from mltune.run.store import Store
 from mltune.run.tables import LEASES, RUNS, TRIALS
 from mltune.space.config import Config
 
-_PARTING_SECONDS = 5.0  # what is not given back runs out by itself
+_PARTING_SECONDS = 5.0  # leases that are not returned expire by themselves
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """How a trial did, as all processes are told.
+    """The result of a trial, as all processes get it.
 
     Attributes:
-        values: what the search makes small, with the number of the size, for each that was
-            metered; None of a trial that an older mltune finished: its measurements tell.
-        began: seconds since 1970 by the database's clock; None of an older mltune. So `ended`.
+        values: what the search minimises, with the number of the size, for each size that was
+            timed; None for trials of an older mltune, whose measurements have the values.
+        began: seconds since 1970 by the database's clock; None for trials of an older mltune.
+        ended: likewise.
     """
 
     number: int
@@ -46,7 +47,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A trial that some process has begun; `began` is by the database's clock."""
+    """A trial that a process has begun; `began` is by the database's clock."""
 
     number: int
     config: Config
@@ -55,11 +56,11 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How far a run has come.
+    """The progress of a run.
 
     Attributes:
-        claimed: trials that were begun.
-        concluded: whether the leaders are measured again, too.
+        claimed: number of trials that were begun.
+        concluded: whether the final rounds are over, too.
     """
 
     budget: int
@@ -70,7 +71,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What has happened on a run since a process last asked.
+    """The changes of a run since a process last asked.
 
     Attributes:
         finished: trials, in the order of finishing.
@@ -83,17 +84,17 @@ class News:
 
 
 class LeaseLostError(MltuneError):
-    """What was measured cannot be kept: another process has the trial or the device by now."""
+    """A measurement cannot be stored, because another process now has the trial or the device."""
 
 
 class SharedTrials:
-    """Hands the trials of one run out to processes, each of which has a shared of its own.
+    """Hands out the trials of one run to processes; each process has an object of its own.
 
     Args:
         store: of the run.
         run: whose trials.
         owner: names this process.
-        device: the lease that this process needs in order to measure.
+        device: the lease that this process needs to measure.
         seconds: how long a lease lasts without being renewed.
     """
 
@@ -113,7 +114,7 @@ class SharedTrials:
         self._held: set[int] = set()
 
     def claim(self, config: Config) -> int | None:
-        """Claim a config; its trial's number, or None when it is taken or the budget used."""
+        """Claim a config; return its trial's number, or None if it is taken or none is left."""
 
         def step(connection: Connection) -> int | None:
             if self._store.is_server:
@@ -146,14 +147,14 @@ class SharedTrials:
         return number
 
     def take_up(self) -> tuple[int, Config] | None:
-        """Take an unfinished trial that nobody holds; also one whose claim got no answer."""
+        """Take an unfinished trial that nobody holds, or one whose claim got no answer."""
 
         def step(connection: Connection) -> tuple[int, Config] | None:
             for number in self._orphans(connection):
                 resource = self._resource(number)
                 if not lease.take(connection, resource, self._owner, self._seconds):
                     continue
-                # Looked at again now: its holder may have finished it a moment ago.
+                # Looked at again, as its holder may have finished it a moment ago.
                 query = select(TRIALS.c.config).where(
                     TRIALS.c.run == self._run,
                     TRIALS.c.number == number,
@@ -204,12 +205,12 @@ class SharedTrials:
         return self._add(measurements, self._leaders)
 
     def finish(self, number: int, values: Mapping[int, float], status: Status) -> None:
-        """Mark a trial as whole, if it is still held, and give its lease back.
+        """Mark a trial as finished, if it is still held, and return its lease.
 
         Args:
             number: of the trial.
-            values: what the search makes small, by the number of the size; empty if it failed.
-            status: how it ended.
+            values: what the search minimises, by the number of the size; empty if it failed.
+            status: of the trial.
         """
         kept = json.dumps(sorted(values.items()))
 
@@ -239,11 +240,11 @@ class SharedTrials:
         self._held.discard(number)
 
     def news(self, finished: int, begun: int) -> News:
-        """What has happened since.
+        """Return the changes since the last call.
 
         Args:
-            finished: how many finished trials are known.
-            begun: how many trials were begun that are known.
+            finished: number of finished trials that the caller knows.
+            begun: number of trials that the caller knows to have begun.
         """
         mine = TRIALS.c.run == self._run
         done = (
@@ -263,7 +264,7 @@ class SharedTrials:
         )
 
         def step(connection: Connection) -> News:
-            # Counted first, so that nothing that is counted is missed.
+            # Counted first, so that no counted trial is missed.
             counts = self._counts(connection)
             return News(
                 counts=counts,
@@ -280,11 +281,11 @@ class SharedTrials:
         return self._store.transact(step)
 
     def counts(self) -> Counts:
-        """How far the run has come."""
+        """Return the progress of the run."""
         return self._store.transact(self._counts)
 
     def set_budget(self, budget: int) -> None:
-        """Let the run have so many trials, or as many as were begun if that is more."""
+        """Set the number of trials, or the number already begun if that is larger."""
         values = {
             "budget": case((RUNS.c.claimed > budget, RUNS.c.claimed), else_=budget),
             "concluded": RUNS.c.concluded & (RUNS.c.claimed >= budget),
@@ -296,7 +297,7 @@ class SharedTrials:
         )
 
     def conclude(self) -> None:
-        """Say that the leaders are measured again, if this process still holds them."""
+        """Record that the final rounds are over, if this process still holds the leaders."""
 
         def step(connection: Connection) -> None:
             if self._keep(connection, self._leaders):
@@ -307,25 +308,25 @@ class SharedTrials:
         self._store.transact(step)
 
     def take_device(self) -> str | None:
-        """Take the device, or renew it; None when it is held now, else who has it."""
+        """Take the device's lease, or renew it; None if it is held now, else the holder's name."""
         return self._take(self._device)
 
     def take_study(self) -> bool:
-        """Take the writing of the run's study for dashboards, or renew it; say if it is held."""
+        """Take or renew the lease for writing the study's tables; return whether it is held."""
         return self._take(f"study {self._run}") is None
 
     def take_leaders(self) -> bool:
-        """Take the measuring of the leaders, which one process does; say whether it is held."""
+        """Take the lease for timing the leaders, one process's task; return whether it is held."""
         return self._take(self._leaders) is None
 
     def renew(self) -> None:
-        """Renew all that this process holds."""
+        """Renew all leases of this process."""
         self._store.transact(
             lambda connection: lease.renew(connection, self._owner, self._seconds)
         )
 
     def give_back(self) -> None:
-        """Give back all that this process holds, and remove what those left who have ended."""
+        """Return all leases of this process, and remove those of processes that have ended."""
 
         def step(connection: Connection) -> None:
             lease.give_back(connection, self._owner)
@@ -366,7 +367,7 @@ class SharedTrials:
         return added
 
     def _next(self, connection: Connection, counter: str, *conditions: Any) -> int | None:
-        """Count up, which also puts those who do it at the same time in a row."""
+        """Increment the counter, which also serialises concurrent processes."""
         column = RUNS.c[counter]
         statement = update(RUNS).where(RUNS.c.run == self._run, *conditions)
         counted = connection.execute(statement.values({counter: column + 1}).returning(column))
@@ -374,7 +375,7 @@ class SharedTrials:
         return None if value is None else value - 1
 
     def _orphans(self, connection: Connection) -> list[int]:
-        """The unfinished trials that nobody holds, as far as can be seen from here."""
+        """Return the unfinished trials that nobody holds, as far as this process can see."""
         resource = "trial " + TRIALS.c.run + " " + cast(TRIALS.c.number, Text)
         expired = LEASES.c.until < lease.database_now(connection)
         query = (

@@ -1,8 +1,8 @@
 """Steps that lock a run's row, as one statement each, for PostgreSQL.
 
-All processes of a run count its trials in one row. Were it locked while a question or an answer
-travels, they would wait for each other's networks and schedulers; so each step is one statement,
-committed where it is executed.
+All processes of a run count its trials in one row. If it were locked during round trips, they
+would wait for each other's networks. So each step is one statement, committed where it is
+executed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mltune.space.config import Config
 def claim(
     connection: Connection, run: str, config: Config, owner: str, seconds: float
 ) -> int | None:
-    """Begin the trial of a config, with its lease; its number, or None when none is left."""
+    """Begin the trial of a config, with its lease; return its number, or None if none is left."""
     counted = (
         update(RUNS)
         .where(RUNS.c.run == run, RUNS.c.claimed < RUNS.c.budget)
@@ -54,7 +54,7 @@ def claim(
 def finish(
     connection: Connection, run: str, number: int, owner: str, values: str, status: Status
 ) -> None:
-    """Mark a trial as whole and give its lease back, if it is still held.
+    """Mark a trial as finished and return its lease, if it is still held.
 
     Args:
         connection: to the database.
@@ -62,7 +62,7 @@ def finish(
         number: of the trial.
         owner: who must still hold it.
         values: by size, as the table keeps them.
-        status: how it ended.
+        status: of the trial.
     """
     held = (
         delete(LEASES)

@@ -1,4 +1,4 @@
-"""The measurements of a run in a database: committed one by one, read back checked."""
+"""The measurements of a run in a database: committed one by one, checked when read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mltune.run.tables import MEASUREMENTS
 T = TypeVar("T")
 
 _TELLING = ("trial", "phase", "problem", "config", "samples", "status", "timestamp", "uuid")
-"""Columns in which two measurements of a run are never all alike."""
+"""Columns that are never all equal for two measurements of a run."""
 
 
 class Store:
@@ -34,14 +34,14 @@ class Store:
     Args:
         url: an SQLAlchemy URL; `sqlite://` keeps them in memory.
         read_only: neither write nor make any file, and refuse a database without measurements.
-        create: make the tables where they are missing; without it they must be there.
-        run: where several runs share a database, the one that is written and read; empty in a
-            run's own file, where every row is read.
-        patience_seconds: how long to wait for a database that was there and is away.
+        create: make missing tables; without it they must exist.
+        run: in a shared database, the run that is written and read; empty for a run's own file, of
+            which every row is read.
+        patience_seconds: how long to wait for a database that no longer answers.
 
     Raises:
-        MltuneError: from every method, when the database cannot be read or written; one line
-            that names it. A file that is no database is never written to.
+        MltuneError: from every method, when the database cannot be read or written; one line that
+            names it. A file that is no database is never written to.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Store:
         return self._where
 
     def add(self, measurement: Measurement) -> Measurement:
-        """Commit a measurement and return it with its id, as `get` will give it back.
+        """Commit a measurement and return it with its id, as `get` will return it.
 
         Raises:
             UsageError: when the store is read-only.
@@ -90,13 +90,13 @@ class Store:
             UsageError: when the store is read-only.
         """
         added = self.add_if(measurements, lambda _: True)
-        assert added is not None  # nothing forbids it
+        assert added is not None  # no condition was given
         return added
 
     def add_if(
         self, measurements: Sequence[Measurement], may: Callable[[Connection], bool]
     ) -> list[Measurement] | None:
-        """Commit measurements if, in the same transaction, they may be; None if they may not.
+        """Commit measurements if a condition holds in the same transaction; None if it does not.
 
         Raises:
             UsageError: when the store is read-only.
@@ -108,7 +108,7 @@ class Store:
 
         def add(connection: Connection) -> list[int] | None:
             nonlocal is_retry
-            # An answer may be lost and not the rows: they are not added twice.
+            # The commit may have succeeded although its answer was lost; rows are not added twice.
             there = [self._same(connection, row) for row in rows] if is_retry else []
             is_retry = True
             known = [number for number in there if number is not None]
@@ -131,12 +131,12 @@ class Store:
         patience_seconds: float | None = None,
         at_once: bool = False,
     ) -> T:
-        """Take a step in a transaction, as `mltune.run.database.transact` does.
+        """Run a step in a transaction, as `mltune.run.database.transact` does.
 
         Args:
             step: what to do.
-            patience_seconds: another patience than the store's.
-            at_once: the step is one statement, committed where it is executed.
+            patience_seconds: instead of the store's.
+            at_once: whether the step is one statement, committed where it is executed.
         """
         patience = self._patience_seconds if patience_seconds is None else patience_seconds
         return transact(
@@ -145,7 +145,7 @@ class Store:
 
     @property
     def is_server(self) -> bool:
-        """Whether the database is PostgreSQL's, and not a file of this host."""
+        """Whether the database is a PostgreSQL server, not a file of this host."""
         return self._url.get_backend_name() == "postgresql"
 
     def measurements(self, phase: Phase | None = None) -> list[Measurement]:
@@ -192,7 +192,7 @@ class Store:
         return self._read(found[0])
 
     def count(self, phase: Phase | None = None) -> int:
-        """How many measurements there are, or how many of one phase."""
+        """Return the number of measurements, of all phases or of one."""
         query = self._mine(select(func.count().label("count")).select_from(MEASUREMENTS), phase)
         return int(self._execute(query)[0]["count"])
 
@@ -207,10 +207,10 @@ class Store:
         self.close()
 
     def _check_whole(self) -> None:
-        """Notice rows that a damaged file hides: their numbers have no gaps in a run's own file.
+        """Notice rows that a damaged file hides, as numbers have no gaps in a run's own file.
 
         Raises:
-            MltuneError: when there is damage, which `mltune salvage` reads around.
+            MltuneError: when there are some, with the command that saves the others.
         """
         if self._is_whole or self._run or self._url.get_backend_name() != "sqlite":
             return
@@ -227,7 +227,7 @@ class Store:
         self._is_whole = True
 
     def rows(self) -> list[Mapping[str, Any]]:
-        """Return all rows as they are kept, unchecked, in the order they were added."""
+        """Return all rows unchecked, in the order they were added."""
         return self._execute(self._mine(self._everything()).order_by(MEASUREMENTS.c.id))
 
     def _everything(self) -> Select[Any]:
@@ -246,14 +246,14 @@ class Store:
     def _insert(self, connection: Connection, rows: Iterable[Mapping[str, Any]]) -> list[int]:
         numbers = []
         for row in rows:
-            # Not `values(...)`, which is compiled anew each time.
+            # Not `values(...)`, which is compiled at every call.
             result = connection.execute(insert(MEASUREMENTS), {"run": self._run, **row})
             assert result.inserted_primary_key is not None  # the table has a primary key
             numbers.append(int(result.inserted_primary_key[0]))
         return numbers
 
     def _same(self, connection: Connection, row: Mapping[str, Any]) -> int | None:
-        """The number of a row with the same content."""
+        """Return the number of a row with the same content."""
         query = self._mine(select(MEASUREMENTS.c.id)).where(
             *(MEASUREMENTS.c[name] == row[name] for name in _TELLING)
         )
@@ -268,5 +268,5 @@ class Store:
 
 
 def _of_phase(measurements: list[Measurement], phase: Phase | None) -> list[Measurement]:
-    # The database is not asked for them: it would pass over a row whose phase is damaged.
+    # Filtered here, as the database would skip a row whose phase is damaged.
     return [each for each in measurements if phase in (None, each.phase)]

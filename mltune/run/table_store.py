@@ -1,4 +1,4 @@
-"""The measurements of a table that ships, to be read as those of a database are."""
+"""The measurements of a shipped table, with the methods of a database's store."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TableStore(Store):
         return [each for each in self._all if phase in (None, each.phase)]
 
     def salvage(self, phase: str | None = None) -> tuple[list[Measurement], list[str]]:
-        """Return the same: a damaged table is not read at all."""
+        """Return all measurements, as a damaged table cannot be read at all."""
         return self.measurements(phase), []
 
     def trial(self, number: int) -> list[Measurement]:
@@ -49,8 +49,8 @@ class TableStore(Store):
         return found
 
     def count(self, phase: str | None = None) -> int:
-        """How many measurements there are, or how many of one phase."""
+        """Return the number of measurements, of all phases or of one."""
         return len(self.measurements(phase))
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, as nothing is open."""

@@ -1,4 +1,4 @@
-"""The tables of a database: measurements, and what processes need that share a run."""
+"""The tables of a database: measurements, and the state of runs that processes share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mltune.run.row import COLUMNS, LATER_COLUMNS, Kind
 
 
 class _Real(UserDefinedType[float]):
-    """A double that keeps NaN, which SQLite would store as NULL: there it becomes a text."""
+    """A double that keeps NaN, which SQLite would store as NULL; there it becomes a text."""
 
     cache_ok = True
 
@@ -47,7 +47,7 @@ SCHEMA = Table(
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("version", Integer, nullable=False),
 )
-# Whole numbers are 64 bits: sizes of a contraction multiply.
+# Whole numbers have 64 bits, as products of a contraction's sizes can be large.
 _TYPES: dict[Kind, TypeEngine[Any]] = {
     Kind.WHOLE: BigInteger(),
     Kind.NUMBER: _Real(),
@@ -73,13 +73,13 @@ RUNS = Table(
     METADATA,
     Column("run", Text, primary_key=True),
     Column("study", Text, nullable=False),
-    # One run for each model of device: times of different ones never mix.
+    # One run for each model of device, as times of different models are never mixed.
     Column("model", Text, nullable=False),
     Column("info", Text, nullable=False),
     Column("budget", Integer, nullable=False),
     Column("claimed", Integer, nullable=False),
     Column("finished", Integer, nullable=False),
-    # Whether the leaders are measured again, which ends the run.
+    # Whether the final rounds are over, which ends the run.
     Column("concluded", Boolean, nullable=False),
     Column("created", Double, nullable=False),
     UniqueConstraint("study", "model"),
@@ -91,13 +91,13 @@ TRIALS = Table(
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("config_id", Text, nullable=False),
     Column("config", Text, nullable=False),
-    # In the order of finishing: a reader asks for those after the last it knows.
+    # In the order of finishing: a reader asks for trials after the last one it knows.
     Column("finished", Integer),
-    # What the searchers of all processes are told, so that they need not read measurements:
-    # pairs of a size's number and the value there; none of a trial of an older mltune.
+    # For the samplers of all processes, so that they need not read measurements: pairs of a size's
+    # number and the value there; empty for trials of an older mltune.
     Column("size_values", Text),
     Column("status", Text),
-    # By the database's clock; none of a trial of an older mltune.
+    # By the database's clock; empty for trials of an older mltune.
     Column("began", Double),
     Column("ended", Double),
     UniqueConstraint("run", "config_id"),

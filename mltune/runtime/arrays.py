@@ -1,4 +1,4 @@
-"""Arrays of the host on the device and back, in a memory order that kernels take."""
+"""Copies arrays between host and device, in a memory order that kernels support."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copied:
-    """What was copied because arrays live on the host.
+    """How much was copied because arrays are in the host's memory.
 
     Attributes:
         calls: with such arrays.
         arrays: copied to the device or back.
-        repacked: copied on the host before that, into an order that kernels take.
-        bytes: of all of these.
+        repacked: of these, copied on the host first, into an order that kernels support.
+        bytes: of all copies.
     """
 
     calls: int = 0
@@ -32,10 +32,10 @@ class Copied:
 
 
 class Copies:
-    """Copies arrays between host and device, and counts that; threads may share one.
+    """Copies arrays between host and device, and counts the copies; threads may share one.
 
     Args:
-        name: of what computes with them, for the message.
+        name: of the GEMM, for the message.
     """
 
     def __init__(self, name: str) -> None:
@@ -45,18 +45,18 @@ class Copies:
 
     @property
     def copied(self) -> Copied:
-        """What was copied so far."""
+        """The copies so far."""
         return self._copied
 
     def to_device(self, queue: cl.CommandQueue, array: Any, order: str) -> Any:
-        """Copy matrices to the device, with neighbours in memory as numpy's letter says."""
+        """Copy matrices to the device in a memory order, given as numpy's letter."""
         there = to_device(queue, array, order)
         is_packed = (array if order == "C" else swapped(array)).flags.c_contiguous
         self._count(there.nbytes, repacked=not is_packed)
         return there
 
     def to_host(self, array: Any, order: str) -> Any:
-        """Copy the result of a call back; of the first one say what was copied."""
+        """Copy the result of a call back; the first time, log how much was copied."""
         result = to_host(array, order)
         now = self._count(result.nbytes, calls=1)
         if now.calls == 1:
@@ -81,26 +81,26 @@ class Copies:
 
 
 def to_device(queue: cl.CommandQueue, array: Any, order: str) -> Any:
-    """Copy matrices to the device, with neighbours in memory as numpy's letter says."""
+    """Copy matrices to the device in a memory order, given as numpy's letter."""
     if order == "C":
         return cl_array.to_device(queue, np.ascontiguousarray(array))
     return swapped(cl_array.to_device(queue, np.ascontiguousarray(swapped(array))))
 
 
 def to_host(array: Any, order: str) -> Any:
-    """Copy matrices back; pyopencl reads those that are contiguous row by row."""
+    """Copy matrices back; pyopencl copies arrays that are contiguous row by row only."""
     return array.get() if order == "C" else swapped(swapped(array).get())
 
 
 def swapped(array: Any) -> Any:
-    """The same matrices, each transposed, without a copy; what is no matrix stays as it is."""
+    """Transpose the matrices without a copy; other objects are returned as they are."""
     if array.ndim < 2:
         return array
     return array.transpose((*range(array.ndim - 2), array.ndim - 1, array.ndim - 2))
 
 
 def orders(array: Any) -> str:
-    """The memory orders that matrices have, as numpy's letters; often one, none at all if odd."""
+    """Return matrices' memory orders as numpy's letters: often one; none if not contiguous."""
     if 0 in array.shape:
         return "CF"
     itemsize = array.dtype.itemsize

@@ -1,12 +1,12 @@
 """Builds OpenCL kernels, and keeps their binaries on disk for the next process.
 
-This file needs numpy and pyopencl only and stands alone: `mltune export --lang python` puts a
-copy of it into every package that it writes.
+This file needs only numpy and pyopencl, because `mltune export --lang python` copies it into every
+package that it writes.
 
-A binary holds for one source with its build options, one device and one driver version. It is
-machine code that runs in this process, so it is read from a folder of this user alone, to which
-nobody else can write, and from such a file; else, and on Windows, kernels are built anew. A file
-appears whole or not at all, and one that is damaged is written again.
+A binary is valid for one source with its build options, one device and one driver version. It is
+machine code that runs in this process. So it is only read from a folder and a file that this user
+owns and nobody else can write to; otherwise, and on Windows, kernels are built. A file is written
+as a whole or not at all, and a damaged file is written again.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from typing import Any
 import pyopencl as cl
 
 VARIABLE = "MLTUNE_CACHE_DIR"
-"""Names the folder that the binaries' one is in; if it is set to nothing, nothing is kept."""
+"""Names the folder of the binaries' folder; if it is empty, nothing is kept."""
 
 MOST_BYTES = 64 * 2**20
-"""Of a binary that is kept."""
+"""The largest binary that is kept."""
 
-_MARK = b"//@ "  # before instructions that the compiler of OpenCL C must not see
+_MARK = b"//@ "  # marks instructions that the compiler of OpenCL C must not see
 _TARGET = re.compile(rb"^(\.target sm_\d+)a?\b", re.MULTILINE)
 _MAGIC = b"mltune binary 1\n"
 _DIGEST_BYTES = 32
@@ -45,11 +45,12 @@ __kernel void kibibyte(__global uint *out)
     out[get_global_id(0)] = room[255 - get_local_id(0) % 256];
 }
 """
-_OPTS_IN = "cl_nv_device_attribute_query"  # NVIDIA's kernels get more local memory than is stated
+# NVIDIA's kernels may use more local memory than the device reports
+_OPTS_IN = "cl_nv_device_attribute_query"
 
 
 class BuildError(ValueError):
-    """A kernel cannot be built for a device, or takes more of it than there is."""
+    """A kernel does not build for a device, or needs more local memory than the device has."""
 
 
 def build(
@@ -61,16 +62,16 @@ def build(
     *,
     two_steps: bool,
 ) -> tuple[cl.Kernel, ...]:
-    """Build a source's kernels for the queue's device, or load them as they were built before.
+    """Build a source's kernels for the queue's device, or load their binaries if they were kept.
 
     Args:
-        queue: whose context and device they are for.
+        queue: of the context and device.
         name: for messages.
         source: OpenCL C.
         options: of the build.
         entries: names of `__kernel` functions.
-        two_steps: whether PTX instructions stand in comments that begin with `//@ `, so that
-            what the first build gives must be built again without these marks.
+        two_steps: whether PTX instructions stand in comments that begin with `//@ `, so that the
+            result of the first build must be built again without these marks.
 
     Raises:
         BuildError: when the driver refuses, or a kernel takes too much local memory.
@@ -78,11 +79,11 @@ def build(
     key = _key(queue.device, source, options, two_steps)
     kept = _read(key)
     if kept is not None:
-        with contextlib.suppress(cl.Error):  # a driver may refuse what it wrote itself
+        with contextlib.suppress(cl.Error):  # a driver may refuse its own binary
             program = cl.Program(queue.context, [queue.device], [kept])
             return _kernels(queue, name, _built(queue, options, program), entries)
     try:
-        # Without -w some drivers print on stderr how many warnings there were.
+        # Without -w some drivers print the number of warnings on stderr.
         program = _built(queue, (*options, "-w"), cl.Program(queue.context, source))
         if two_steps:
             text = second_step_text(_binary(program))
@@ -102,9 +103,9 @@ def build(
 
 
 def second_step_text(binary: bytes) -> bytes | None:
-    """Return PTX text without the marks before its instructions; None if it is none with marks.
+    """Return PTX text without the marks before its instructions; None if it has no marks.
 
-    They are those of its very architecture, such as sm_90a, which the text then is for.
+    The text's target becomes the architecture that these instructions need, such as sm_90a.
     """
     text = binary.rstrip(b"\0")
     if _MARK not in text or b"\0" in text or _TARGET.search(text) is None:
@@ -114,7 +115,7 @@ def second_step_text(binary: bytes) -> bytes | None:
 
 def _built(queue: cl.CommandQueue, options: Sequence[str], program: cl.Program) -> Any:
     with warnings.catch_warnings():
-        # Some drivers write a note for every build that succeeds.
+        # Some drivers write a note for every successful build.
         warnings.simplefilter("ignore", cl.CompilerWarning)
         return program.build(options=list(options), devices=[queue.device])
 
@@ -122,12 +123,12 @@ def _built(queue: cl.CommandQueue, options: Sequence[str], program: cl.Program) 
 def _kernels(
     queue: cl.CommandQueue, name: str, program: cl.Program, entries: Sequence[str]
 ) -> tuple[cl.Kernel, ...]:
-    """Make the kernels; some drivers would run one that takes too much local memory."""
+    """Make the kernels; refuse one with too much local memory, which some drivers would run."""
     device = queue.device
     kernels = tuple(cl.Kernel(program, entry) for entry in entries)
     if _OPTS_IN not in device.extensions.split():
         taken = max(_local_bytes(kernel, device) for kernel in kernels)
-        if taken > device.local_mem_size:  # as Mesa's rusticl may say, which counts twice
+        if taken > device.local_mem_size:  # Mesa's rusticl counts it twice
             taken //= _times_counted(queue)
         if taken > device.local_mem_size:
             raise BuildError(
@@ -142,18 +143,18 @@ def _local_bytes(kernel: cl.Kernel, device: cl.Device) -> int:
 
 
 def _times_counted(queue: cl.CommandQueue) -> int:
-    """How often the driver counts local memory, by a kernel that takes 1 KiB."""
+    """Return how often the driver counts local memory, by a kernel that takes 1 KiB."""
     program = _built(queue, (), cl.Program(queue.context, _KIBIBYTE))
     return max(1, _local_bytes(cl.Kernel(program, "kibibyte"), queue.device) // 1024)
 
 
 def _binary(program: Any) -> bytes:
-    """The binary; of a context's devices, a program is built for one, and others have none."""
+    """Return the program's binary for its device; a context may have other devices without one."""
     return next(filter(None, program.get_info(cl.program_info.BINARIES)), b"")
 
 
 def _key(device: cl.Device, source: str, options: Sequence[str], two_steps: bool) -> str:
-    """A name for what a binary holds for."""
+    """Return a hash of everything that a binary depends on."""
     platform = device.platform
     parts = (platform.name, platform.version, device.vendor, device.name, device.version)
     words = (*parts, device.driver_version, *options, str(two_steps), source)
@@ -162,7 +163,7 @@ def _key(device: cl.Device, source: str, options: Sequence[str], two_steps: bool
 
 @contextlib.contextmanager
 def _folder(*, make: bool = False) -> Iterator[int | None]:
-    """Open the folder of the binaries; None where there is none that only this user can write."""
+    """Open the folder of the binaries; None if there is none that only this user can write to."""
     named = os.environ.get(VARIABLE)
     place = None
     if hasattr(os, "geteuid") and named != "":
@@ -187,7 +188,7 @@ def _is_own(found: os.stat_result) -> bool:
 
 
 def _read(key: str) -> bytes | None:
-    """Return the binary that was kept; None if there is none, or none to be trusted."""
+    """Return the binary that was kept; None if there is none that can be trusted."""
     data = b""
     with _folder() as folder, contextlib.suppress(OSError):
         if folder is None:
@@ -203,7 +204,7 @@ def _read(key: str) -> bytes | None:
 
 
 def _write(key: str, binary: bytes) -> None:
-    """Keep a binary; without a folder, or on a full disk, nothing is kept."""
+    """Keep a binary; without a folder, or on a full disk, do nothing."""
     if not 0 < len(binary) <= MOST_BYTES - _DIGEST_BYTES - len(_MAGIC):
         return
     temporary = f".{key[:16]}.{secrets.token_hex(8)}"

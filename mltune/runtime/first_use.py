@@ -1,6 +1,6 @@
-"""The check of a pack at its first use on a device: are its kernels right, and as fast as said?
+"""The check of a pack at its first use on a device: results, and the speeds that it states.
 
-What was found is kept for each device and driver version, so that it is done once.
+The result is kept for each device and driver version, so the check runs once.
 """
 
 from __future__ import annotations
@@ -29,23 +29,24 @@ from mltune.selector.json import selector_data
 from mltune.selector.speeds import Speed
 
 VERSION = 1
-"""Of what is checked; what an earlier version found is not used."""
+"""Of the checks; results of an earlier version are not used."""
 
-_PROBE = (131, 67, 97)  # no multiples of any tile; all kernels have edges and remainders there
+# no multiples of any tile, so that every kernel handles edges and remainders
+_PROBE = (131, 67, 97)
 _PROBE_BATCH = 2
 _FACTORS = (1.5, -0.5)
 _RUNS = 7
-_ROUNDING = 8  # times k times the precision's step
+_ROUNDING = 8  # times k times the precision's unit of roundoff
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What the check of a pack found on a device.
+    """The result of checking a pack on a device.
 
     Attributes:
         wrong: numbers of kernels that cannot be used, each with the reason.
-        seconds: that the chosen kernel took for each of the pack's sizes, the best of some runs;
-            0 where that could not be measured.
+        seconds: of the chosen kernel on each of the pack's sizes, the least of some runs; 0 if
+            that could not be measured.
     """
 
     wrong: tuple[tuple[int, str], ...]
@@ -59,13 +60,13 @@ def check(
     queue: cl.CommandQueue,
     numbers: Sequence[int],
 ) -> Finding:
-    """Compute a product with each kernel, and time the sizes whose times are stated.
+    """Compute a product with each kernel, and time the sizes whose times the pack states.
 
     Args:
         launcher: of all kernels of the selector.
         selector: of a problem type without an epilogue.
-        speeds: what the pack states.
-        queue: the device, in whose context this is done.
+        speeds: that the pack states.
+        queue: of the device.
         numbers: of the kernels that are checked.
     """
     own = cl.CommandQueue(
@@ -79,7 +80,7 @@ def check(
 
 
 class _Product:
-    """One small product with its right result."""
+    """A small product with its right result."""
 
     def __init__(self, selector: Selector, queue: cl.CommandQueue) -> None:
         contraction = selector.contraction
@@ -100,7 +101,7 @@ class _Product:
         self._bound = reach * float(np.finfo(dtype).eps) * (k + _ROUNDING)
 
     def fault(self, launcher: Launcher, number: int) -> str:
-        """What is wrong with a kernel here; empty if nothing is."""
+        """Return what is wrong with a kernel on this device; empty if nothing is."""
         a, b, c = (
             to_device(self._queue, each, order)
             for each, order in zip(self._given, self._orders, strict=True)
@@ -131,7 +132,7 @@ def _random(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[An
 def _seconds(
     launcher: Launcher, selector: Selector, speed: Speed, queue: cl.CommandQueue
 ) -> float:
-    """The shortest kernel time of a size by device events; 0 if it cannot be measured."""
+    """Return the least kernel time of a size by device events; 0 if it cannot be measured."""
     orders = memory_orders(selector.contraction)
     m, n, k, batch = speed.size
     lead = (batch,) if selector.contraction.batch_indices else ()
@@ -143,7 +144,7 @@ def _seconds(
             to_device(queue, _random(rng, (*lead, *shape), dtype), order)
             for shape, order in zip(((m, k), (k, n)), orders, strict=False)
         )
-        c, _ = launcher.gemm(queue, a, b)  # builds, and warms up
+        c, _ = launcher.gemm(queue, a, b)  # builds the kernel, and warms up
         for _ in range(_RUNS):
             _, events = launcher.enqueue(queue, a, b, c)
             events[-1].wait()
@@ -156,7 +157,7 @@ def _seconds(
 def kept_finding(
     selector: Selector, speeds: Sequence[Speed], hashes: Sequence[str], device: DeviceInfo
 ) -> Finding | None:
-    """What an earlier check found; None if there was none."""
+    """Return the result of an earlier check; None if there was none."""
     file = _file(selector, speeds, hashes, device)
     try:
         data = json.loads(file.read_text(encoding="utf-8")) if file else {}
@@ -177,7 +178,7 @@ def keep_finding(
     hashes: Sequence[str],
     device: DeviceInfo,
 ) -> None:
-    """Keep what a check found, if there is a folder to keep it in."""
+    """Keep the result of a check, if there is a folder for it."""
     file = _file(selector, speeds, hashes, device)
     if file is None:
         return
@@ -190,13 +191,13 @@ def keep_finding(
 def _file(
     selector: Selector, speeds: Sequence[Speed], hashes: Sequence[str], device: DeviceInfo
 ) -> Path | None:
-    """Where a finding is kept, by all that it follows from; `MLTUNE_CACHE_DIR=` keeps nothing."""
+    """Return the file of a result, by all it depends on; None if `MLTUNE_CACHE_DIR` is empty."""
     named = os.environ.get(VARIABLE)
     if named == "":
         return None
     try:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mltune"
-    except RuntimeError:  # no home
+    except RuntimeError:  # no home folder
         return None
     stated = [(each.size, each.seconds) for each in speeds]
     parts = [VERSION, selector_data(selector), stated, list(hashes), device.model]

@@ -1,4 +1,4 @@
-"""The kernels of a selector on one device: which run there, and which answers for a size."""
+"""The kernels of a selector on one device: which ones run there, and which one serves a size."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mltune.selector.restricted import without
 from mltune.selector.speeds import Speed
 
 SLOW_FACTOR = 2.0
-"""A size that takes so many times as long as its pack states is reported."""
+"""A size that takes this many times as long as its pack states is reported."""
 
 Arrays = tuple[tuple[int, ...] | None, ...]
 """Shapes and strides."""
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Learned:
-    """A kernel for arrays of some shapes, and how many more calls use it without asking."""
+    """A kernel for arrays of some shapes, and how many further calls use it without asking."""
 
     size: tuple[int, int, int, int]
     number: int = 0
@@ -44,7 +44,7 @@ class Learned:
 
 
 class Here:
-    """What answers on one device; it may be shared by any number of threads."""
+    """The kernels that are used on one device; any number of threads may share it."""
 
     def __init__(
         self, name: str, selector: Selector, gemm_type: GemmType, kernels: Sequence[GemmKernel]
@@ -53,7 +53,7 @@ class Here:
         self._lock = threading.Lock()
         self._device = ""
         self.lacking: dict[int, str] = {}
-        """The numbers of kernels that are not used here, each with the reason."""
+        """The numbers of kernels that are not used on this device, each with the reason."""
         self.finding: Finding | None = None
         self.learned: dict[Arrays, Learned] = {}
         self._restrict()
@@ -68,14 +68,14 @@ class Here:
         *,
         anew: bool = False,
     ) -> None:
-        """Find out which kernels run on a device; check a pack, unless that was done before.
+        """Find the kernels that run on a device; check a pack, unless that was done before.
 
         Args:
             kernels: of the selector.
-            device: the queue's.
-            speeds: what a pack states; none for a selector that is no pack.
+            device: of the queue.
+            speeds: that a pack states; none for a selector that is no pack.
             queue: to check with.
-            anew: whether to check it whatever was found before.
+            anew: whether to repeat an earlier check.
 
         Raises:
             NoDeviceError: when no kernel runs there.
@@ -98,7 +98,7 @@ class Here:
             _log.warning("%s", line)
 
     def drop(self, number: int, reason: str) -> bool:
-        """Do without a kernel that turned out not to build; False if it is the last one."""
+        """Stop using a kernel that does not build; False if it is the last one."""
         with self._lock:
             if number not in self.lacking:
                 if len(self.lacking) + 1 == len(self._selector.portfolio):
@@ -116,7 +116,7 @@ class Here:
         return True
 
     def _restrict(self) -> None:
-        """Let the kernels that run answer for every size."""
+        """Let the usable kernels serve every size."""
         selector, numbers = without(self._selector, self.lacking)
 
         def choose(m: int, n: int, k: int, batch: int) -> int:
@@ -125,7 +125,7 @@ class Here:
         self._choose = lru_cache(maxsize=_CHOICES)(choose)
 
     def _line(self, device: DeviceInfo, speeds: Sequence[Speed]) -> str:
-        """What a user should know, in one line; empty if all is as the pack states."""
+        """Return one line for the user; empty if everything is as the pack states."""
         home = dict(self._selector.conditions).get("device", device.name)
         said = []
         if self.lacking:
@@ -148,7 +148,7 @@ class Here:
 
 
 def lacking(kernels: Sequence[Kernel], device: DeviceInfo) -> dict[int, str]:
-    """The numbers of the kernels that cannot run on a device, each with what it lacks."""
+    """Return the numbers of the kernels that cannot run on a device, each with the reason."""
     found = {number: lacks(kernel, device) for number, kernel in enumerate(kernels)}
     return {number: words for number, words in found.items() if words}
 
@@ -156,7 +156,7 @@ def lacking(kernels: Sequence[Kernel], device: DeviceInfo) -> dict[int, str]:
 def refuse_elsewhere(
     name: str, selector: Selector, kernels: Sequence[Kernel], devices: Sequence[DeviceInfo]
 ) -> None:
-    """Refuse a pack of which no kernel runs on any device that is there.
+    """Refuse a pack if no kernel of it runs on any device of this machine.
 
     Raises:
         NoDeviceError: with what to do.
@@ -188,14 +188,14 @@ def _refuse_if_none_is_left(
 
 
 def _runs(selector: Selector, device: DeviceInfo) -> bool:
-    """Whether all kernels of a pack that ships run on a device."""
+    """Whether all kernels of a shipped pack run on a device."""
     entries = ((FAMILIES[each.family], each.config) for each in selector.portfolio)
     kernels = [family.generate(selector.contraction, config) for family, config in entries]
     return not lacking(kernels, device)
 
 
 def _words(reasons: Iterable[str]) -> str:
-    """Each reason once."""
+    """Join the reasons, each once."""
     return ", ".join(dict.fromkeys(reasons))
 
 

@@ -1,6 +1,6 @@
 """Launches GEMM kernels on pyopencl arrays: checks, memory orders, a cache of built kernels.
 
-This file needs numpy, pyopencl and `building` only: `mltune export --lang python` puts a copy of
+This file needs only numpy, pyopencl and `building`, because `mltune export --lang python` copies
 both into every package that it writes.
 """
 
@@ -27,18 +27,18 @@ _KEPT_PLANS = 4096
 
 _PLAIN_NUMBERS = (float, int)
 _WHOLE = cl.mem_info.ASSOCIATED_MEMOBJECT
-_OVERLAP_WORK = 100_000  # candidates that numpy tries, some milliseconds
+_OVERLAP_WORK = 100_000  # candidates that numpy tries, in some milliseconds
 
 SIZE_LIMIT = 2**31
 """Kernels count rows, columns and terms with 32 bits; every size must be below this."""
 
 
 class GemmError(ValueError):
-    """The arguments of a call do not fit together, or not what the kernels can do."""
+    """The arguments of a call do not fit together, or are not supported by the kernels."""
 
 
 class KernelError(GemmError):
-    """A kernel does not build for a device, or takes more of it than there is.
+    """A kernel does not build for a device, or needs more local memory than the device has.
 
     Attributes:
         number: the kernel's.
@@ -50,32 +50,32 @@ class KernelError(GemmError):
 
 
 Geometry = Callable[[int, int, int, int, int], tuple[tuple[tuple[int, int, int], ...], int, int]]
-"""Computes a launch: of each pass the global size, with a 0 where there is nothing to start, and
-the bytes of scratch memory and of counters.
+"""Computes a launch: the global size of each pass, 0 where there is nothing to start, and the
+bytes of scratch memory and of counters.
 
-From the rows and columns of a column-major C, the terms of a sum (1 where there are none), the
-products of a batch, and the device's compute units.
+Its arguments are the rows and columns of a column-major C, the terms of a sum (1 if there are
+none), the products of a batch, and the device's compute units.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GemmKernel:
-    """An OpenCL kernel with what it takes to launch it.
+    """An OpenCL kernel, and how to launch it.
 
     Attributes:
         passes: launched one after the other, all with the same arguments: the name and the
             work-group of each.
-        arguments: in order: the matrices `c`, `a` and `b`, the factors `alpha` and `beta`,
-            `uint` and `ulong` for the next integer, a `bias` and the limits `low` and `high` of
-            results, `scratch` for memory that work-groups hand numbers over in, and `counters`
-            for memory full of zeros.
+        arguments: in order: the matrices `c`, `a` and `b`, the factors `alpha` and `beta`, `uint`
+            and `ulong` for the next integer, a `bias` and the limits `low` and `high` of results,
+            `scratch` for memory in which work-groups exchange partial sums, and `counters` for
+            memory that is zero.
         integers: computes the integers, given the `rows` and `columns` of a column-major C, the
             `terms` of a sum, of each matrix `offset_a`, `ld_a` and `batch_stride_a`, and
             `offset_bias` where there is a bias.
-        geometry: computes the rest of a launch.
+        geometry: computes global sizes and memory of a launch.
         counts_units: whether the geometry asks for the device's compute units.
-        two_steps: whether PTX instructions stand in comments that begin with `//@ `, so that
-            what the first build gives must be built again without these marks.
+        two_steps: whether PTX instructions stand in comments that begin with `//@ `, so that the
+            result of the first build must be built again without these marks.
     """
 
     name: str
@@ -101,7 +101,7 @@ class GemmKernel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GemmType:
-    """What the kernels compute, and how their matrices lie in memory.
+    """The problem type of the kernels, and how its matrices lie in memory.
 
     Attributes:
         name: such as `sgemm_nt`, for messages.
@@ -109,7 +109,7 @@ class GemmType:
             neighbours in a column are neighbours in memory, `C` where those in a row are.
         conjugate: whether A's and B's elements are conjugated.
         bias: `m` where a number is added to each row of C, `n` to each column; empty for none.
-        clamps: whether results are held between two limits.
+        clamps: whether results are limited to a range.
     """
 
     name: str
@@ -121,10 +121,10 @@ class GemmType:
     clamps: bool = False
 
     def exchanged(self) -> GemmType | None:
-        """The same kernels seen from the other side: C^T = B^T A^T; None if they conjugate one.
+        """Return the same kernels for row-major C^T = B^T A^T; None if they conjugate an operand.
 
-        This is how kernels for column-major matrices serve row-major ones. They do not where
-        there is a bias: for whom C is square, it would come to lie along the other side unseen.
+        So kernels for column-major matrices serve row-major ones. They do not if there is a bias:
+        it would be added along the other side, and for a square C nothing would show the mistake.
         """
         if self.conjugate[0] != self.conjugate[1] or self.bias:
             return None
@@ -140,9 +140,9 @@ class _Sizes:
     batch: int
 
 
-# Plain tuples on the way of every call: a named one takes ten times as long to make.
+# Plain tuples, as they are made at every call: a named one takes ten times as long.
 _Memory = tuple[int, int, int]
-"""Where a buffer lies: what it is a part of, at which byte that begins, and its bytes."""
+"""Where a buffer lies: the buffer that it is a part of, at which byte it begins, and its bytes."""
 
 _Described = tuple[np.dtype[Any], tuple[int, ...], tuple[int, ...], int, int]
 """The fields of an `_Array`."""
@@ -170,7 +170,7 @@ class _Array(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What follows from the arrays of a call, whatever they hold.
+    """What a launch needs, as far as it follows from the arrays' shapes and places.
 
     Attributes:
         number: the kernel's.
@@ -191,12 +191,12 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scratch:
-    """Scratch memory of a queue: whoever uses it next waits for who did last.
+    """Scratch memory of a queue; each launch waits for the one that used it last.
 
-    Kernels leave the counters full of zeros, as they have found them.
+    Kernels find the counters at zero, and set them to zero again.
     """
 
-    queue: cl.CommandQueue  # kept alive, so that its pointer cannot come to mean another one
+    queue: cl.CommandQueue  # kept alive, so that no other queue can get its pointer
     buffer: cl.Buffer
     counters: cl.Buffer | None = None
     last: cl.Event | None = None
@@ -224,7 +224,7 @@ class Launcher:
         self._lock = threading.Lock()
         self._asks_units = any(kernel.counts_units for kernel in kernels)
         self._ordered = tuple(_order(kernel.arguments) for kernel in kernels)
-        # Programs call with the same few arrays again and again.
+        # Programs often call with the same few arrays.
         self._planned = lru_cache(maxsize=_KEPT_PLANS)(self._plan)
 
     def gemm(
@@ -248,15 +248,15 @@ class Launcher:
             queue: where to enqueue; its device computes.
             a: m x k, with a batch dimension in front if the kernels are batched.
             b: k x n, likewise.
-            c: m x n, likewise; made when left out, and then beta must be 0. It shares no element
+            c: m x n, likewise; made if left out, and then beta must be 0. It must share no element
                 with a or b.
             alpha: factor of the product; a and b are not read if this is 0.
             beta: factor of the old c, which is not read if this is 0.
-            bias: the numbers to add to rows or columns, one after the other in memory; given
-                where the kernels add one, and only there. It shares no element with c.
-            low: the lower limit, where the kernels hold results between two.
-            high: the upper one.
-            kernel: a kernel's number, to use it whatever the sizes are.
+            bias: the numbers to add to rows or columns, contiguous in memory; must be given if and
+                only if the kernels add one. It must share no element with c.
+            low: the lower limit, if the kernels limit results.
+            high: the upper limit, likewise.
+            kernel: the number of the kernel to use; None to choose one by size.
             wait_for: events to wait for, in addition to the arrays' own.
 
         Returns:
@@ -300,8 +300,8 @@ class Launcher:
     ) -> tuple[cl_array.Array, tuple[cl.Event, ...]]:
         """Do what `gemm` does, and return c with the events of all the kernel's passes.
 
-        Without `watched` there are none on a queue that is in order: NVIDIA's driver takes 2 us
-        for each. The caller has to know when c is done.
+        Without `watched` there are no events on a queue that is in order, as each takes NVIDIA's
+        driver 2 us. The caller then has to know when c is done.
         """
         if not isinstance(queue, cl.CommandQueue):
             kind = type(queue).__name__
@@ -318,7 +318,7 @@ class Launcher:
         if c is None:
             c = self._empty(queue, _Array(*described_a), _Array(*described_b))
         memory_c = self._memory("c", c)
-        # Where alpha is 0 there are no terms, so that no kernel reads a and b in vain.
+        # If alpha is 0 there are no terms, so that no kernel reads a and b.
         units = queue.device.max_compute_units if self._asks_units else 0
         plan = self._planned(
             described_a,
@@ -348,7 +348,7 @@ class Launcher:
     def asks(
         self, a: cl_array.Array, b: cl_array.Array, c: cl_array.Array | None = None
     ) -> tuple[int, int, int, int]:
-        """The m, n, k and batch that `select` is asked about for some arrays.
+        """Return the m, n, k and batch that `select` is called with for some arrays.
 
         Raises:
             GemmError: as `gemm`.
@@ -373,11 +373,11 @@ class Launcher:
         return (queue.context.int_ptr, queue.device.int_ptr, number) in self._built
 
     def forget_plans(self) -> None:
-        """Let the next call of any size choose a kernel anew."""
+        """Let the next call of each size choose its kernel again."""
         self._planned.cache_clear()
 
     def _memory(self, name: str, array: cl_array.Array) -> _Memory:
-        """Find where an array's data lies: in a buffer, or in shared virtual memory."""
+        """Return where an array's data lies: in a buffer, or in shared virtual memory."""
         if not isinstance(array, cl_array.Array):
             kind = type(array).__name__
             raise self._error(f"{name} must be a pyopencl array, got {kind}")
@@ -392,7 +392,7 @@ class Launcher:
         return whole.int_ptr, data.offset, data.size
 
     def _memory_of_bias(self, bias: cl_array.Array | None) -> _Memory:
-        """Find where a bias lies; nowhere if the kernels add none."""
+        """Return where a bias lies; None if the kernels add none."""
         if bias is not None and not self._type.bias:
             raise self._error("bias must be left out: none is added")
         if bias is None and self._type.bias:
@@ -425,12 +425,12 @@ class Launcher:
         """Check the arrays, choose a kernel and place its arguments; None if C is empty.
 
         Args:
-            described_a: the array a; likewise b and c.
-            described_b: see there.
-            described_c: see there.
-            described_bias: the same for the bias; None where none is added.
-            distances: of a's, b's and the bias's buffers from c's, in bytes; None for another
-                memory.
+            described_a: the array a.
+            described_b: the array b.
+            described_c: the array c.
+            described_bias: the bias; None if none is added.
+            distances: of a's, b's and the bias's buffers from c's, in bytes; None if the memory is
+                another one.
             reads_ab: whether alpha is not zero.
             kernel: its number, or None to choose one.
             units: of the device.
@@ -452,7 +452,7 @@ class Launcher:
         operands = {"c": (c, layout.orders[2]), "a": (a, layout.orders[0])}
         operands["b"] = (b, layout.orders[1])
         rows, columns = sizes.m, sizes.n
-        swaps = layout.orders[2] == "C"  # row by row, C is its transpose column by column
+        swaps = layout.orders[2] == "C"  # a row-major C is a column-major C^T
         if swaps:
             rows, columns = columns, rows
             operands["a"], operands["b"] = operands["b"], operands["a"]
@@ -543,7 +543,7 @@ class Launcher:
             raise self._error(f"{name} must fit into {self._type.dtype}: {error}") from error
 
     def _empty(self, queue: cl.CommandQueue, a: _Array, b: _Array) -> cl_array.Array:
-        """Make the array for the product of two."""
+        """Make an array for the product of two arrays."""
         sizes, layout = self._sizes(a, b), self._layout(a, b)
         shape = (sizes.batch, sizes.m, sizes.n) if layout.batched else (sizes.m, sizes.n)
         itemsize = np.dtype(layout.dtype).itemsize
@@ -561,13 +561,14 @@ class Launcher:
             )
 
     def _layout(self, a: _Array, b: _Array, c: _Array | None = None) -> GemmType:
-        """The memory orders that the arrays have and the kernels take, the tuned ones first."""
+        """Return the memory orders of the arrays that the kernels support, tuned ones first."""
         arrays = {"a": a, "b": b} | ({} if c is None else {"c": c})
         if c is not None and _overlaps(c):
             raise self._error(f"c's elements overlap: {c.shape} by {c.strides} bytes")
         layouts = [layout for layout in (self._type, self._type.exchanged()) if layout]
         for layout in layouts:
-            pairs = zip(arrays.values(), layout.orders, strict=False)  # without c, one order more
+            # without c, there is one order more
+            pairs = zip(arrays.values(), layout.orders, strict=False)
             if all(_fits(array, order) for array, order in pairs):
                 return layout
         orders = " or ".join(
@@ -618,17 +619,17 @@ class Launcher:
         return tuple(launched)
 
     def _scratch_of(self, queue: cl.CommandQueue, nbytes: int) -> _Scratch:
-        """Return the queue's scratch memory, at least so large; the lock must be held."""
+        """Return the queue's scratch memory with at least this size; the lock must be held."""
         kept = self._scratch.get(queue.int_ptr)
         if kept is not None and kept.buffer.size >= nbytes:
             return kept
-        # OpenCL keeps a smaller buffer until those who use it have ended.
+        # OpenCL keeps the smaller buffer until the kernels that use it have ended.
         buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, nbytes)
         return _Scratch(queue, buffer) if kept is None else replace(kept, buffer=buffer)
 
     def _build(self, queue: cl.CommandQueue, number: int) -> tuple[cl.Kernel, ...]:
         """Return a kernel's passes for the queue's device; the lock must be held."""
-        # A built kernel keeps its context alive, so the pointer cannot come to mean another one.
+        # A built kernel keeps its context alive, so no other context can get its pointer.
         key = (queue.context.int_ptr, queue.device.int_ptr, number)
         if key not in self._built:
             kernel = self._kernels[number]
@@ -647,7 +648,7 @@ class Launcher:
             types: dict[str, Any] = dict.fromkeys(("alpha", "beta", "low", "high"), factor)
             types |= {"uint": np.uint32, "ulong": np.uint64}
             for function in functions:
-                # Numbers of known types are passed in a tenth of the time.
+                # pyopencl passes numbers of known types in a tenth of the time.
                 function.set_scalar_arg_dtypes([types.get(name) for name in kernel.arguments])
             self._built[key] = functions
         return self._built[key]
@@ -661,7 +662,7 @@ _Start = Callable[
     [cl.Kernel, cl.CommandQueue, _Extent, _Extent, Sequence[Any], Sequence[cl.Event]],
     list[cl.Event],
 ]
-"""Launches a kernel after some events, and returns what tells its end; nothing if unwatched."""
+"""Launches a kernel after some events, and returns its event; None if unwatched."""
 
 
 def _launched(
@@ -683,7 +684,7 @@ def _launched_unwatched(
     arguments: Sequence[Any],
     events: Sequence[cl.Event],
 ) -> list[cl.Event]:
-    """Launch without an event, which pyopencl cannot."""
+    """Launch without an event, which pyopencl does not offer."""
     launch = _opencl_launch()
     if launch is None:
         return _launched(kernel, queue, global_size, work_group, arguments, events)
@@ -699,7 +700,7 @@ def _launched_unwatched(
 
 @cache
 def _opencl_launch() -> Callable[..., int] | None:
-    """OpenCL's own function, from the loader that pyopencl uses; None where it is out of reach."""
+    """Return OpenCL's own function, from pyopencl's loader; None if it is not found."""
     try:
         launch = ctypes.CDLL(_cl.__file__).clEnqueueNDRangeKernel
     except (AttributeError, OSError):
@@ -717,7 +718,7 @@ def _is_out_of_order(queue: cl.CommandQueue) -> bool:
 
 
 def _is_numeric(value: object) -> bool:
-    """Whether it is an array of no dimension that holds a number."""
+    """Whether it is an array without dimensions that holds a number."""
     return isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "biufc"
 
 
@@ -726,24 +727,24 @@ def _described(array: cl_array.Array, memory: _Memory) -> _Described:
 
 
 def _distance(x: _Memory, c: _Memory) -> int | None:
-    """How many bytes behind c's buffer x's begins; None if they are of different memories."""
+    """Return x's offset from c's buffer in bytes; None if their memories are different ones."""
     return x[1] - c[1] if x[0] == c[0] else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Addresses:
-    """What numpy takes for an array; its elements are never read."""
+    """Has the fields by which numpy takes an object for an array; its elements are never read."""
 
     __array_interface__: Mapping[str, object]
 
 
 def _share(x: _Array, c: _Array, distance: int) -> bool:
-    """Whether two arrays have an element in common; taken for granted where that is hard to tell.
+    """Whether two arrays have an element in common; True if that is too expensive to find out.
 
     Args:
         x: an array.
         c: another one in the same memory.
-        distance: of their buffers, as `_distance` tells it.
+        distance: of their buffers, by `_distance`.
     """
     begins = (x.offset + distance, c.offset)
     first, second = (
@@ -761,14 +762,14 @@ def _share(x: _Array, c: _Array, distance: int) -> bool:
         for array, begin in zip((x, c), begins, strict=True)
     )
     try:
-        most: Any = _OVERLAP_WORK  # numpy takes any number; its types name two
+        most: Any = _OVERLAP_WORK  # numpy takes any number, but its stubs name two
         return np.shares_memory(first, second, max_work=most)
     except np.exceptions.TooHardError:
         return True
 
 
 def _order(arguments: tuple[str, ...]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-    """Put what a launch has into a kernel's order: matrices, factors, memories, then integers."""
+    """Put a launch's arguments into a kernel's order: matrices, factors, memories, integers."""
     given = ("c", "a", "b", "bias", "alpha", "beta", "low", "high", "scratch", "counters")
     integers = itertools.count(len(given))
     return operator.itemgetter(
@@ -777,7 +778,7 @@ def _order(arguments: tuple[str, ...]) -> Callable[[tuple[Any, ...]], tuple[Any,
 
 
 def _counting(scratch: _Scratch, nbytes: int) -> _Scratch:
-    """Scratch memory with counters, at least so many bytes of them."""
+    """Return scratch memory with at least so many bytes of counters."""
     if scratch.counters is not None and scratch.counters.size >= nbytes:
         return scratch
     queue = scratch.queue
@@ -790,14 +791,14 @@ def _counting(scratch: _Scratch, nbytes: int) -> _Scratch:
 
 
 def _dimensions(order: str) -> tuple[int, int]:
-    """The axis along which memory is contiguous, and the matrix's other one."""
+    """Return the axis along which a matrix is contiguous, and its other axis."""
     return (-2, -1) if order == "F" else (-1, -2)
 
 
 def _fits(array: _Array, order: str) -> bool:
-    """Whether a kernel can walk over the array: contiguous along one axis, never backwards.
+    """Whether kernels support the layout: contiguous along one axis, no negative strides.
 
-    The stride of an axis with a single element is never taken, so it does not count.
+    The stride of an axis with a single element is never used, so it does not count.
     """
     if 0 in array.shape:
         return True
@@ -812,7 +813,7 @@ def _fits(array: _Array, order: str) -> bool:
 
 
 def _overlaps(array: _Array) -> bool:
-    """Whether two elements share memory: an axis does not step over all the smaller ones."""
+    """Whether elements share memory: an axis's stride is shorter than the axes below it."""
     if 0 in array.shape:
         return False
     reach = array.dtype.itemsize
@@ -825,7 +826,7 @@ def _overlaps(array: _Array) -> bool:
 
 
 def _place(name: str, array: _Array, order: str) -> dict[str, int]:
-    """A matrix's offset, leading dimension and batch stride, in elements."""
+    """Return a matrix's offset, leading dimension and batch stride, in elements."""
     fast, slow = _dimensions(order)
     leading, batch = max(1, array.shape[fast]), 0
     if array.shape[slow] > 1:

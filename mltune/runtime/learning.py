@@ -1,7 +1,8 @@
-"""Selection that learns in use: the first calls of a new size try the likeliest kernels in turn.
+"""Selection that learns in use: the first calls of a new size try the best candidates in turn.
 
-Every call computes what was asked for, so that nothing is computed twice. Times are those of the
-device's events, read when they are there; no call waits for them. Exported C has the same rule.
+Every call computes what was asked for, so nothing is computed twice. Times are those of the
+device's events, read after the launches have ended; no call waits for them. Exported C has the
+same rule.
 """
 
 from __future__ import annotations
@@ -33,55 +34,58 @@ from mltune.selector import Reason, Selector
 Size = tuple[int, int, int, int]
 
 CANDIDATES = 3
-"""Kernels that are tried: the chosen one, and those that are chosen nearby.
+"""Kernels that are tried: the chosen one, and those that are chosen for similar sizes.
 
 On held-out sizes of the run of 2026-11-23 (formulas, splits 100 to 102) the best of three has
-0.9973 of the portfolio's best, the best of five 0.9975, the chosen kernel 0.9903.
+0.9973 of the speed of the portfolio's best, the best of five 0.9975, the chosen kernel 0.9903.
 """
 
 MOST_TRIES = 8
-"""Of a kernel. With 16 the kernel in use had 0.0004 more of the best speed, by recorded times, but
-a try takes the host some 40 us, which shows where kernels take 10 us.
+"""The most tries of a kernel. With 16, by recorded times, the chosen kernels are 0.0004 faster,
+but a try takes the host some 40 us, which matters for kernels of 10 us.
 """
 
 SURE = 3.0
-"""Standard errors by which a kernel must be behind to be tried no more."""
+"""A kernel that is behind by this many standard errors is not tried any more."""
 
 LEAST_GAIN = 0.01
-"""A kernel is tried no more that cannot be faster than the best one by this."""
+"""A kernel that cannot be faster than the best one by this share is not tried any more."""
 
 NOISE, NOISE_TIMES = 0.04, 4
-"""How far one time is off before anything is known, and how many times that counts as."""
+"""The assumed relative deviation of a single time, and the number of times that this prior counts
+as.
+"""
 
 MOST_SLOWER = 3.0
-"""A kernel that takes so many times as long is tried once."""
+"""A kernel that takes this many times as long is tried only once."""
 
 MOST_LOST = 20.0
-"""The trial ends when worse kernels have cost so many calls: 2 % of a thousand."""
+"""The trial ends when slower kernels have cost the time of so many calls: 2 % of a thousand."""
 
 ENOUGH_TRIES = 2
-"""Of each kernel, for the best one to be saved when the process ends before the trial does."""
+"""Tries of each kernel after which the best one is saved when the process ends during the trial.
+"""
 
 SHARE = 0.02
-"""Of the time: what building kernels for a trial may take, and writing the file."""
+"""The largest share of the time for building kernels to try, and for writing the file."""
 
 BUILD_SECONDS = 0.5
-"""What a build is expected to take before one was seen."""
+"""The assumed time of a build, before one was measured."""
 
 PAUSE = 64
-"""Calls between two looks at whether a kernel that is not built has become worth it."""
+"""Calls between two checks whether the time for another build has been reached."""
 
 
 _log = logging.getLogger(__name__)
 
 
 class Use(NamedTuple):
-    """What a call is to launch.
+    """What a call must launch.
 
     Attributes:
         number: of the kernel.
-        is_try: whether its time is wanted.
-        again: how many more calls use the same kernel without asking.
+        is_try: whether to report its time.
+        again: how many more calls may use the same kernel without asking.
     """
 
     number: int
@@ -97,21 +101,21 @@ class _Candidate:
     is_out: bool = False
     running: tuple[cl.Event, ...] = ()
     seconds: list[float] = field(default_factory=list)
-    """Sorted."""
+    """In ascending order."""
 
     @property
     def expected(self) -> float:
-        """The mean of the faster half: other work makes a time longer, never shorter."""
+        """The mean of the faster half, as other work makes times longer, never shorter."""
         count = (len(self.seconds) + 1) // 2
         return sum(self.seconds[:count]) / count
 
     @property
     def tries(self) -> int:
-        """How many times are known, or will be."""
+        """The number of times that are known, or will be."""
         return len(self.seconds) + bool(self.running)
 
     def read(self) -> bool:
-        """Take the time of a launch that has ended; whether there was one."""
+        """Read the time of a launch that has ended; False if there was none."""
         done = cl.command_execution_status.COMPLETE
         if not self.running or any(each.command_execution_status != done for each in self.running):
             return False
@@ -123,39 +127,39 @@ class _Candidate:
 
 @dataclass(slots=True)
 class _Trial:
-    """What is known of a size that is being learned: its candidates, the chosen kernel first."""
+    """The state of a size that is being learned: its candidates, the chosen kernel first."""
 
     candidates: tuple[_Candidate, ...]
     best: int
     is_warm: bool = False
-    """Whether a call came before: the first finds cold caches."""
+    """Whether there was a call before: the first one has cold caches."""
 
     is_saved: bool = False
 
     @property
     def open(self) -> list[_Candidate]:
-        """Those that are still tried."""
+        """The candidates that are still tried."""
         return [each for each in self.candidates if not each.is_out]
 
     @property
     def is_known(self) -> bool:
-        """Whether each candidate was tried often enough for the best one to be kept."""
+        """Whether each candidate was tried often enough to save the best one."""
         timed = [each for each in self.candidates if each.seconds]
         enough = [each for each in timed if each.is_out or len(each.seconds) >= ENOUGH_TRIES]
         return len(timed) > 1 and len(enough) == len(timed)
 
     def read(self) -> None:
-        """Take the times of launches that have ended, and judge by them."""
+        """Read the times of launches that have ended, and judge by them."""
         have_ended = [each.read() for each in self.candidates]
         if any(have_ended):
             self._judge()
 
     def of(self, number: int) -> _Candidate | None:
-        """The candidate of this number."""
+        """Return the candidate with this number."""
         return next((each for each in self.candidates if each.number == number), None)
 
     def _judge(self) -> None:
-        """Find the best kernel, and try no more what is behind by more than noise explains."""
+        """Find the best kernel, and stop trying kernels that are behind by more than the noise."""
         timed = [each for each in self.candidates if each.seconds]
         fastest = min(timed, key=lambda each: each.expected)
         least = fastest.expected
@@ -181,7 +185,7 @@ class _Trial:
 
 
 def _noise(timed: Sequence[_Candidate], least: float) -> float:
-    """How far a single time is off; what the clock rounds is in it."""
+    """Return the standard deviation of a single time, with the clock's rounding."""
     total, count = NOISE_TIMES * NOISE * least, NOISE_TIMES
     for each in timed:
         middle = median(each.seconds)
@@ -191,17 +195,17 @@ def _noise(timed: Sequence[_Candidate], least: float) -> float:
 
 
 class Learner:
-    """Knows which kernel is fastest for the sizes that were called; threads may share it."""
+    """Learns which kernel is the fastest for each size that is called; threads may share it."""
 
     def __init__(self, selector: Selector, path: Path) -> None:
-        """Go on with what a file knows; without a file, know nothing.
+        """Continue with what a file knows; without a file, start with nothing.
 
         Args:
             selector: chooses the kernels to try.
-            path: where what is learned is saved.
+            path: where the results are saved.
 
         Raises:
-            UsageError: when there is a file that another program wrote.
+            UsageError: when the file belongs to another program.
         """
         self._selector = selector
         self._path = path
@@ -229,9 +233,9 @@ class Learner:
 
         Args:
             device: its name.
-            size: that is called.
+            size: of the call.
             is_built: whether a kernel can be launched without building it.
-            has_times: whether events will tell the launch's time.
+            has_times: whether the launch's time will be known by events.
         """
         with self._lock:
             if not self._is_saved:
@@ -257,7 +261,7 @@ class Learner:
     def _next(
         self, device: str, size: Size, trial: _Trial, is_built: Callable[[int], bool]
     ) -> Use:
-        """The candidate with the fewest tries, or the best one where none is to be tried now."""
+        """Return the candidate with the fewest tries, or the best one if no try is due."""
         trial.read()
         left = trial.open
         if len(left) == 1:
@@ -284,11 +288,11 @@ class Learner:
         return Use(trial.best, again=PAUSE)
 
     def _pays_a_build(self) -> bool:
-        """Whether calls have taken so long that the time of a build is a small share of it."""
+        """Whether the time of a build is at most `SHARE` of the time of the calls so far."""
         return self._spare_seconds >= (self._build_seconds or BUILD_SECONDS)
 
     def watch(self, device: str, size: Size, number: int, events: Sequence[cl.Event]) -> None:
-        """Be told which events a try's time will be read from."""
+        """Take the events from which a try's time will be read."""
         with self._lock:
             trial = self._trials.get((device, size))
             each = None if trial is None else trial.of(number)
@@ -296,14 +300,14 @@ class Learner:
                 each.running = tuple(events)
 
     def built(self, seconds: float, *, for_a_try: bool) -> None:
-        """Be told how long it took to build a kernel, whose first launch is not timed."""
+        """Take the time of a kernel's build; the first launch after it is not timed."""
         with self._lock:
             self._build_seconds = max(self._build_seconds, seconds)
             if for_a_try:
                 self._spare_seconds -= seconds
 
     def fails(self, device: str, size: Size, number: int) -> bool:
-        """Try a kernel no more that could not be started; whether another will be."""
+        """Stop trying a kernel that could not be started; False if it is the last one."""
         with self._lock:
             trial = self._trials.get((device, size))
             if trial is None or number == trial.candidates[0].number:
@@ -315,7 +319,7 @@ class Learner:
             return True
 
     def best(self, device: str, size: Size) -> int | None:
-        """The kernel that is best by now; None for a size that was not called."""
+        """Return the best kernel so far; None for a size that was not called."""
         with self._lock:
             if (trial := self._trials.get((device, size))) is None:
                 return self._known.get((device, size), self._only.get(size))
@@ -323,7 +327,7 @@ class Learner:
             return trial.best
 
     def save(self) -> None:
-        """Write what is known by now, of trials that have not ended too.
+        """Write what is known so far, including trials that have not ended.
 
         Raises:
             MltuneError: when the file cannot be written.
@@ -337,19 +341,19 @@ class Learner:
                 self._save()
 
     def _read(self) -> Iterable[tuple[tuple[str, Size], int]]:
-        """What the file knows of the kernels that there are."""
+        """Return what the file knows of the selector's kernels."""
         for row in self._rows():
             if (number := self._number_of(row)) is not None:
                 yield _key(row), number
 
     def _rows(self) -> list[dict[str, Any]]:
-        """All rows of the file, those of other selectors too."""
+        """Return all rows of the file, including those of other selectors."""
         if not self._path.exists():
             return []
         try:
             rows = json.loads(self._path.read_text(encoding="utf-8"))["learned"]
             for row in rows:
-                row["kernel"], _key(row)  # it has what is asked of it
+                row["kernel"], _key(row)  # raises if a field is missing
         except (ValueError, KeyError, TypeError, OSError) as error:
             raise UsageError(
                 f"{self._path}: no file of learned sizes: {type(error).__name__} {error} "
@@ -358,12 +362,12 @@ class Learner:
         return list(rows)
 
     def _number_of(self, row: Mapping[str, Any]) -> int | None:
-        """The number of a row's kernel; None if it is another selector's."""
+        """Return the number of a row's kernel; None if it is another selector's."""
         own = row.get("problem", self._problem) == self._problem
         return self._numbers.get(row["kernel"]) if own else None
 
     def _save_soon(self) -> None:
-        """Save now, unless writing has taken too much of the time of late."""
+        """Save now, unless writing has already taken its share of the time."""
         self._is_saved = False
         begin = time.perf_counter()
         if begin < self._next_save:
@@ -371,12 +375,12 @@ class Learner:
         try:
             self._save()
         except MltuneError as error:
-            _log.warning("%s", error)  # the product that was asked for does not need the file
+            _log.warning("%s", error)  # the call's own product does not need the file
         end = time.perf_counter()
         self._next_save = end + (end - begin) / SHARE
 
     def _save(self) -> None:
-        """Write what is known, with what other processes wrote meanwhile."""
+        """Write what is known, together with what other processes wrote meanwhile."""
         names = [each.name for each in self._selector.portfolio]
         rows = [(row, self._number_of(row)) for row in self._rows()]
         others = [row for row, number in rows if number is None]
@@ -398,7 +402,8 @@ _LEARNERS: weakref.WeakSet[Learner] = weakref.WeakSet()
 @atexit.register
 def _save_all() -> None:
     for each in list(_LEARNERS):
-        with contextlib.suppress(MltuneError, cl.Error):  # nobody can be told any more
+        # nobody can be told at the end of a process
+        with contextlib.suppress(MltuneError, cl.Error):
             each.save()
 
 
@@ -408,9 +413,9 @@ def _key(row: Mapping[str, Any]) -> tuple[str, Size]:
 
 
 def candidates(selector: Selector, size: Size) -> tuple[int, ...]:
-    """The chosen kernel's number, and those that are chosen most for sizes nearby.
+    """Return the chosen kernel's number, and those chosen most often for similar sizes.
 
-    A size of the map was measured with all kernels: there is nothing to learn.
+    A size of the map has only its own kernel, because it was measured with all kernels.
     """
     chosen = selector.choose(*size)
     if chosen.reason is Reason.EXACT:
@@ -421,9 +426,9 @@ def candidates(selector: Selector, size: Size) -> tuple[int, ...]:
 
 
 def _near(size: Size) -> Iterable[Size]:
-    """Half and twice one extent, or all three; exported C finds the same sizes.
+    """Yield sizes with half and twice one extent, or all three; exported C has the same sizes.
 
-    Those that change two extents would find the same kernels, for twice the time.
+    Sizes that change two extents would add no kernels, and double the time.
     """
     around = [((extent + 1) // 2, extent, 2 * extent) for extent in size[:3]]
     for ways in product(range(3), repeat=3):

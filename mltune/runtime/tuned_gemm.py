@@ -43,15 +43,15 @@ Operand = Any
 _Done = tuple[cl_array.Array, tuple[cl.Event, ...]]
 
 MOST_LEARNED = 65536
-"""Shapes of arrays whose kernels are kept at hand."""
+"""Shapes of arrays whose chosen kernels are cached."""
 
 _log = logging.getLogger(__name__)
 
 
 class TunedGemm:
-    """GEMM of one type that uses, for every size, the kernel that a selector chooses.
+    """GEMM of one problem type that uses, for every size, the kernel that a selector chooses.
 
-    It may be shared by any number of threads.
+    Any number of threads may share it.
     """
 
     def __init__(
@@ -66,16 +66,15 @@ class TunedGemm:
         """Bind a selector to its kernels, given in the portfolio's order.
 
         Args:
-            selector: what chooses.
+            selector: chooses the kernels.
             kernels: of its portfolio.
             learn: the file for what is learned from calls; None to learn nothing.
-            name: the pack's name, for messages (default: the problem type's name).
-            speeds: the speeds that a pack states; with them it is checked when a device first
-                uses it.
+            name: of the pack, for messages (default: the problem type's name).
+            speeds: that a pack states; with them it is checked when a device first uses it.
 
         Raises:
-            UsageError: when they do not belong together, the problem type is no GEMM, or `learn`
-                names another kind of file.
+            UsageError: when the kernels are not the selector's, the problem type is no GEMM, or
+                `learn` names another kind of file.
         """
         names = [kernel.name for kernel in selector.portfolio]
         if [kernel.name for kernel in kernels] != names:
@@ -102,12 +101,12 @@ class TunedGemm:
 
     @property
     def speeds(self) -> tuple[Speed, ...]:
-        """What a pack states; nothing if it is none."""
+        """The speeds that a pack states; empty if it is no pack."""
         return self._speeds
 
     @property
     def copied(self) -> Copied:
-        """What was copied because arrays live on the host."""
+        """How much was copied because arrays are in the host's memory."""
         return self._copies.copied
 
     @property
@@ -117,11 +116,11 @@ class TunedGemm:
 
     @property
     def selector(self) -> Selector:
-        """What chooses, with its regret and the conditions under which it was measured."""
+        """The selector, with its regret and the conditions under which it was measured."""
         return self._selector
 
     def select(self, m: int, n: int, k: int, batch: int = 1) -> Choice:
-        """Return the kernel for a size, and the reason, for any whole numbers."""
+        """Return the kernel for a size, and the reason; any whole numbers are allowed."""
         return self._selector.choose(m, n, k, batch)
 
     def __call__(
@@ -133,18 +132,18 @@ class TunedGemm:
         low: float | None = None,
         high: float | None = None,
     ) -> Operand:
-        """Return a @ b after the problem type's epilogue, in an array of the kind that a is.
+        """Return a @ b after the problem type's epilogue, as an array of a's kind.
 
-        Arrays of the host are copied to the device that `auto` means, and the result back: that
-        takes longer than a product of a few hundred a side, and `copied` counts it. Keep arrays on
-        the device with `pyopencl.array` where the product is one step of several.
+        Host arrays are copied to the device that `auto` means, and the result is copied back. That
+        takes longer than a product of a few hundred a side; `copied` counts it. If the product is
+        one step of several, keep the arrays on the device with `pyopencl.array`.
 
         Args:
-            a: m x k, a numpy or a pyopencl array; `gemm` says more.
+            a: m x k, a numpy or a pyopencl array; see `gemm`.
             b: k x n, of the same kind.
-            bias: m or n numbers, of the same kind, where the problem type has one.
-            low: the lower limit, where the problem type clamps.
-            high: the upper one.
+            bias: m or n numbers, of the same kind, if the problem type has one.
+            low: the lower limit, if the problem type clamps.
+            high: the upper limit, likewise.
 
         Raises:
             UsageError: when types, shapes or memory orders do not fit.
@@ -189,25 +188,25 @@ class TunedGemm:
     ) -> tuple[cl_array.Array, cl.Event]:
         """Enqueue c = act(alpha * a @ b + beta * c + bias), with shapes as numpy's `@` wants them.
 
-        Which bias and which activation there are, if any, the problem type says.
+        The problem type determines the bias and the activation, if any.
 
-        What the problem type calls transposed is how an array lies in memory: `sgemm_nn` takes
-        three Fortran-ordered arrays, or three C-ordered ones; `sgemm_tn` takes a C-ordered and b
-        Fortran-ordered. `x.T` turns one into the other without a copy.
+        The transposes of the problem type are memory orders of the arrays: `sgemm_nn` takes three
+        Fortran-ordered arrays, or three C-ordered ones; `sgemm_tn` takes a C-ordered a and a
+        Fortran-ordered b. `x.T` turns one order into the other without a copy.
 
         Args:
             queue: where to enqueue; its device computes.
             a: m x k, with a batch dimension in front if the problem type is batched.
             b: k x n, likewise.
-            c: m x n, likewise; made when left out, and then beta must be 0. It shares no element
+            c: m x n, likewise; made if left out, and then beta must be 0. It must share no element
                 with a or b.
             alpha: factor of the product; a and b are not read if this is 0.
             beta: factor of the old c, which is not read if this is 0.
-            bias: the numbers to add to rows (`bias_m`) or columns (`bias_n`), contiguous; given
-                where the problem type has one, and only there. It shares no element with c.
-            low: the lower limit, where the problem type clamps.
-            high: the upper one.
-            kernel: a kernel's number in the portfolio, to use it whatever the sizes are.
+            bias: the numbers to add to rows (`bias_m`) or columns (`bias_n`), contiguous; must be
+                given if and only if the problem type has one. It must share no element with c.
+            low: the lower limit, if the problem type clamps.
+            high: the upper limit, likewise.
+            kernel: the number of the portfolio's kernel to use; None to choose one by size.
             wait_for: events to wait for, in addition to the arrays' own.
 
         Returns:
@@ -251,7 +250,7 @@ class TunedGemm:
     ) -> tuple[cl_array.Array, tuple[cl.Event, ...]]:
         """Do what `gemm` does, and return c with the events of all the kernel's passes.
 
-        Without `watched` there are none on a queue that is in order; see `Launcher.enqueue`.
+        Without `watched` there are no events on a queue that is in order; see `Launcher.enqueue`.
         """
         here = self._on(queue)
         enqueue = partial(
@@ -285,7 +284,7 @@ class TunedGemm:
                 raise MltuneError(self._failure(queue.device, reason)) from error
 
     def _failure(self, device: cl.Device, reason: str) -> str:
-        """One line for a device that refuses, and what to do where kernels are another one's."""
+        """Return one line for a driver's refusal, with advice if the pack is another device's."""
         origin = dict(self._selector.conditions).get("device", device.name)
         advice = ""
         if origin != device.name:
@@ -295,7 +294,7 @@ class TunedGemm:
         return f"{self!r} failed on {device.name}: {reason}{advice}"
 
     def _on(self, queue: cl.CommandQueue) -> Here:
-        """What is used on the queue's device; the first time, a pack is checked there."""
+        """Return the kernels that are used on the queue's device; the first time, check a pack."""
         if not isinstance(queue, cl.CommandQueue):
             raise UsageError(
                 f"{self!r}: queue must be a pyopencl command queue, got {type(queue).__name__}"
@@ -310,11 +309,11 @@ class TunedGemm:
         return here
 
     def settle(self, queue: cl.CommandQueue, *, anew: bool = False) -> Here:
-        """Find out what runs on the queue's device; check a pack if that was not done there.
+        """Find the kernels that run on the queue's device; check a pack if that is still to do.
 
         Args:
             queue: of the device.
-            anew: whether to check it whatever was found before.
+            anew: whether to repeat an earlier check.
 
         Raises:
             NoDeviceError: when no kernel runs there.
@@ -329,7 +328,7 @@ class TunedGemm:
             here.launcher.release()
 
     def save_learned(self) -> None:
-        """Write what calls have taught by now; the end of the process does so, too.
+        """Write what was learned so far; the end of the process does so, too.
 
         Raises:
             MltuneError: when the file cannot be written.
@@ -339,7 +338,7 @@ class TunedGemm:
 
 
 def _has_times(queue: Any) -> bool:
-    """Whether a queue's events will tell when they began and ended."""
+    """Whether a queue's events have times."""
     profiling = cl.command_queue_properties.PROFILING_ENABLE
     return isinstance(queue, cl.CommandQueue) and bool(queue.properties & profiling)
 
@@ -351,13 +350,13 @@ def _learning(
     arrays: tuple[Operand, Operand, Operand | None],
     enqueue: Callable[..., _Done],
 ) -> _Done:
-    """Enqueue the kernel that is to be tried, or else the one that was learned."""
+    """Enqueue the kernel that has to be tried, or else the best one learned."""
     a, b, c = arrays
     try:
         key = (a.shape, a.strides, b.shape, b.strides, None if c is None else c.strides)
         learned = here.learned.get(key)
     except (AttributeError, TypeError):
-        return enqueue()  # which says what is wrong
+        return enqueue()  # raises the reason
     if learned is None:
         learned = Learned(here.launcher.asks(a, b, c))
         if len(here.learned) >= MOST_LEARNED:
@@ -397,7 +396,7 @@ def _learning(
 
 @cache
 def host_queue() -> cl.CommandQueue:
-    """The queue for arrays of the host, on the device that `auto` means."""
+    """Return the queue for host arrays, on the device that `auto` means."""
     return cl.CommandQueue(cl.Context([driver_device(choose("opencl:auto"))]))
 
 
@@ -406,15 +405,15 @@ def load(selector: Path | Selector, learn: Path | None = None, *, check: bool = 
 
     Args:
         selector: which.
-        learn: the file for what calls teach; None to learn nothing.
-        check: whether to look if a pack runs on any device that is there.
+        learn: the file for what is learned from calls; None to learn nothing.
+        check: whether to refuse a pack that runs on no device of this machine.
 
     Raises:
         UsageError: when there is no readable selector, its kernels cannot be written again, or
-            the file holds something else.
-        NoDeviceError: when no kernel of a pack runs on any device that is there.
+            `learn` names another kind of file.
+        NoDeviceError: when no kernel of a pack runs on any device of this machine.
     """
-    has_linker()  # PoCL crashes without one, and a caller's own queue may be on it
+    has_linker()  # PoCL crashes without a linker, and a caller's own queue may be on it
     if isinstance(selector, Selector):
         return _bound(selector, "selector", learn)
     file = find_selector(selector)
@@ -423,7 +422,7 @@ def load(selector: Path | Selector, learn: Path | None = None, *, check: bool = 
     name = "/".join(file.absolute().parts[-3:-1])
     tuned = _bound(read_selector(file), str(file), learn, name, read_speeds(file.parent))
     devices: list[DeviceInfo] = []
-    with suppress(NoDeviceError):  # without a device, it can choose all the same
+    with suppress(NoDeviceError):  # without a device it can still choose
         devices = [entry.info for entry in list_devices() if check]
     refuse_elsewhere(name, tuned.selector, tuned.kernels, devices)
     return tuned
@@ -436,7 +435,7 @@ def _bound(
     name: str = "",
     speeds: Sequence[Speed] = (),
 ) -> TunedGemm:
-    """Write a selector's kernels again, and bind them to it."""
+    """Generate a selector's kernels, and bind them to it."""
     kernels, changed = [], []
     for entry in selector.portfolio:
         if entry.family not in FAMILIES:
@@ -448,7 +447,7 @@ def _bound(
         if kernel.source_hash != entry.source_hash:
             changed.append(entry.name)
         kernels.append(kernel)
-    if changed and not speeds:  # a pack's kernels are checked when a device first uses them
+    if changed and not speeds:  # a pack is checked when a device first uses it
         names = changed[0] if len(changed) == 1 else f"{len(changed)} kernels"
         _log.warning(
             "%s: this version of mltune writes %s differently from the one that measured it",

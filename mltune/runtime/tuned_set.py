@@ -1,4 +1,4 @@
-"""GEMMs of several problem types: each call finds by its arrays which one computes it."""
+"""GEMMs of several problem types: each call finds the type that fits its arrays."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ class _Way:
         return _BATCH if self.tuned.selector.contraction.batch_indices else _MATRIX
 
     def misses(self, given: Sequence[str]) -> int:
-        """How many arrays lie in memory in another order."""
+        """Return how many arrays have another memory order."""
         return sum(order not in each for order, each in zip(self.orders, given, strict=False))
 
 
 class TunedSet:
-    """Tuned GEMMs of several problem types; it may be shared by any number of threads.
+    """Tuned GEMMs of several problem types; any number of threads may share it.
 
-    Precision, memory orders and batch of the arrays say which one computes a product.
+    The precision, memory orders and batch of the arrays determine the problem type of a call.
     """
 
     def __init__(self, tuned: Sequence[TunedGemm], *, name: str = "") -> None:
-        """Bind them together.
+        """Combine them.
 
         Args:
             tuned: one for each problem type, none of which has an epilogue.
@@ -77,7 +77,7 @@ class TunedSet:
         self._ways: dict[np.dtype[Any], list[_Way]] = {}
         for each, contraction in zip(tuned, contractions, strict=True):
             if contraction.conjugate_a or contraction.conjugate_b:
-                continue  # by its name alone
+                continue  # only by its name
             own = memory_orders(contraction)
             a, b, c = (_OTHER[order] for order in own)
             ways = self._ways.setdefault(np.dtype(contraction.precision.dtype), [])
@@ -88,7 +88,7 @@ class TunedSet:
         return f"<TunedSet {self._name}: {', '.join(self._tuned)}>"
 
     def __getitem__(self, problem: str) -> TunedGemm:
-        """The GEMM of one problem type, by its name."""
+        """Return the GEMM of one problem type, by its name."""
         return self._tuned[problem]
 
     def __iter__(self) -> Iterator[str]:
@@ -99,13 +99,13 @@ class TunedSet:
 
     @property
     def copied(self) -> Copied:
-        """What was copied because arrays live on the host."""
+        """How much was copied because arrays are in the host's memory."""
         return self._copies.copied
 
     def __call__(self, a: Operand, b: Operand) -> Operand:
-        """Return a @ b in an array of the kind that a is.
+        """Return a @ b, as an array of a's kind.
 
-        Arrays of the host are copied to the device that `auto` means, and the result back;
+        Host arrays are copied to the device that `auto` means, and the result is copied back;
         `copied` counts that.
 
         Args:
@@ -113,7 +113,7 @@ class TunedSet:
             b: k x n, of the same kind and precision.
 
         Raises:
-            UsageError: when types or shapes do not fit, or no problem type is held for them.
+            UsageError: when types or shapes do not fit, or there is no problem type for them.
             NoDeviceError: when the arrays are the host's, and there is no device.
             MltuneError: when the driver does not build or start the kernel.
         """
@@ -153,13 +153,13 @@ class TunedSet:
             queue: where to enqueue; its device computes.
             a: m x k in any memory order, or a batch of such.
             b: k x n, likewise.
-            c: m x n, likewise; made when left out.
+            c: m x n, likewise; made if left out.
             alpha: factor of the product.
             beta: factor of the old c.
             wait_for: events to wait for, in addition to the arrays' own.
 
         Raises:
-            UsageError: when types or shapes do not fit, or no problem type is held for them.
+            UsageError: when types or shapes do not fit, or there is no problem type for them.
             MltuneError: when the driver does not build or start the kernel.
         """
         given: tuple[Any, ...] = (a, b) if c is None else (a, b, c)
@@ -177,7 +177,7 @@ class TunedSet:
             each.release()
 
     def _best(self, given: Sequence[Any]) -> _Way:
-        """The way with the fewest arrays in another memory order, row-major C where two are."""
+        """Return the way with the fewest arrays in another memory order; of two, row-major C."""
         types = {str(each.dtype) for each in given}
         if len(types) > 1:
             raise UsageError(
@@ -199,7 +199,7 @@ class TunedSet:
         )
 
     def _lacking(self, given: Sequence[Any]) -> str:
-        """Say which problem type would serve."""
+        """Say which problem type would be needed."""
         held = f"held: {', '.join(self._tuned)}"
         dtype = str(given[0].dtype)
         letters = {each.dtype: each.value for each in Precision}
@@ -227,7 +227,7 @@ class TunedSet:
         beta: complex,
         wait_for: Sequence[cl.Event] | None,
     ) -> tuple[cl_array.Array, cl.Event]:
-        """Launch it; as several products or a batch of one where the problem type asks that."""
+        """Launch it: product by product, or as a batch of one, if the problem type needs that."""
         if way.dims == a.ndim:
             return way.tuned.gemm(queue, a, b, c, alpha=alpha, beta=beta, wait_for=wait_for)
         if c is None:
@@ -254,7 +254,7 @@ class TunedSet:
 def _empty(
     queue: cl.CommandQueue, shape: tuple[int, ...], dtype: np.dtype[Any], order: str
 ) -> cl_array.Array:
-    """An array of matrices one after the other, each in a memory order."""
+    """Make an array of matrices one after the other, each in a memory order."""
     rows, columns = shape[-2:]
     matrix = (columns, 1) if order == "C" else (1, rows)
     steps = matrix if len(shape) == _MATRIX else (rows * columns, *matrix)
@@ -263,7 +263,7 @@ def _empty(
 
 
 def _as_batch(array: cl_array.Array) -> cl_array.Array:
-    """A matrix as a batch of one."""
+    """View a matrix as a batch of one."""
     return cl_array.Array(
         array.queue,
         (1, *array.shape),
@@ -281,10 +281,10 @@ def load_set(given: Sequence[Path | Selector], *, name: str = "", check: bool = 
     Args:
         given: selectors, their files, or packs' names.
         name: for messages.
-        check: whether to look if packs run on any device that is there.
+        check: whether to refuse packs that run on no device of this machine.
 
     Raises:
         UsageError: as `load`, and when two are for one problem type.
-        NoDeviceError: when no kernel of a pack runs on any device that is there.
+        NoDeviceError: when no kernel of a pack runs on any device of this machine.
     """
     return TunedSet([load(each, check=check) for each in given], name=name)

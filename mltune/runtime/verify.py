@@ -1,4 +1,4 @@
-"""Checks a pack on a device, whatever was found before, and says what came of it."""
+"""Checks a pack on a device, even if it was checked before, and returns the result."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from mltune.selector.speeds import Speed
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A pack on a device.
+    """The result of checking a pack on a device.
 
     Attributes:
         home: the device that it was tuned for.
         kernels: names of all.
         unused: names of those that are not used on the device, each with the reason.
-        speeds: what the pack states.
-        seconds: that these sizes took; 0 where that could not be measured.
+        speeds: that the pack states.
+        seconds: measured for these sizes; 0 if that could not be measured.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Verified:
 
     @property
     def is_right(self) -> bool:
-        """Whether all kernels are right and, on the device of its name, as fast as stated."""
+        """Whether all kernels are right and, on the pack's own device, as fast as stated."""
         pairs = zip(self.speeds, self.seconds, strict=True)
         is_fast = all(0 < taken <= SLOW_FACTOR * each.seconds for each, taken in pairs)
         return not self.unused and (is_fast or not self.device.startswith(self.home))
@@ -62,7 +62,7 @@ def verify(selector: Path, entry: DeviceEntry) -> Verified:
     """Check each kernel of a pack, and time the sizes whose times it states.
 
     Raises:
-        UsageError: when there is no readable pack, or the device is none of OpenCL's.
+        UsageError: when there is no readable pack, or the device is not an OpenCL device.
         NoDeviceError: when no kernel runs on it.
     """
     tuned = load(selector, check=False)

@@ -1,4 +1,4 @@
-"""The rules of a space for many points at once: numpy computes with a column for each name."""
+"""The rules of a space for many points at once, by numpy, with a column for each name."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ COLUMN_OPERATORS: ColumnOperators = {
     "min": lambda *operands: reduce(np.minimum, operands),
     "max": lambda *operands: reduce(np.maximum, operands),
 }
-"""What each operator computes of columns of words or of numbers, which wrap around at 64 bits."""
+"""The operators for columns of words or of numbers, which wrap around at 64 bits."""
 
 LARGE_COLUMN_OPERATORS: ColumnOperators = {
     symbol: np.vectorize(operation, otypes=[object]) for symbol, operation in OPERATORS.items()
 }
-"""The same of columns of Python's own numbers, one by one: of any size, and slow."""
+"""The operators for columns of Python's own numbers, which have any size and are slow."""
 
 
 class Columns:
     """The derived values and constraints of a space.
 
     Args:
-        parameters: what varies.
-        derived: numbers that follow from the parameters and from those before them.
+        parameters: of the space.
+        derived: numbers computed from the parameters and from earlier derived values.
         constraints: conditions on both.
         limits: other names that rules may use, with their values.
     """
@@ -80,7 +80,7 @@ class Columns:
         }
 
     def _columns(self, ranks: Ranks) -> list[Any]:
-        """A column for each parameter and derived value; a single value where all are the same."""
+        """Return a column for each parameter and derived value; one value if it is constant."""
         columns = [values[rank] for values, rank in zip(self._values, ranks.T, strict=True)]
         for formula in self._formulas:
             columns.append(formula(columns))

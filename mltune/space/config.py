@@ -15,9 +15,9 @@ Value = int | str
 
 @dataclass(frozen=True, slots=True)
 class Config(Mapping[str, Value]):
-    """An immutable, hashable mapping from parameter name to value.
+    """An immutable, hashable mapping from parameter names to values.
 
-    The order of the parameters does not count: two configs with the same values are equal.
+    The order of the parameters does not matter: two configs with the same values are equal.
     """
 
     items_: tuple[tuple[str, Value], ...]
@@ -37,14 +37,14 @@ class Config(Mapping[str, Value]):
         return (name for name, _ in self.items_)
 
     def items(self) -> ItemsView[str, Value]:
-        """The pairs of name and value; Mapping's own look every value up again."""
+        """Return the pairs of name and value; the method of `Mapping` would look each value up."""
         return dict(self.items_).items()
 
     def __len__(self) -> int:
         return len(self.items_)
 
     def int(self, name: str) -> int:
-        """The value of a parameter that is a number.
+        """Return the value of a parameter that is a number.
 
         Raises:
             UsageError: when the config lacks it, or its value is a word.
@@ -55,7 +55,7 @@ class Config(Mapping[str, Value]):
         return value
 
     def word(self, name: str) -> str:
-        """The value of a parameter that is a word.
+        """Return the value of a parameter that is a word.
 
         Raises:
             UsageError: when the config lacks it, or its value is a number.
@@ -67,7 +67,7 @@ class Config(Mapping[str, Value]):
 
     @property
     def id(self) -> str:
-        """Twelve hex digits that stand for the values: the same on every machine."""
+        """Twelve hex digits that identify the values, the same on every machine."""
         text = json.dumps(self.items_, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 

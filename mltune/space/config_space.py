@@ -1,4 +1,4 @@
-"""What a search needs to know of a space, whether rules or a list say what is in it."""
+"""The interface of a space for a search, whether rules or a list define its configs."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ class ConfigSpace(Protocol):
 
     @property
     def name(self) -> str:
-        """The space's name, for people."""
+        """The space's name, for information."""
         ...
 
     @property
     def family(self) -> str:
-        """The kernel family that its configs are for; of a union, all of them."""
+        """The kernel family of its configs; for a union, all families."""
         ...
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """What varies; a config of a union has some of them."""
+        """The parameters; a config of a union has some of them."""
         ...
 
     @property
     def size(self) -> int:
-        """How many configs there are."""
+        """The number of configs."""
         ...
 
     def __contains__(self, config: object) -> bool: ...
@@ -41,26 +41,26 @@ class ConfigSpace(Protocol):
     def __iter__(self) -> Iterator[Config]: ...
 
     def sample(self, rng: np.random.Generator, count: int) -> tuple[Config, ...]:
-        """Draw distinct configs, all if there are fewer.
+        """Draw distinct configs; return all if there are fewer.
 
-        Every one is as likely as any other; of a union every family is.
+        Each config has the same probability; in a union each family has.
         """
         ...
 
     def near(self, values: Mapping[str, Value], count: int) -> tuple[Config, ...]:
-        """Find up to `count` configs close to any combination of values, the closest first."""
+        """Return up to `count` configs close to any combination of values, the closest first."""
         ...
 
 
 class FlatSpace(ConfigSpace, Protocol):
-    """A space whose configs all have the same parameters; `Space` and `RecordedSpace` are such."""
+    """A space whose configs all have the same parameters, as `Space` and `RecordedSpace`."""
 
     def allowed(self, ranks: Ranks) -> NDArray[np.bool_]:
-        """Mark the rows of ranks of all parameters' values that are configs of the space."""
+        """Mark the rows that are configs of the space; a row has a rank for each parameter."""
         ...
 
     def at(self, index: int) -> Config:
-        """Return the config that iteration gives at an index."""
+        """Return the config at an index of the iteration."""
         ...
 
     def derived(self, ranks: Ranks) -> dict[str, NDArray[np.float64]]:

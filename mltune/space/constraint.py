@@ -14,7 +14,7 @@ from mltune.space.parser import parse
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """An expression under a name.
+    """An expression with a name.
 
     Attributes:
         where: the file and line it was read from, for messages.
@@ -39,14 +39,14 @@ class _Rule:
 
     @property
     def label(self) -> str:
-        """How messages call the rule."""
+        """The rule's name in messages."""
         return f"{self.where}: {self._kind} '{self.name}'"
 
     def infer(self, scope: Mapping[str, Domain]) -> Domain:
-        """Check the expression against the names it may use, and return what it comes to.
+        """Check the expression against the names it may use, and return its domain.
 
         Raises:
-            UsageError: when it is wrong in this scope, or comes to something of another kind.
+            UsageError: when it is wrong in this scope, or its value is of the wrong kind.
         """
         try:
             domain = infer(self.tree, scope)
@@ -61,7 +61,7 @@ class _Rule:
 
 @dataclass(frozen=True, slots=True)
 class Derived(_Rule):
-    """A number that follows from the parameters, under a name that other rules may use."""
+    """A number computed from the parameters, with a name that other rules may use."""
 
     _kind = "derived"
     _wanted = IntDomain(0, 0)

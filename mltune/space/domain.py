@@ -1,7 +1,7 @@
-"""What an expression can come to: a range of numbers, one of some words, or true and false.
+"""The possible values of an expression: a range of numbers, some words, or true and false.
 
-Inferring it from the domains of the names finds every mistake before the first config is tried:
-unknown names, words among numbers, words that a parameter never takes, divisors that can be 0.
+Inferring them from the domains of the names finds every mistake before the first config is tried:
+unknown names, words among numbers, words that a parameter never has, divisors that can be 0.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ class Condition:
 Domain = IntDomain | EnumDomain | Condition
 
 _LARGE = 2**62
-"""A bit less than what 64 bits hold, as dividing upwards negates."""
+"""A little less than the limit of 64 bits, as division that rounds up negates its operands."""
 
 _DESCRIPTIONS = {IntDomain: "a number", EnumDomain: "a word", Condition: "a condition"}
 
 
 def describe(domain: Domain) -> str:
-    """Name a kind of value in a sentence."""
+    """Return the name of a kind of value for a sentence."""
     return _DESCRIPTIONS[type(domain)]
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> str:
-    """Say that a name is unknown, which one may have been meant, and which there are."""
+    """Say that a name is unknown, which name may have been meant, and which names exist."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean '{close[0]}'? " if close else ""
@@ -87,7 +87,7 @@ def infer(node: Node, scope: Mapping[str, Domain]) -> Domain:
 
 
 def fits_in_64_bits(node: Node, scope: Mapping[str, Domain]) -> bool:
-    """Whether no value of an expression, and none on the way to it, can be too large for 64 bits.
+    """Whether all values of an expression, intermediate ones included, fit into 64 bits.
 
     Raises:
         UsageError: with the rule that the expression breaks.
@@ -119,13 +119,14 @@ def _compare_words(symbol: str, domains: list[Domain]) -> None:
     _require(EnumDomain, symbol, domains)
     left, right = (set(domain.values) for domain in domains if isinstance(domain, EnumDomain))
     if left.isdisjoint(right):
-        # One side is a literal (or both are): a word that can never be met is a misspelling.
+        # One side is a literal (or both are): a word that the other side never has is a
+        # misspelling.
         literal, values = sorted((left, right), key=len)
         raise UsageError(unknown("word", min(literal), values))
 
 
 def _range(symbol: str, domains: list[IntDomain]) -> IntDomain:
-    """The smallest and the largest value of an arithmetic operation."""
+    """Return the smallest and the largest value of an arithmetic operation."""
     if symbol in ("//", "%", "ceil_div"):
         divisor = domains[1]
         if divisor.low <= 0 <= divisor.high:
@@ -139,7 +140,7 @@ def _range(symbol: str, domains: list[IntDomain]) -> IntDomain:
     elif symbol in ("min", "max"):
         ends = [apply(d.low for d in domains), apply(d.high for d in domains)]
     else:
-        # Monotonic in each operand where the other is fixed: the extremes lie at the corners.
+        # The operation is monotonic in each operand, so the extremes are at the corners.
         left, right = domains
         ends = [apply(a, b) for a in (left.low, left.high) for b in (right.low, right.high)]
     whole = [int(end) for end in ends]

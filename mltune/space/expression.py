@@ -1,7 +1,7 @@
-"""Expressions over whole numbers and words, as a tree; evaluated by closures, never by `eval`.
+"""Expressions over whole numbers and words as trees, evaluated by closures, never by `eval`.
 
-Every operation is total: `domain.infer` refuses a divisor that can be 0 before anything is
-evaluated, so an expression that passed it has a value for every config.
+Every operation has a value: `domain.infer` refuses a divisor that can be 0 before anything is
+evaluated, so a checked expression has a value for every config.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from mltune.space.config import Value
 
 MAX_TERMS = 200
-"""Numbers, words and names in one expression, its derived values written out."""
+"""The most numbers, words and names in an expression, with its derived values written out."""
 
 Row = Sequence[Value]
 Evaluator = Callable[[Row], Value]
@@ -78,16 +78,16 @@ OPERATORS: dict[str, Callable[..., Value]] = {
     "max": max,
     "ceil_div": ceil_div,
 }
-"""What each operator computes; `and` and `or` see conditions only."""
+"""The function of each operator; `and` and `or` take conditions only."""
 
 
 def chain(symbol: str, operands: Iterable[Node]) -> Node:
-    """Join operands by an operator, from the left."""
+    """Join operands by an operator, left-associatively."""
     return reduce(lambda left, right: Operation(symbol, (left, right)), operands)
 
 
 def product(*factors: Node) -> Node:
-    """Multiply; the numbers among all factors are multiplied at once, and stand last."""
+    """Multiply; all numbers among the factors become one number, at the end."""
     known, others = 1, list[Node]()
     for factor in _factors(*factors):
         if isinstance(factor, Number):
@@ -108,10 +108,10 @@ def _factors(*nodes: Node) -> Iterator[Node]:
 
 
 def evaluate(node: Node, values: Mapping[str, int]) -> int:
-    """The value of an expression of whole numbers, exact whatever its size.
+    """Return the value of an expression of whole numbers, exact for any size.
 
     Raises:
-        KeyError: when it has a name without a value.
+        KeyError: when a name has no value.
     """
     if isinstance(node, Name):
         return values[node.text]
@@ -122,7 +122,7 @@ def evaluate(node: Node, values: Mapping[str, int]) -> int:
 
 
 def leaves(node: Node) -> Iterator[Number | Word | Name]:
-    """The numbers, words and names of an expression, from left to right."""
+    """Yield the numbers, words and names of an expression, from left to right."""
     if isinstance(node, Operation):
         for operand in node.operands:
             yield from leaves(operand)
@@ -131,12 +131,12 @@ def leaves(node: Node) -> Iterator[Number | Word | Name]:
 
 
 def names(node: Node) -> frozenset[str]:
-    """The names that an expression depends on."""
+    """Return the names that an expression depends on."""
     return frozenset(leaf.text for leaf in leaves(node) if isinstance(leaf, Name))
 
 
 def substitute(node: Node, replacements: Mapping[str, Node]) -> Node:
-    """Put a tree in the place of every name that `replacements` lists."""
+    """Replace every name in `replacements` by its tree."""
     if isinstance(node, Name):
         return replacements.get(node.text, node)
     if isinstance(node, Operation):
@@ -146,7 +146,7 @@ def substitute(node: Node, replacements: Mapping[str, Node]) -> Node:
 
 
 def known_parts(node: Node, known: frozenset[str]) -> Iterator[Node]:
-    """The largest parts of an expression that depend on known names only (and on some)."""
+    """Yield the largest parts of an expression that have names, all of them known."""
     needed = names(node)
     if needed and needed <= known:
         yield node
@@ -160,8 +160,8 @@ def evaluator(node: Node, slots: Mapping[Node, int]) -> Evaluator:
 
     Args:
         node: the expression.
-        slots: for every part that need not be computed, where the row holds its value; all
-            names of the expression must lie inside such parts.
+        slots: the places in the row of parts that are already computed; all names of the
+            expression must be inside such parts.
     """
     return compiled(node, slots, OPERATORS)
 
@@ -169,7 +169,7 @@ def evaluator(node: Node, slots: Mapping[Node, int]) -> Evaluator:
 def compiled(
     node: Node, slots: Mapping[Node, int], operators: Mapping[str, Callable[..., Any]]
 ) -> Callable[[Sequence[Any]], Any]:
-    """As `evaluator`, with operators for another kind of values in place of `OPERATORS`."""
+    """Compile like `evaluator`, with operators for another kind of values."""
     if node in slots:
         return operator.itemgetter(slots[node])
     if isinstance(node, Number | Word):
@@ -188,5 +188,5 @@ def compiled(
 
 
 def slots_of(known: Iterable[str]) -> dict[Node, int]:
-    """The slots of a row that holds the values of names, in their order."""
+    """Return the slots of a row that holds the values of names, in their order."""
     return {Name(name): slot for slot, name in enumerate(known)}

@@ -1,13 +1,13 @@
-"""All points that satisfy the rules, as a layered graph: counted, indexed and walked unlisted.
+"""All points that satisfy the rules, as a layered graph: counted and indexed without a list.
 
 Parameters are bound one after the other, and each rule is tested as soon as its names are bound.
-What the rules that are still open will ask about the values bound so far is all that matters for
-the rest, so points that agree in it share a state. `(a * b + c) * d <= 100` after a, b and c needs
-only the value of `a * b + c`. Counting paths backwards from the last layer gives the exact number
-of points, and with it the point of any index, without making a list of them.
+For the remaining parameters only those parts of the open rules matter that depend on the values
+bound so far, so points with equal parts share a state. `(a * b + c) * d <= 100` needs only the
+value of `a * b + c` after a, b and c. Counting paths backwards from the last layer gives the exact
+number of points, and with it the point at any index.
 
-A layer is computed as columns by numpy: binding the largest shipped space takes half a second,
-and took eight with a loop over its states.
+A layer is computed as columns by numpy: binding the largest shipped space takes half a second, in
+place of eight with a loop over its states.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from mltune.space.expression import Name, Node, Word, compiled, known_parts, lea
 Point = tuple[Value, ...]
 Column = NDArray[Any]
 _MOST_KEYS = 2**62
-_BLOCK = 4096  # points that are made at a time
-_WIDE = 2**20  # values that lie within so much of each other need no sorting
+_BLOCK = 4096  # points that are generated at a time
+_WIDE = 2**20  # values within such a range need no sorting
 
 
 class FeasiblePoints:
@@ -42,15 +42,15 @@ class FeasiblePoints:
     def __init__(self, values: Mapping[str, Sequence[Value]], rules: Sequence[Node]) -> None:
         self._values = list(values.values())
         self._layers, self.size = _layers(values, rules)
-        """How many points there are."""
+        """The number of points."""
 
     def __iter__(self) -> Iterator[Point]:
-        """Walk over all points, in order."""
+        """Yield all points, in order."""
         for start in range(0, self.size, _BLOCK):
             yield from self.at(range(start, min(start + _BLOCK, self.size)))
 
     def at(self, indices: Sequence[int]) -> list[Point]:
-        """Return the points that iteration gives at indices from 0 to `size` - 1."""
+        """Return the points at indices of the iteration, from 0 to `size` - 1."""
         left = np.array(indices, self._layers[0].before.dtype)
         states = np.zeros(len(left), np.int64)
         columns = []
@@ -62,14 +62,14 @@ class FeasiblePoints:
         return list(zip(*columns, strict=True))
 
     def near(self, distances: Sequence[Sequence[int]], count: int) -> tuple[Point, ...]:
-        """Find up to `count` points of small total distance, the nearest found first.
+        """Return up to `count` points with a small total distance, the nearest found first.
 
-        A beam search: of all heads of points, the `count` nearest are followed. No head is a
-        dead end, so at least one point is found where there is one.
+        A beam search follows the `count` nearest beginnings of points. Each of them can be
+        completed, so at least one point is found if there is any.
 
         Args:
-            distances: for each parameter, what each of its values costs.
-            count: the width of the beam, and how many points are returned at most.
+            distances: for each parameter, the cost of each of its values.
+            count: the width of the beam, and the most points that are returned.
         """
         beam: list[tuple[int, int, Point]] = [(0, 0, ())]
         for depth, layer in enumerate(self._layers):
@@ -78,7 +78,7 @@ class FeasiblePoints:
                 for cost, state, head in beam
                 for number, following in layer.edges_of(state)
             ]
-            # A stable sort by distance alone: ties stay in the space's order.
+            # A stable sort by distance alone keeps ties in the space's order.
             beam = sorted(longer, key=_distance)[:count]
         return tuple(point for _, _, point in beam)
 
@@ -90,10 +90,10 @@ def _distance(entry: tuple[int, int, Point]) -> int:
 def _layers(
     values: Mapping[str, Sequence[Value]], rules: Sequence[Node]
 ) -> tuple[list[_Layer], int]:
-    """Build each layer's states with their edges, forwards; count behind them, backwards.
+    """Build each layer's states and edges forwards, and count the points backwards.
 
     Returns:
-        the layers, and the number of points.
+        The layers, and the number of points.
     """
     order = list(values)
     # A rule without names is tested with the first parameter.
@@ -119,17 +119,17 @@ def _layers(
         following, first = _numbered(carried, len(edges.sources))
         steps.append(_Step(count, *map(_narrow, (edges.sources, edges.numbers, following))))
         states, count = [column[first] for column in carried], len(first)
-        del edges, carried, following, first  # large, and the next step's are made first
+        del edges, carried, following, first  # they are large, and the next step's are made first
     return _pruned(steps)
 
 
 def _operators(
     values: Mapping[str, Sequence[Value]], rules: Sequence[Node]
 ) -> Mapping[str, Callable[..., Any]]:
-    """Those of 64 bits if nothing can be larger, else those of Python's own numbers."""
+    """Return the 64-bit operators if nothing can be larger, else those of Python's own numbers."""
     words = {leaf.value for rule in rules for leaf in leaves(rule) if isinstance(leaf, Word)}
     scope: dict[str, Domain] = {
-        # All words: that a rule's word is none of these values is no mistake here.
+        # All words, because a rule may name a word that none of these values has.
         name: EnumDomain((*{*map(str, those), *words},))
         if isinstance(next(iter(those), 0), str)
         else IntDomain(int(min(those, default=0)), int(max(those, default=0)))
@@ -141,11 +141,13 @@ def _operators(
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What one parameter's values lead to: an edge from a state with a value to a state.
+    """The edges of one parameter: each leads from a state, by a value, to a state.
 
     Attributes:
-        states: how many there are before.
-        sources, numbers, following: of each edge, in the order of states and then of values.
+        states: the number of states before.
+        sources: the state of each edge, in the order of states and then of values.
+        numbers: the value of each edge.
+        following: the next state of each edge.
     """
 
     states: int
@@ -159,9 +161,10 @@ class _Layer:
     """The edges of a step that lead to points.
 
     Attributes:
-        starts: of each state, its first edge; then the number of all edges.
-        numbers, following: of each edge, its value and its state in the next layer.
-        before: of each edge, the points behind all edges before it.
+        starts: the first edge of each state; then the number of all edges.
+        numbers: the value of each edge.
+        following: the state of each edge in the next layer.
+        before: of each edge, the number of points behind all edges before it.
     """
 
     starts: Column
@@ -170,14 +173,14 @@ class _Layer:
     before: Column
 
     def edges_of(self, state: int) -> Iterator[tuple[int, int]]:
-        """The value and the next state of each edge of a state."""
+        """Return the value and the next state of each edge of a state."""
         part = slice(self.starts[state], self.starts[state + 1])
         return zip(self.numbers[part].tolist(), self.following[part].tolist(), strict=True)
 
 
 @dataclass(frozen=True, slots=True)
 class _Edges:
-    """Edges that may stay, with what is known at each: the states' parts and the value."""
+    """Edges that may stay, with the known parts of their states and their values."""
 
     sources: Column
     numbers: Column
@@ -199,7 +202,7 @@ class _Edges:
         return cls(sources, numbers, [*(column[sources] for column in states), here])
 
     def where(self, holds: Any) -> _Edges:
-        """Keep the edges at which a rule holds."""
+        """Return the edges at which a rule holds."""
         kept = np.broadcast_to(np.asarray(holds, np.bool_), len(self.sources))
         if kept.all():
             return self
@@ -208,7 +211,7 @@ class _Edges:
 
 
 def _numbered(columns: Sequence[Column], count: int) -> tuple[Column, Column]:
-    """Number distinct rows as they come up: each row's number, and where each comes up first."""
+    """Number distinct rows in order of appearance; return the numbers and the first places."""
     keys = np.zeros(count, np.int64)
     size = 1
     for column in columns:
@@ -224,12 +227,12 @@ def _numbered(columns: Sequence[Column], count: int) -> tuple[Column, Column]:
 
 
 def _narrow(numbers: Column) -> Column:
-    """The same numbers in as few bytes as they need."""
+    """Convert numbers to the smallest type that holds them."""
     return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
 
 
 def _coded(column: Column, *, is_dense: bool = False) -> tuple[Column, int]:
-    """Small numbers in the place of values, and a number above all of them."""
+    """Replace values by small numbers; return also a number above all of them."""
     if not is_dense and column.dtype.kind in "bi" and len(column):
         least, most = int(column.min()), int(column.max())
         if most - least < _WIDE:
@@ -244,7 +247,7 @@ def _pruned(steps: Sequence[_Step]) -> tuple[list[_Layer], int]:
     Args:
         steps: of all parameters, in their order.
     """
-    # All rules are tested when all parameters are bound: one state is left.
+    # All rules are tested when all parameters are bound, so one state is left.
     behind = np.ones(1, np.int64 if _size_about(steps) < _MOST_KEYS else object)
     layers: list[_Layer] = []
     for step in reversed(steps):
@@ -266,7 +269,7 @@ def _pruned(steps: Sequence[_Step]) -> tuple[list[_Layer], int]:
 
 
 def _size_about(steps: Sequence[_Step]) -> float:
-    """The number of points but for rounding. No sum over states is larger: each is reached."""
+    """Return the number of points as a float; no sum over states is larger."""
     behind: Column = np.ones(1)
     for step in reversed(steps):
         behind = np.bincount(step.sources, behind[step.following], step.states)

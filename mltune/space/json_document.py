@@ -1,4 +1,4 @@
-"""JSON as an `Item`, which knows the lines: whole numbers and text, as in `yaml_document`."""
+"""JSON as an `Item` that knows its lines, with whole numbers and text, as `yaml_document`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from mltune.errors import UsageError
 from mltune.space.yaml_document import NUMBER, Item
 
-_DECODER = json.JSONDecoder(strict=False)  # a source in a text may have tabs as they are
+_DECODER = json.JSONDecoder(strict=False)  # kernel sources in texts may contain tabs
 _SPACE = re.compile(r"[ \t\n\r]*")
 _WORD = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null")
 _MOST_DEPTH = 100
@@ -23,13 +23,13 @@ def parse_json_document(text: str, name: str) -> Item:
         name: of the file, for messages.
 
     Raises:
-        UsageError: with the line where it is no JSON, or beyond the limits.
+        UsageError: with the line, when it is no JSON or exceeds the limits.
     """
     return _Reader(text.removeprefix("\ufeff"), name).document()
 
 
 class _Reader:
-    """Walks over a text once."""
+    """Reads a text from start to end."""
 
     def __init__(self, text: str, name: str) -> None:
         self._text = text
@@ -40,7 +40,7 @@ class _Reader:
         self._values = 0
 
     def document(self) -> Item:
-        """The one value of the text."""
+        """Return the value of the text."""
         item = self._value(1)
         self._skip()
         if self._at < len(self._text):
@@ -86,7 +86,7 @@ class _Reader:
         return content
 
     def _more(self, end: str) -> bool:
-        """Go past what opens a collection, or past a comma; False past its end."""
+        """Skip the start of a collection, or a comma; return False after its end."""
         first = self._text[self._at : self._at + 1] in ("{", "[")
         if first:
             self._at += 1
@@ -117,7 +117,7 @@ class _Reader:
 
     def _skip(self) -> None:
         match = _SPACE.match(self._text, self._at)
-        assert match is not None  # it matches nothing, too
+        assert match is not None  # the pattern also matches the empty text
         self._at = match.end()
         self._line += self._text.count("\n", self._counted, self._at)
         self._counted = self._at

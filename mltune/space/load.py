@@ -1,4 +1,4 @@
-"""Spaces from YAML files: `load_space` checks a file, `SpaceFile.bind` gives the space."""
+"""Spaces from YAML files: `load_space` checks a file, `SpaceFile.bind` returns the space."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SpaceFile:
     """A space that is not bound to a device yet.
 
     Attributes:
-        about: for people.
+        about: a description.
         default: values of the config to try first, by parameter; empty if the file names none.
     """
 
@@ -44,7 +44,7 @@ class SpaceFile:
         """Return the space on one device, for one precision.
 
         Args:
-            names: what `outside_names` gives.
+            names: from `outside_names`.
             in_union: whether the configs name their family, as those of a `UnionSpace` do.
 
         Raises:
@@ -71,7 +71,7 @@ def load_space(path: str | Path) -> SpaceFile:
 
 
 def parse_space(text: str, name: str) -> SpaceFile:
-    """Check the text of a space's file, such as a run keeps it.
+    """Check the text of a space's file, such as the one that a run keeps.
 
     Args:
         text: YAML.
@@ -110,7 +110,7 @@ def parse_space(text: str, name: str) -> SpaceFile:
     )
     if not loaded.parameters:
         raise UsageError(f"{entries['parameters'].where}: 'parameters' must not be empty")
-    # Limits are known when a device is; until then they are any positive numbers.
+    # The limits are unknown until there is a device; here they are any positive numbers.
     limits = dict.fromkeys(OUTSIDE_NAMES, IntDomain(1, 2**62))
     check_default(loaded.parameters, dict(loaded.default), name)
     write_out(loaded.parameters, loaded.derived, loaded.constraints, limits)
@@ -118,7 +118,7 @@ def parse_space(text: str, name: str) -> SpaceFile:
 
 
 def _named(entries: Mapping[str, Item], key: str, kind: str) -> list[tuple[str, Item]]:
-    """The entries of one part of the file, their names checked."""
+    """Return the entries of one part of the file, with their names checked."""
     if key not in entries:
         return []
     named = list(entries[key].mapping(f"'{key}'").items())
@@ -131,7 +131,7 @@ def _named(entries: Mapping[str, Item], key: str, kind: str) -> list[tuple[str, 
 
 
 def _formula(name: str, item: Item, kind: str) -> str:
-    """The text of an expression; a bare number is one too."""
+    """Return the text of an expression, which may be a bare number."""
     return " ".join(str(item.scalar(f"{kind} '{name}'")).split())
 
 

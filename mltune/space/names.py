@@ -1,4 +1,4 @@
-"""The names from outside that a space's expressions may use: of device and problem type."""
+"""The names that a space's expressions may use besides parameters: of device and problem type."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from mltune.problem import Contraction, Precision
 
 
 def outside_names(device: DeviceInfo, contraction: Contraction) -> dict[str, int]:
-    """Return the names with their numbers."""
+    """Return the names with their values."""
     has_epilogue = bool(contraction.epilogue)
     return {**device.limits(), **precision_names(contraction.precision, has_epilogue)}
 
 
 def precision_names(precision: Precision, has_epilogue: bool = False) -> dict[str, int]:
-    """Return those of the problem type.
+    """Return the names of the problem type.
 
-    `bytes` are those of an element in registers and local memory, where half counts as single;
-    `stored_bytes` those in the matrices; `parts` is 2 for complex numbers, else 1; `epilogue` is 1
-    where something becomes of results before they are stored, else 0.
+    `bytes` is the size of an element in registers and local memory, where half counts as single;
+    `stored_bytes` is its size in the matrices; `parts` is 2 for complex numbers, else 1;
+    `epilogue` is 1 if the problem type has one, else 0.
     """
     return {
         "bytes": max(precision.bytes, Precision.SINGLE.bytes),

@@ -1,4 +1,4 @@
-"""A parameter: one thing that varies, with the values it may take."""
+"""A parameter with its possible values."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.+-]*")
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One thing that varies.
+    """A parameter with its possible values.
 
     Attributes:
         values: all numbers, kept in ascending order, or all words, in the order given.
-        meaning: for people.
+        meaning: a description.
         where: the file and line it was read from, for messages.
 
     Raises:
@@ -47,12 +47,12 @@ class Parameter:
 
     @property
     def label(self) -> str:
-        """How messages call the parameter."""
+        """The parameter's name in messages."""
         return f"{self.where}: parameter '{self.name}'"
 
     @property
     def is_number(self) -> bool:
-        """Whether the values are numbers, so that some are nearer to each other than others."""
+        """Whether the values are numbers, which have distances."""
         return isinstance(self.values[0], int)
 
     @property
@@ -62,14 +62,14 @@ class Parameter:
 
     @property
     def domain(self) -> Domain:
-        """What the parameter can come to in an expression."""
+        """The domain of the parameter in an expression."""
         whole = [value for value in self.values if isinstance(value, int)]
         if whole:
             return IntDomain(min(whole), max(whole))
         return EnumDomain(tuple(str(value) for value in self.values))
 
     def distances(self, value: Value) -> tuple[int, ...]:
-        """How far each value is from a value: steps between numbers, 1 to any other word."""
+        """Return each value's distance from a value: steps between numbers, 1 between words."""
         here = self.values.index(value)
         if self.is_number:
             return tuple(abs(there - here) for there in range(len(self.values)))

@@ -1,4 +1,4 @@
-"""Reads the text of an expression, by precedence climbing; errors name the column."""
+"""Reads the text of an expression by precedence climbing; errors name the column."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ LEVELS = {
     **dict.fromkeys("+-", 4),
     **dict.fromkeys(("*", "//", "%"), 5),
 }
-"""How tightly an operator between two operands binds; loose ones first."""
+"""The precedence of each binary operator, from loose to tight."""
 
-_MOST_DIGITS = 18  # of the numbers in a space's values, too
+_MOST_DIGITS = 18  # also of the numbers in a space's values
 _FUNCTIONS = {"min": "two or more", "max": "two or more", "ceil_div": "two"}
 _HINTS = {
     "/": "; whole numbers divide with //",
@@ -42,7 +42,7 @@ _HINTS = {
 }
 
 RESERVED = frozenset({"and", "or", "not", *_FUNCTIONS})
-"""Words that cannot name anything."""
+"""Words that cannot be names."""
 
 
 def parse(text: str) -> Node:
@@ -52,7 +52,7 @@ def parse(text: str) -> Node:
     functions are `min(a, b, ...)`, `max(a, b, ...)` and `ceil_div(a, b)`.
 
     Raises:
-        UsageError: with the column and what was expected there.
+        UsageError: with the column, and the token that was expected there.
     """
     parser = _Parser(_tokens(text))
     node = parser.expression(1)
@@ -71,7 +71,7 @@ class _Token:
 
 
 def _tokens(text: str) -> list[_Token]:
-    """Split a text into tokens, with an empty one at its end."""
+    """Split a text into tokens, with an empty one at the end."""
     tokens: list[_Token] = []
     position, end = 0, len(text.rstrip())
     while position < end:
@@ -94,7 +94,7 @@ class _Parser:
         self._terms = 0
 
     def expression(self, level: int) -> Node:
-        """Read operands joined by operators that bind at least as tightly as `level`."""
+        """Read operands joined by operators with at least this precedence."""
         node = self._operand()
         compared = False
         while (found := LEVELS.get(self._token.text, 0)) >= level:
@@ -106,7 +106,7 @@ class _Parser:
         return node
 
     def expect_end(self) -> None:
-        """Refuse whatever follows a complete expression."""
+        """Refuse text after a complete expression."""
         if self._token.kind != "end":
             raise self._error("expected an operator or the end")
 
@@ -128,7 +128,7 @@ class _Parser:
         self._take()
 
     def _operand(self) -> Node:
-        # Each level of nesting comes through here, so this also bounds the depth of the tree.
+        # Each level of nesting passes here, so this also limits the depth of the tree.
         self._terms += 1
         if self._terms > MAX_TERMS:
             raise self._error(f"expected at most {MAX_TERMS} terms")

@@ -1,7 +1,6 @@
-"""Points as rows of ranks: where each value stands among those of its parameter.
+"""Points as rows of ranks: the place of each value among those of its parameter.
 
-Many points are one array then, and numpy does with all of them at once what would otherwise be a
-loop over configs.
+Many points are then one array, which numpy processes at once instead of a loop over configs.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ Ranks = NDArray[np.int64]
 
 
 def ranks_of(parameters: Sequence[Parameter], configs: Iterable[Config]) -> Ranks:
-    """Return a row for each config, whose values are all among those of the parameters."""
+    """Return a row for each config; all values must be among those of the parameters."""
     rank = {
         (one.name, value): number for one in parameters for number, value in enumerate(one.values)
     }
@@ -32,7 +31,7 @@ def ranks_of(parameters: Sequence[Parameter], configs: Iterable[Config]) -> Rank
 
 
 def configs_of(parameters: Sequence[Parameter], ranks: Ranks) -> list[Config]:
-    """Return the config of each row; nothing says that it satisfies the rules of a space."""
+    """Return the config of each row; it may break the rules of a space."""
     columns = []
     for name, slot in sorted((one.name, slot) for slot, one in enumerate(parameters)):
         items = [(name, value) for value in parameters[slot].values]
@@ -41,16 +40,16 @@ def configs_of(parameters: Sequence[Parameter], ranks: Ranks) -> list[Config]:
 
 
 def distinct(ranks: Ranks, seen: Ranks) -> Ranks:
-    """Return each row once that is not among those seen."""
+    """Return each row once, without those seen."""
     known = set(_keys(seen))
     places = dict(zip(_keys(ranks), range(len(ranks)), strict=True))
     return ranks[[place for key, place in places.items() if key not in known]]
 
 
 def neighbours_of(parameters: Sequence[Parameter], ranks: Ranks) -> Ranks:
-    """Return all rows that differ from one of these in one column: by one step, or by a word.
+    """Return all rows that differ from one of these in one column, by one step or by a word.
 
-    Nothing says that they satisfy the rules of a space.
+    They may break the rules of a space.
     """
     found = []
     for column, parameter in enumerate(parameters):
@@ -62,6 +61,6 @@ def neighbours_of(parameters: Sequence[Parameter], ranks: Ranks) -> Ranks:
 
 
 def _keys(ranks: Ranks) -> Sequence[Hashable]:
-    """Each row as something that can be looked up."""
+    """Return each row as one value that can be looked up."""
     rows = np.ascontiguousarray(ranks)
     return rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel().tolist()

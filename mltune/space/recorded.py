@@ -1,4 +1,4 @@
-"""A space that is a list of configs, such as those that somebody has measured."""
+"""A space that is a list of configs, such as those of recorded measurements."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from mltune.space.parameter import Parameter
 from mltune.space.ranks import Ranks, configs_of, ranks_of
 
 RECORDED = "recorded"
-"""The family of configs of which no family is known."""
+"""The family of configs whose family is unknown."""
 
 
 class RecordedSpace:
-    """The configs of a list and nothing between them; a `FlatSpace`.
+    """The configs of a list, and no others; a `FlatSpace`.
 
     Args:
-        name: for people and messages.
-        configs: all with the same parameters; one that comes again is passed over.
-        family: that they are of.
+        name: for information and messages.
+        configs: all with the same parameters; duplicates are dropped.
+        family: of the configs.
 
     Raises:
-        UsageError: when there is none, their parameters differ, or a parameter has numbers in
-            one config and words in another.
+        UsageError: when there is none, their parameters differ, or a parameter has numbers in one
+            config and words in another.
     """
 
     default = None
@@ -56,7 +56,7 @@ class RecordedSpace:
 
     @property
     def size(self) -> int:
-        """How many configs there are."""
+        """The number of configs."""
         return len(self._configs)
 
     def __contains__(self, config: object) -> bool:
@@ -71,7 +71,7 @@ class RecordedSpace:
         return iter(self._configs)
 
     def at(self, index: int) -> Config:
-        """Return the config that iteration gives at an index.
+        """Return the config at an index of the iteration.
 
         Raises:
             IndexError: when there are fewer configs, or the index is negative.
@@ -81,14 +81,14 @@ class RecordedSpace:
         return self._configs[index]
 
     def sample(self, rng: np.random.Generator, count: int) -> tuple[Config, ...]:
-        """Draw distinct configs, every one as likely as any other; all if there are fewer."""
+        """Draw distinct configs, each with the same probability; return all if there are fewer."""
         chosen = rng.choice(self.size, min(count, self.size), replace=False)
         return tuple(self._configs[index] for index in chosen)
 
     def near(self, values: Mapping[str, Value], count: int) -> tuple[Config, ...]:
-        """Find the `count` listed configs closest to any combination of allowed values.
+        """Return the `count` listed configs closest to any combination of allowed values.
 
-        Closeness counts steps between numbers, and 1 for another word.
+        The distance is the number of steps between numbers, and 1 between words.
         """
         total = np.zeros(self.size, dtype=np.int64)
         for parameter, ranks in zip(self.parameters, self._ranks.T, strict=True):
@@ -96,10 +96,10 @@ class RecordedSpace:
         return tuple(self._configs[i] for i in np.argsort(total, kind="stable")[:count])
 
     def derived(self, ranks: Ranks) -> dict[str, NDArray[np.float64]]:
-        """Return the largest power of two that divides each number, where it tells of its own.
+        """Return the largest power of two that divides each number, for columns where it varies.
 
-        A list does not say what matters, but of hardware that much is known: blocks of 48 and 80
-        are further from one of 64 than from each other.
+        A list has no derived values. But on any hardware, blocks of 48 and 80 differ more from one
+        of 64 than from each other.
         """
         return {
             f"power of two in {self.parameters[slot].name}": of_value[ranks[:, slot]]
@@ -112,7 +112,7 @@ def _values(config: Config) -> tuple[Value, ...]:
 
 
 def _powers_of_two(parameter: Parameter) -> NDArray[np.float64] | None:
-    """The power of two in each value; None where all are such powers, or it is always the same."""
+    """Return the power of two in each value; None if all are such powers or it is constant."""
     values = [value for value in parameter.values if isinstance(value, int) and value > 0]
     powers = [value & -value for value in values]
     if len(values) < len(parameter.values) or powers == values or len({*powers}) == 1:

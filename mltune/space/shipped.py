@@ -1,4 +1,4 @@
-"""The spaces that ship with mltune, by name, and which of them `auto` stands for."""
+"""The shipped spaces by name, and those that `auto` stands for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mltune.resources import data_folder
 from mltune.space.domain import unknown
 
 AUTO = "auto"
-"""The name of every shipped space that device and problem allow, together."""
+"""The name of all shipped spaces that suit the device and the problem, together."""
 
 AUTO_SPACES: dict[str, tuple[str, ...]] = {
     "cpu": ("packed-cpu", "direct", "tiled-cpu", "small"),
@@ -30,16 +30,15 @@ AUTO_SPACES: dict[str, tuple[str, ...]] = {
         "thin",
     ),
 }
-"""What `auto` looks at, by the kind of device; those that are empty there are left out.
+"""The spaces of `auto`, by the kind of device; spaces without a config there are left out.
 
-Not `tiled-gpu-wide`, which `tiled-nvidia` contains, nor `small-vectors`, which is
-for CPUs now. On a CPU `sub-groups` is slower than `direct`. For what a device lacks, its rules
-leave only the rest.
+`tiled-gpu-wide` is missing, as `tiled-nvidia` contains it, and `small-vectors`, as it is for CPUs.
+On a CPU `sub-groups` is slower than `direct`.
 """
 
 
 def split_names(text: str | Sequence[str] | Path) -> tuple[str, ...]:
-    """Return the names or paths of spaces that a user gave: separated by commas, or several.
+    """Return the names or paths of spaces that a user gave, as a list or separated by commas.
 
     Raises:
         UsageError: when one is empty.
@@ -56,9 +55,9 @@ def split_names(text: str | Sequence[str] | Path) -> tuple[str, ...]:
 
 
 def find_space(name: str) -> Path:
-    """Return the file of a space: a path, or the name of a space that ships.
+    """Return the file of a space: a path, or the name of a shipped space.
 
-    What lies at a path goes first; `spaces/NAME.yaml` is found from anywhere, too.
+    An existing path wins over a name; `spaces/NAME.yaml` is found from any folder.
 
     Raises:
         UsageError: when it is neither a path nor such a name.
@@ -78,5 +77,5 @@ def find_space(name: str) -> Path:
 
 
 def label_of(name: str, path: Path) -> str:
-    """How a run calls a space: by the path that the user gave, or by the file that ships."""
+    """Return a run's name for a space: the path that the user gave, or the shipped file's name."""
     return name if Path(name).exists() else path.name

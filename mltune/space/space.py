@@ -29,27 +29,28 @@ from mltune.space.parameter import Parameter
 from mltune.space.parser import RESERVED
 from mltune.space.ranks import Ranks
 
-_NEAR_DEFAULT = 64  # how wide the search for a config close to the default is
+_NEAR_DEFAULT = 64  # the width of the search for a config close to the default
 
 
 class Space:
     """All configs that satisfy the constraints on one device; iteration visits every one.
 
     Args:
-        name: the space's name, for people.
-        family: the kernel family that its configs are for.
-        parameters: what varies; iteration changes the last one fastest.
-        derived: numbers that follow from the parameters and from those before them.
+        name: the space's name, for information.
+        family: the kernel family of its configs.
+        parameters: of the space; iteration changes the last one fastest.
+        derived: numbers computed from the parameters and from earlier derived values.
         constraints: conditions that every config satisfies.
         limits: other names that rules may use, with their values: the device's limits.
-        default: values of the config to try first; what is left out has its first value.
+        default: values of the config to try first; a parameter that is left out has its first
+            value.
 
     Attributes:
         default: the config nearest to these values; None if there are none.
 
     Raises:
-        UsageError: when a rule is wrong, no config satisfies all constraints, or the default has
-            a value that its parameter does not take.
+        UsageError: when a rule is wrong, no config satisfies all constraints, or the default has a
+            value that its parameter does not take.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class Space:
         self._conditions = conditions
         self._points = FeasiblePoints(values, conditions)
         if self._points.size == 0:
-            # Blame the first constraint with which no config is left.
+            # Name the first constraint with which no config is left.
             for number, rule in enumerate(constraints, start=1):
                 if FeasiblePoints(values, conditions[:number]).size == 0:
                     raise self._empty(rule)
@@ -97,7 +98,7 @@ class Space:
 
     @property
     def size(self) -> int:
-        """How many configs satisfy all constraints."""
+        """The number of configs that satisfy all constraints."""
         return self._points.size
 
     def __contains__(self, config: object) -> bool:
@@ -117,7 +118,7 @@ class Space:
         return map(self._config, self._points)
 
     def at(self, index: int) -> Config:
-        """Return the config that iteration gives at an index.
+        """Return the config at an index of the iteration.
 
         Raises:
             IndexError: when there are fewer configs, or the index is negative.
@@ -127,10 +128,10 @@ class Space:
         return self._config(*self._points.at([index]))
 
     def check(self, config: Mapping[str, Value]) -> None:
-        """Accept a config of the space.
+        """Check that a config is in the space.
 
         Raises:
-            UsageError: when it is none, with the first rule that it breaks.
+            UsageError: when it is not, with the first rule that it breaks.
         """
         here = f"space '{self.name}'"
         for name in config:
@@ -155,13 +156,13 @@ class Space:
                 )
 
     def sample(self, rng: np.random.Generator, count: int) -> tuple[Config, ...]:
-        """Draw distinct configs, every one as likely as any other.
+        """Draw distinct configs, each with the same probability.
 
         Args:
-            rng: decides which.
-            count: how many; all configs, in random order, where there are fewer.
+            rng: the random numbers.
+            count: how many; if there are fewer configs, all are returned, in random order.
         """
-        # Python's generator, because the number of configs can exceed 64 bits.
+        # Python's generator, as the number of configs can exceed 64 bits.
         chooser = random.Random(int(rng.integers(2**63)))
         if self.size <= sys.maxsize:
             chosen = chooser.sample(range(self.size), min(count, self.size))
@@ -173,19 +174,19 @@ class Space:
         return tuple(map(self._config, self._points.at(chosen)))
 
     def near(self, values: Mapping[str, Value], count: int) -> tuple[Config, ...]:
-        """Find up to `count` configs close to any combination of values, the closest first.
+        """Return up to `count` configs close to any combination of values, the closest first.
 
-        Closeness counts steps between numbers, and 1 for another word. The search is a narrow
-        one: it finds close configs, at least one, but not always the very closest.
+        The distance is the number of steps between numbers, and 1 between words. The beam search
+        finds at least one config, but not always the closest.
         """
         distances = [parameter.distances(values[parameter.name]) for parameter in self.parameters]
         return tuple(self._config(point) for point in self._points.near(distances, count))
 
     def common_size(self, others: Iterable[Space]) -> int:
-        """Count the configs that are in this space and in all of others.
+        """Count the configs that are in this space and in all others.
 
         Args:
-            others: with parameters of the same names.
+            others: spaces with parameters of the same names.
         """
         spaces = (self, *others)
         values = {
@@ -204,7 +205,7 @@ class Space:
         return self._columns.derived(ranks)
 
     def _near_default(self, values: Mapping[str, Value]) -> Config:
-        """The config that was named if it is one of the space, else one close to it."""
+        """Return the named config if it is in the space, else one close to it."""
         wanted = {one.name: values.get(one.name, one.values[0]) for one in self.parameters}
         check_default(self.parameters, values, f"space '{self.name}'")
         config = Config.of(wanted)
@@ -255,10 +256,10 @@ def write_out(
     constraints: Sequence[Constraint],
     limits: Mapping[str, IntDomain],
 ) -> tuple[list[Node], list[Node]]:
-    """Check all rules, and write them out in terms of parameters and limits alone.
+    """Check all rules, and express them in parameters and limits alone.
 
     Returns:
-        the trees of the derived values and of the constraints.
+        The trees of the derived values and of the constraints.
 
     Raises:
         UsageError: when a name is taken or unknown, or a rule is wrong.
@@ -290,7 +291,7 @@ def _claim(owners: dict[str, str], name: str, owner: str, label: str) -> None:
 
 
 def _written_out(rule: Derived | Constraint, formulas: Mapping[str, Node]) -> Node:
-    """Put the trees of derived values in the place of their names."""
+    """Replace the names of derived values by their trees."""
     tree = substitute(rule.tree, formulas)
     if (terms := sum(1 for _ in leaves(tree))) > MAX_TERMS:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""Expressions with what is known of their names put in, and written as text again."""
+"""Simplifies expressions by known values of their names, and writes them as text."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _NOT_LEVEL, _TIGHTEST = 3, 6
 
 
 def specialize(node: Node, scope: Mapping[str, Domain]) -> Node | bool:
-    """Put in what is known of names, and decide what follows from it.
+    """Insert the known values of names, and simplify.
 
     Args:
         node: an expression.
-        scope: what its names can be.
+        scope: the domains of its names.
 
     Returns:
-        what is left of it, or the truth of a condition that is decided.
+        The remaining expression, or the truth of a condition that is decided.
     """
     if isinstance(node, Name):
         return _single(scope[node.text]) or node
@@ -43,11 +43,11 @@ def specialize(node: Node, scope: Mapping[str, Domain]) -> Node | bool:
 
 
 def to_text(node: Node, level: int = 0) -> str:
-    """Write an expression so that `parse` reads it to the same tree.
+    """Write an expression so that `parse` reads the same tree.
 
     Args:
         node: the expression.
-        level: how tightly the operator around it binds; 0 where there is none.
+        level: the precedence of the operator around it; 0 if there is none.
     """
     if isinstance(node, Number):
         return str(node.value)
@@ -68,7 +68,7 @@ def to_text(node: Node, level: int = 0) -> str:
 
 
 def _single(domain: Domain) -> Node | None:
-    """The only value that a domain has; None where it has more."""
+    """Return the only value of a domain; None if it has more."""
     if isinstance(domain, IntDomain) and domain.low == domain.high:
         return Number(domain.low)
     if isinstance(domain, EnumDomain) and len(domain.values) == 1:
@@ -77,7 +77,7 @@ def _single(domain: Domain) -> Node | None:
 
 
 def _joined(symbol: str, parts: Sequence[Node | bool]) -> Node | bool:
-    """`and` or `or` of two conditions, of which some may be decided."""
+    """Join two conditions by `and` or `or`; some may be decided."""
     deciding = symbol == "or"
     if any(part is deciding for part in parts):
         return deciding
@@ -88,7 +88,7 @@ def _joined(symbol: str, parts: Sequence[Node | bool]) -> Node | bool:
 
 
 def _truth(symbol: str, left: Domain, right: Domain) -> bool | None:
-    """Whether a comparison holds for all values; None where it depends on them."""
+    """Return whether a comparison holds for all values; None if it depends on them."""
     if symbol in (">", ">="):
         return _truth(symbol.replace(">", "<"), right, left)
     if symbol == "!=":
@@ -104,7 +104,7 @@ def _truth(symbol: str, left: Domain, right: Domain) -> bool | None:
             ),
         }[symbol]
     else:
-        assert isinstance(left, EnumDomain)  # as `infer` has checked
+        assert isinstance(left, EnumDomain)  # `infer` has checked this
         assert isinstance(right, EnumDomain)
         always = left == right and len(left.values) == 1
         never = set(left.values).isdisjoint(right.values)

@@ -1,7 +1,7 @@
 """Several spaces as one: a config names its kernel family, and has that family's parameters.
 
-In a union the family is one more parameter of a config. Records keep it beside the config, as they
-do for a single space: `with_family` and `without_family` go from one to the other.
+In a union the family is a further parameter of a config. Records keep it beside the config, as for
+a single space: `with_family` and `without_family` convert between the two forms.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ FAMILY = "family"
 
 
 def family_parameter(family: str) -> Parameter:
-    """The parameter that the configs of one family have in a union."""
+    """Return the parameter for the family that all configs of one family share in a union."""
     return Parameter(FAMILY, (family,), "kernel family")
 
 
 def with_family(config: Config, family: str) -> Config:
-    """Let a config name its family."""
+    """Add the name of its family to a config."""
     return Config.of({**config, FAMILY: family})
 
 
 def without_family(config: Config) -> Config:
-    """Return a config without the name of its family."""
+    """Remove the name of its family from a config."""
     return Config(tuple(item for item in config.items_ if item[0] != FAMILY))
 
 
@@ -52,7 +52,7 @@ class UnionSpace:
     Several members may have the same family. A config that is in two of them counts once.
 
     Args:
-        name: for people.
+        name: for information.
         members: at least one.
 
     Raises:
@@ -75,14 +75,14 @@ class UnionSpace:
 
     @property
     def size(self) -> int:
-        """How many configs there are."""
+        """The number of configs."""
         return sum(
             member.size - _also_in(member, self.members[:number])
             for number, member in enumerate(self.members)
         )
 
     def member_of(self, config: Config) -> Member | None:
-        """Return the first member that has a config; None if there is none."""
+        """Return the first member that contains a config; None if there is none."""
         return next((member for member in self.members if config in member), None)
 
     def of_family(self, family: str) -> tuple[Member, ...]:
@@ -100,7 +100,7 @@ class UnionSpace:
             )
 
     def sample(self, rng: np.random.Generator, count: int) -> tuple[Config, ...]:
-        """Draw distinct configs: of each family as many, and of its members likewise."""
+        """Draw distinct configs, equally many of each family, and of its members likewise."""
         drawn = [
             _in_turns([member.sample(rng, count) for member in self.of_family(family)])
             for family in self.families
@@ -108,10 +108,10 @@ class UnionSpace:
         return tuple(_in_turns(drawn)[:count])
 
     def near(self, values: Mapping[str, Value], count: int) -> tuple[Config, ...]:
-        """Find configs close to some values of a member's parameters, in that member.
+        """Return configs close to some values of a member's parameters, in that member.
 
         Raises:
-            UsageError: when the values are those of no member.
+            UsageError: when the values belong to no member.
         """
         for member in self.members:
             if all(
@@ -123,12 +123,12 @@ class UnionSpace:
 
 
 def members_of(space: ConfigSpace) -> tuple[FlatSpace, ...]:
-    """The spaces of a union, or a space that is none."""
+    """Return the members of a union; for another space, that space."""
     return space.members if isinstance(space, UnionSpace) else (cast(FlatSpace, space),)
 
 
 def _together(name: str, members: Sequence[Member]) -> tuple[Parameter, ...]:
-    """All parameters, each with the values of all members."""
+    """Return all parameters, each with the values of all members."""
     values: dict[str, dict[Value, None]] = {FAMILY: {}}
     meanings: dict[str, str] = {}
     for parameter in chain.from_iterable(member.parameters for member in members):
@@ -141,13 +141,13 @@ def _together(name: str, members: Sequence[Member]) -> tuple[Parameter, ...]:
 
 
 def _in_turns(lists: Sequence[Sequence[Config]]) -> list[Config]:
-    """The first of each list, the second of each, and so on; each config once."""
+    """Return the first item of each list, then the second of each, and so on; each config once."""
     turns = chain.from_iterable(zip_longest(*lists))
     return list(dict.fromkeys(config for config in turns if config is not None))
 
 
 def _alike(member: Member, others: Sequence[Member]) -> list[Member]:
-    """Those of other members that may have a config of a member."""
+    """Return the other members that may contain a config of a member."""
     names = {parameter.name for parameter in member.parameters}
     return [
         other
@@ -157,7 +157,7 @@ def _alike(member: Member, others: Sequence[Member]) -> list[Member]:
 
 
 def _also_in(member: Member, earlier: Sequence[Member]) -> int:
-    """Count the configs of a member that are in one of others, by inclusion and exclusion."""
+    """Count the configs of a member that others contain, by inclusion and exclusion."""
     alike = _alike(member, earlier)
     if not alike:
         return 0

@@ -1,6 +1,6 @@
-"""YAML as plain data with line numbers: mappings, lists, whole numbers and text, no more.
+"""YAML as plain data with line numbers: only mappings, lists, whole numbers and text.
 
-None of YAML 1.1's guesses are made: `on`, `no` and `010` are text, and only `8` or `-8` is a
+Values are not guessed as in YAML 1.1: `on`, `no` and `010` are text, and only `8` or `-8` is a
 number. Tags, aliases and duplicate keys are refused.
 """
 
@@ -15,7 +15,7 @@ from mltune.reading.yaml_text import Node, YamlError, parse_yaml
 from mltune.space.config import Value
 
 NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
-"""What is a whole number; anything else is text."""
+"""The form of a whole number; anything else is text."""
 
 _SAFE_TAGS = frozenset(
     f"tag:yaml.org,2002:{kind}"
@@ -46,7 +46,7 @@ class Item:
     content: Value | tuple[Item, ...] | dict[str, Item]
 
     def mapping(self, what: str) -> dict[str, Item]:
-        """The content as a mapping.
+        """Return the content as a mapping.
 
         Raises:
             UsageError: when it is something else.
@@ -56,7 +56,7 @@ class Item:
         return self.content
 
     def sequence(self, what: str) -> tuple[Item, ...]:
-        """The content as a list.
+        """Return the content as a list.
 
         Raises:
             UsageError: when it is something else.
@@ -66,7 +66,7 @@ class Item:
         return self.content
 
     def scalar(self, what: str) -> Value:
-        """The content as a whole number or text.
+        """Return the content as a whole number or text.
 
         Raises:
             UsageError: when it is something else.
@@ -76,7 +76,7 @@ class Item:
         return self.content
 
     def text(self, what: str) -> str:
-        """The content as text.
+        """Return the content as text.
 
         Raises:
             UsageError: when it is something else, or empty.
@@ -98,7 +98,7 @@ class Item:
 
 
 def parse_document(text: str, name: str) -> Item:
-    """Read the one document of a YAML text.
+    """Read a YAML text with one document.
 
     Args:
         text: the document.

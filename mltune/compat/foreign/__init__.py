@@ -1,4 +1,4 @@
-"""Records that other tuners wrote, read as recordings.
+"""Records of other tuners, read as recordings.
 
 The readers need none of the tuners. A new format is a new file and one line in `READERS`.
 """
@@ -22,16 +22,16 @@ READERS: dict[str, tuple[str, Reader]] = {
     "CLBlast tuner JSON": ("results", clblast.read_rows),
     "T4 results": ("results", t4.read_rows),
 }
-"""The formats, with the member that holds a file's rows."""
+"""The formats, each with the member of the JSON object that has the rows."""
 
 
 def read_recording(path: Path) -> Recording:
     """Read a Kernel Tuner cache, T4 results or a CLBlast tuner's JSON, gzipped or plain.
 
-    What can be read is kept: a torn end and wrong rows are named in the recording's notes.
+    Everything readable is kept; the recording's notes name a truncated end and wrong rows.
 
     Raises:
-        UsageError: when the file cannot be read, is none of these, or holds no usable row.
+        UsageError: when the file cannot be read, is none of these, or has no usable row.
     """
     text, torn = read_text(path)
     try:
@@ -52,6 +52,6 @@ def read_recording(path: Path) -> Recording:
 
 
 def _form(document: Document) -> str:
-    """Tell the format by the rows' member; T4 and CLBlast share one."""
+    """Return the format, by the rows' member; T4 and CLBlast share one."""
     forms = [form for form, (rows, _) in READERS.items() if rows == document.rows_name]
     return forms[0] if clblast.FAMILY in document.header else forms[-1]

@@ -1,4 +1,4 @@
-"""What CLBlast's tuners write: an array of rows, each with its kernel, time and parameters."""
+"""Files of CLBlast's tuners: an array of rows, each with its kernel, time and parameters."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from mltune.compat.foreign.rows import Row
 from mltune.measurement.measurement import Status
 
 FAMILY = "kernel_family"
-"""The member that only CLBlast's files have."""
+"""A member that only CLBlast's files have."""
 
 _SIZES = ("arg_m", "arg_n", "arg_k", "arg_batch_count")
 
 
 def read_rows(document: Document) -> list[Row | str]:
-    """Return the rows of a tuner's file; a text for one that is not right."""
+    """Return the rows of a tuner's file; a text stands for a wrong row, with the reason."""
     return [_row(where, value) for where, value in document.rows]
 
 
 def problem_of(document: Document) -> str:
-    """Say what was computed: the kernel family, the precision in bits, and the sizes."""
+    """Return the kernel family, the precision in bits, and the sizes."""
     words = [document.text(FAMILY), document.text("precision")]
     sizes = [text for name in _SIZES if (text := document.text(name))]
     return " ".join([*(word for word in words if word), *(["x".join(sizes)] if sizes else [])])
@@ -37,7 +37,7 @@ def _row(where: str, value: Any) -> Row | str:
         return f"{where}: must have 'parameters'"
     if type(time) not in (int, float) or not abs(time) <= sys.float_info.max:
         return f"{where}: 'time' must be a number of milliseconds, got {time!r:.80}"
-    # One that failed has no time, or the time of nothing.
+    # A failed config has no time, or a time of 0.
     if time <= 0:
         return Row(where, parameters, None, Status.INVALID)
     return Row(where, parameters, time / 1000, Status.OK)

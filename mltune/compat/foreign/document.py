@@ -1,4 +1,4 @@
-"""A JSON object with one long member of rows, read row by row so that a torn end costs one."""
+"""A JSON object with a long member of rows, read row by row: a truncated end costs one row."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a file holds.
+    """The content of a file.
 
     Attributes:
-        header: the members beside the rows that stand before them.
-        rows_name: the member that holds the rows.
+        header: the members before the rows.
+        rows_name: the member that has the rows.
         rows: its values, each with a name for messages.
         damage: one line that says where the file was cut off; empty if it is whole.
     """
@@ -33,13 +33,13 @@ class Document:
     damage: str
 
     def text(self, name: str) -> str:
-        """A text of the header; empty if it is not there."""
+        """Return a text of the header; empty if it is missing."""
         value = self.header.get(name, "")
         return value if isinstance(value, str) else ""
 
 
 def read_document(text: str, row_names: tuple[str, ...]) -> Document:
-    """Read an object whose rows are the member called by one of `row_names`.
+    """Read an object whose rows are the member with one of `row_names`.
 
     Raises:
         UsageError: when the text is no JSON object, or has no such member.
@@ -74,7 +74,7 @@ def read_document(text: str, row_names: tuple[str, ...]) -> Document:
 
 
 class _Scanner:
-    """Walks over a JSON text; what it cannot read raises ValueError."""
+    """Reads a JSON text from start to end; raises ValueError where it cannot."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -82,11 +82,11 @@ class _Scanner:
 
     @property
     def line(self) -> int:
-        """The number of the line it has come to."""
+        """The number of the current line."""
         return self._text.count("\n", 0, self._at) + 1
 
     def names(self) -> Iterator[str]:
-        """Yield the names of an object that was opened; take each value before the next name."""
+        """Yield the names of an object after its brace; read each value before the next name."""
         while self._more("}"):
             name = self.value()
             if not isinstance(name, str):
@@ -95,7 +95,7 @@ class _Scanner:
             yield name
 
     def rows(self) -> Iterator[tuple[str, Any]]:
-        """Yield the rows of an object or of an array, under their names or numbers."""
+        """Yield the rows of an object or of an array, with their names or numbers."""
         if self._take("{"):
             for name in self.names():
                 yield f"row '{name:.80}'", self.value()
@@ -113,13 +113,13 @@ class _Scanner:
         return value
 
     def expect(self, mark: str, what: str) -> None:
-        """Go past a mark."""
+        """Skip a mark, which must be there."""
         if not self._take(mark):
             came = self._text[self._at : self._at + 1]
             raise ValueError(f"expected {what}, got {came!r}" if came else "it ends here")
 
     def _more(self, end: str) -> bool:
-        """Whether another element follows; goes past the comma before it or past the end."""
+        """Whether another element follows; skip the comma before it, or the end."""
         first = self._text[self._at - 1 : self._at] in ("{", "[")
         if self._take(end):
             return False
@@ -136,5 +136,5 @@ class _Scanner:
 
     def _skip(self) -> None:
         match = _SPACE.match(self._text, self._at)
-        assert match is not None  # it matches nothing, too
+        assert match is not None  # the pattern also matches the empty text
         self._at = match.end()

@@ -16,11 +16,11 @@ _FAILURES = {
     "InvalidConfig": Status.INVALID,
 }
 _OLD_FAILURE = 1e20
-"""Old versions wrote this time for a config that failed."""
+"""The time that old versions wrote for a config that failed."""
 
 
 def read_rows(document: Document) -> list[Row | str]:
-    """Return the rows of a cache; a text for one that is not right.
+    """Return the rows of a cache; a text stands for a wrong row, with the reason.
 
     Raises:
         UsageError: when the header does not name the parameters.
@@ -41,7 +41,7 @@ def _row(where: str, value: Any, names: Sequence[str]) -> Row | str:
     time = value.get("__error__", value.get("time"))
     if isinstance(time, str):
         return Row(where, values, None, _FAILURES.get(time, Status.INVALID))
-    if type(time) not in (int, float) or not time > 0:  # nor NaN
+    if type(time) not in (int, float) or not time > 0:  # also true for NaN
         return f"{where}: 'time' must be a positive number or an error's name, got {time!r:.80}"
     if time >= _OLD_FAILURE:
         return Row(where, values, None, Status.INVALID)

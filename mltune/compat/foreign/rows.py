@@ -1,4 +1,4 @@
-"""Rows as other tuners have them, and how they become points."""
+"""Rows of other tuners, and their conversion to points."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_DIGITS = 18
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One config as it was written, with its time in seconds or how it failed."""
+    """One config as it was written, with its time in seconds or its failure."""
 
     where: str
     values: Mapping[str, Any]
@@ -27,13 +27,13 @@ class Row:
 
 
 def to_points(rows: Iterable[Row | str]) -> tuple[tuple[Point, ...], str]:
-    """Make points of rows; of several with the same config the last one counts.
+    """Convert rows to points; of several with the same config the last one counts.
 
     Args:
-        rows: a text stands for a row that was not right, and says why.
+        rows: a text stands for a wrong row, with the reason.
 
     Returns:
-        the points, and one line about what was left out; empty if nothing was.
+        The points, and one line about rows that were left out; empty if none were.
 
     Raises:
         UsageError: when no row is left.
@@ -72,7 +72,7 @@ def _complaint(row: Row, names: Sequence[str]) -> str:
 
 
 def _column(values: Sequence[Any]) -> list[Value]:
-    """Make one parameter's values whole numbers if all of them are, else words."""
+    """Convert one parameter's values to whole numbers if all of them are, else to words."""
     if all(_is_whole(value) for value in values):
         return [int(value) for value in values]
     words: dict[str, str] = {}
@@ -89,7 +89,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def _word(text: str) -> str:
-    """Write any text as a word that a parameter may have."""
+    """Convert any text to a word that a parameter may have."""
     word = re.sub(r"[^A-Za-z0-9_.+-]", "_", text)
     return word if re.match(r"[A-Za-z_]", word) else f"_{word}"
 

@@ -20,14 +20,14 @@ _FAILURES = {
 _SECONDS = {
     "seconds": 1.0,
     "milliseconds": 1e-3,
-    "miliseconds": 1e-3,  # spelt so by the files in circulation
+    "miliseconds": 1e-3,  # the spelling of published files
     "microseconds": 1e-6,
     "nanoseconds": 1e-9,
 }
 
 
 def read_rows(document: Document) -> list[Row | str]:
-    """Return the rows of a results file; a text for one that is not right.
+    """Return the rows of a results file; a text stands for a wrong row, with the reason.
 
     Raises:
         UsageError: when its unit of time is unknown.

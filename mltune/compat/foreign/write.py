@@ -1,4 +1,4 @@
-"""Recordings in other tuners' formats; what a format has no place for is told in one line."""
+"""Writes recordings in other tuners' formats, with a line about what a format cannot hold."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mltune.measurement.measurement import Status
 from mltune.measurement.recording import Point, Recording
 
 Written = tuple[str, tuple[str, ...]]
-"""A text, and lines about what is not in it."""
+"""A text, and lines about what is missing in it."""
 
 _KERNEL_TUNER = {
     Status.BUILD_ERROR: "CompilationFailedConfig",
@@ -55,7 +55,7 @@ def to_kernel_tuner(recording: Recording) -> Written:
         },
         "objective": "time",
     }
-    # One row a line, as Kernel Tuner has it: a torn end costs one.
+    # One row a line, as in Kernel Tuner's files, so that a truncated end costs one row.
     lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(row)}" for key, row in rows.items())
     text = json.dumps(document)[:-1] + ', "cache": {\n' + lines + "\n}}\n"
     lost = (Status.CRASHED, Status.TIMEOUT, Status.WRONG_RESULT)
@@ -76,7 +76,7 @@ def to_t4(recording: Recording) -> Written:
 
 
 def to_csv(recording: Recording) -> Written:
-    """Write a table: the parameters, the seconds, and how it ended."""
+    """Write a table: the parameters, the seconds, and the status."""
     names = list(recording.points[0].config)
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
@@ -92,7 +92,7 @@ WRITERS: dict[str, Callable[[Recording], Written]] = {
     "kernel-tuner": to_kernel_tuner,
     "t4": to_t4,
 }
-"""The formats by the names they have on the command line."""
+"""The formats by their names on the command line."""
 
 
 def _t4_row(point: Point) -> dict[str, Any]:
@@ -108,9 +108,9 @@ def _t4_row(point: Point) -> dict[str, Any]:
 
 
 def _milliseconds(seconds: float) -> float:
-    """The number that comes closest to these seconds when a reader divides it by 1000.
+    """Return the number that gives these seconds, or the nearest possible, when divided by 1000.
 
-    That is exact for nearly all, and for the others one unit in the last place off.
+    It is exact for nearly all numbers, and one unit in the last place off for the others.
     """
     near = seconds * 1000
     candidates = (near, math.nextafter(near, 0), math.nextafter(near, math.inf))
@@ -118,7 +118,7 @@ def _milliseconds(seconds: float) -> float:
 
 
 def _merged(recording: Recording, statuses: tuple[Status, ...], word: str) -> tuple[str, ...]:
-    """One line for failures that the format does not tell from others."""
+    """Return one line about failures that the format does not distinguish."""
     counts = Counter(p.status for p in recording.points if p.status in statuses)
     if not counts:
         return ()

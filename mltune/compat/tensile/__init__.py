@@ -1,4 +1,4 @@
-"""Tensile's seven-step benchmark protocol: its file, its sizes, and what each step keeps."""
+"""Tensile's seven-step benchmark protocol: its file, its sizes, and the kernels of each step."""
 
 from mltune.compat.tensile.document import parse_protocol
 from mltune.compat.tensile.protocol import Choice, Group, Problems, Protocol, Step

@@ -1,4 +1,4 @@
-"""From the settings of a kernel to its config: defaults, and what the settings leave open."""
+"""Completes the settings of a kernel to a config: defaults, and values that depend on others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from mltune.space.config import Config, Value
 
 WIDEST_VECTOR = 4
 LONGEST_UNROLL = 4
-"""Of what is left open: terms per step; a full unroll was slower on every device so far."""
+"""The most terms per step if the file does not say; a full unroll was slower on every device so
+far.
+"""
 
 DEFAULT_DEPTH_U = 16
 
@@ -32,11 +34,11 @@ _DEFAULTS: dict[str, Value] = {
     "multiply_add": "fma",
     "vector_access": "cast",
 }
-"""Tensile's, for what a file does not say; what is not here has the family's own default."""
+"""Tensile's defaults; parameters that are missing here have the family's own default."""
 
 
 def complete(settings: Mapping[str, Value]) -> Config:
-    """Make the config of a kernel: defaults, then settings, then what these leave open."""
+    """Make the config of a kernel: defaults, then settings, then values that depend on them."""
     values: dict[str, Value] = {**_DEFAULTS, **settings}
     split = _number(values, "local_split_u")
     if values["depth_u"] == AUTOMATIC:
@@ -56,25 +58,25 @@ def complete(settings: Mapping[str, Value]) -> Config:
     if values.get("stream_k"):
         values["persistent_kernel"] = max(1, _number(values, "persistent_kernel", 0))
     if values.get("global_to_local") == "async":
-        values["prefetch_global_read"] = 0  # the copies themselves run ahead
+        values["prefetch_global_read"] = 0  # the copies run ahead by themselves
         values["local_buffers"] = max(2, _number(values, "local_buffers", 2))
     elif "local_buffers" in values and not values["prefetch_global_read"]:
-        values["local_buffers"] = 1  # the second one is for what is prefetched
+        values["local_buffers"] = 1  # the second buffer is for prefetched tiles
     return Config.of(values)
 
 
 def level(groups: Iterable[Group]) -> tuple[Group, ...]:
-    """Give every kernel of several groups the same parameters.
+    """Give all kernels of several groups the same parameters.
 
-    One that any group names begins with the family's own default in all of them.
+    A parameter that any group names starts with the family's own default in all of them.
     """
     read = tuple(groups)
     choices = (choice for group in read for choice in group.choices)
     named = {name for choice in choices for value in choice.values for name in value}
     if "global_to_local" in named:
-        named.add("local_buffers")  # as copies past the registers need two
+        named.add("local_buffers")  # as copies past the registers need two buffers
     if "stream_k" in named:
-        named.add("persistent_kernel")  # as there must be work-groups that walk
+        named.add("persistent_kernel")  # as this needs work-groups with several tiles
     given = Config.of(
         {name: TILED.defaults[name] for name in named - set(_DEFAULTS) if name in TILED.defaults}
     )
@@ -85,7 +87,7 @@ def level(groups: Iterable[Group]) -> tuple[Group, ...]:
 
 
 def possible_values(choices: Iterable[Choice]) -> dict[str, tuple[Value, ...]]:
-    """Everything that each parameter of a completed config can come to, more rather than less."""
+    """Return values of each parameter that include all that completed configs can have."""
     found: dict[str, set[Value]] = {name: {value} for name, value in _DEFAULTS.items()}
     for choice in choices:
         for settings in choice.values:
@@ -117,7 +119,7 @@ def _number(values: Mapping[str, Value], name: str, default: int = 1) -> int:
 
 
 def _largest_power(limit: int, extent: int) -> int:
-    """The largest power of two, at most `limit`, that divides `extent`."""
+    """Return the largest power of two up to `limit` that divides `extent`."""
     width = limit
     while extent % width:
         width //= 2

@@ -1,4 +1,4 @@
-"""A protocol's file: YAML as Tensile writes it, read with the line of every mistake."""
+"""A protocol's file: YAML as Tensile writes it; errors name the line."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _optional(item: Item | None) -> dict[str, Item]:
 
 
 def _samples(settings: dict[str, Item]) -> int | None:
-    """How often a kernel is timed: launches in a row, and how many times that."""
+    """Return how often a kernel is timed: launches in a row, times the number of such rows."""
     given = [settings[key] for key in _SAMPLES if key in settings]
     product = 1
     for item in given:
@@ -165,7 +165,7 @@ def _group(item: Item, contraction: Contraction) -> Group:
 def _steps(
     item: Item | None, key: str, sizes: tuple[Size, ...], contraction: Contraction
 ) -> tuple[tuple[Step, ...], tuple[Size, ...]]:
-    """The steps under a key, and the sizes that are current after them."""
+    """Return the steps under a key, and the sizes that are current after them."""
     steps = []
     for entry in _listed(item, key):
         found = dict(entry.mapping("a step"))
@@ -194,7 +194,7 @@ def _choice(name: str, item: Item) -> Choice:
 
 
 def _join(item: Item | None) -> tuple[str, ...] | None:
-    """The joined parameters; an empty key joins nothing, an empty list leaves one kernel."""
+    """Return the joined parameters; an empty key joins nothing, `[]` leaves one kernel."""
     if item is None or item.content == "":
         return None
     names = []

@@ -1,4 +1,4 @@
-"""Tensile's parameters that do not vary here: those with one value, and those with none."""
+"""Tensile's parameters that do not vary in mltune: those with one value, and those without."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIXED: dict[str, tuple[str, str]] = {
     "AssertSummationElementMultiple": ("1", "every kernel takes every size"),
     "InnerUnroll": ("1", "LoopUnroll says how many terms a step has"),
 }
-"""Tensile's parameters that have one value here, and why."""
+"""Tensile's parameters that have one value in mltune, with the reason."""
 
 ABSENT = frozenset(
     {
@@ -47,11 +47,11 @@ ABSENT = frozenset(
         "WorkGroupMappingType",
     }
 )  # fmt: skip
-"""Tensile's other parameters: most are about AMD's assembly."""
+"""Tensile's other parameters, most of which are for AMD's assembly."""
 
 
 def check_fixed(name: str, item: Item) -> None:
-    """Accept the one value that a parameter has here.
+    """Check the one value that a parameter has in mltune.
 
     Raises:
         UsageError: when it is another, with the reason.

@@ -1,7 +1,7 @@
-"""Tensile's kernel parameters, and what each of their values means in the family `tiled`.
+"""Tensile's kernel parameters, and the meaning of their values in the family `tiled`.
 
-A value becomes settings: some of our parameters with numbers or words. Our own parameters are
-understood by their own names, too.
+A value becomes settings: some of mltune's parameters with numbers or words. mltune's own
+parameters are understood by their own names, too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MACRO_TILE = "MacroTile"
 
 
 def _keys() -> dict[str, tuple[Param, ...]]:
-    """Tensile's parameters that vary here, each with ours in the order of its list."""
+    """Return Tensile's parameters that vary in mltune, with mltune's in the order of its list."""
     found: dict[str, list[Param]] = {}
     for param in TILED.params:
         if param.tensile is not None:
@@ -37,7 +37,7 @@ def read_value(name: str, item: Item) -> Config:
     """Read one value of a parameter as settings.
 
     Raises:
-        UsageError: with the line, when there is no such parameter here, or not with this value.
+        UsageError: with the line, when mltune has no such parameter or value.
     """
     if name in FIXED:
         check_fixed(name, item)
@@ -57,7 +57,7 @@ def parameter_names() -> tuple[str, ...]:
 
 
 def joined_value(name: str, config: Config) -> tuple[Value, ...]:
-    """What a parameter named under `JoinParameters` comes to in a kernel.
+    """Return the value in a kernel of a parameter that is named under `JoinParameters`.
 
     Raises:
         UsageError: when there is no such parameter.
@@ -86,9 +86,9 @@ def flag(item: Item, what: str) -> bool:
 
 
 def spelt(values: Mapping[str, Value]) -> dict[str, Any]:
-    """Write the values of parameters as Tensile does; its own names first.
+    """Write the values of parameters as Tensile does, its own names first.
 
-    What Tensile has no word for stands under our name, which `read_value` understands.
+    A value that Tensile cannot express is under mltune's name, which `read_value` understands.
     """
     left = dict(values)
     written: dict[str, Any] = {}
@@ -102,9 +102,9 @@ def spelt(values: Mapping[str, Value]) -> dict[str, Any]:
 
 
 def _spelt(param: Param, value: Value) -> Value | None:
-    """One value as Tensile writes it; None where it has no word for it."""
+    """Return one value as Tensile writes it; None if it has no word for it."""
     tensile = param.tensile
-    assert tensile is not None  # as it is in `KEYS`
+    assert tensile is not None  # because it is in `KEYS`
     if tensile.words:
         word = next((word for word, ours in tensile.words if ours == value), None)
         if word in ("True", "False"):
@@ -115,7 +115,7 @@ def _spelt(param: Param, value: Value) -> Value | None:
 
 def _read(name: str, params: tuple[Param, ...], item: Item) -> dict[str, Value]:
     first = params[0]
-    assert first.tensile is not None  # as it is in `KEYS`
+    assert first.tensile is not None  # because it is in `KEYS`
     if first.tensile.place is not None:
         return _read_list(name, params, item)
     if first.tensile.words:
@@ -145,8 +145,8 @@ def _read_word(name: str, words: tuple[tuple[str, Value], ...], item: Item) -> V
 
 
 def _read_number(name: str, param: Param, item: Item) -> Value:
-    assert isinstance(param, IntParam)  # only words have words
-    assert param.tensile is not None  # as it is in `KEYS`
+    assert isinstance(param, IntParam)  # only these parameters have words
+    assert param.tensile is not None  # because it is in `KEYS`
     value, automatic = item.scalar(name), param.tensile.automatic
     if value == AUTOMATIC and automatic is not None:
         return automatic

@@ -1,4 +1,4 @@
-"""Tensile's library logic: which solution is the fastest for exact sizes, and for ranges."""
+"""Tensile's library logic: the fastest solution for exact sizes, and for ranges."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _PRECISIONS = {
     3: Precision.COMPLEX_DOUBLE,
     4: Precision.HALF,
 }
-"""Tensile's numbers of the data types; others have no counterpart."""
+"""Tensile's numbers of the data types that mltune has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Logic:
-    """What a file of library logic says.
+    """The content of a file of library logic.
 
     Attributes:
         sizes: the exact ones.
-        configs: the solutions as configs of `tiled`; of equal ones a single one.
-        notes: one line for everything that has no counterpart.
+        configs: the solutions as configs of `tiled`, without duplicates.
+        notes: one line for every part that mltune lacks.
     """
 
     contraction: Contraction
@@ -45,11 +45,11 @@ class Logic:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which config a file of library logic chooses, by its number.
+    """The config that library logic chooses for a size, by number.
 
     Attributes:
         exact: for sizes (m, n, k, batch).
-        tree: for others; None where the file has no ranges.
+        tree: for others; None if the file has no ranges.
     """
 
     exact: tuple[tuple[tuple[int, int, int, int], int], ...]
@@ -83,10 +83,10 @@ def parse_logic(text: str, name: str) -> Logic:
 
 
 def parse_choice(text: str, name: str) -> Choice:
-    """Read which of the configs of `parse_logic` is chosen.
+    """Read the choice among the configs of `parse_logic`.
 
     Raises:
-        UsageError: with the line of the first mistake, such as a solution without a counterpart.
+        UsageError: with the line of the first mistake, such as a solution that mltune lacks.
     """
     parts = parse_document(text, name).sequence("library logic")
     solutions = [_config(item, Counter()) for item in parts[_SOLUTIONS].sequence("the solutions")]
@@ -111,7 +111,7 @@ def parse_choice(text: str, name: str) -> Choice:
 
 
 def _order(item: Item) -> list[str]:
-    """The sizes that the levels of the ranges ask for."""
+    """Return the extents that the levels of the ranges ask for."""
     listed = [one.content for one in item.sequence("the order of the indices")]
     names = INDICES if len(listed) == len(INDICES) else ("m", "n", "k")
     if sorted(map(str, listed)) != [str(place) for place in range(len(names))]:
@@ -140,7 +140,7 @@ def _contraction(item: Item, batched: bool) -> Contraction:
 
 
 def _config(item: Item, left_out: Counter[str]) -> Config | None:
-    """A solution as a config; what has no counterpart is counted."""
+    """Convert a solution to a config; count the settings that mltune lacks."""
     settings: dict[str, Value] = {}
     known = parameter_names()
     for name, value in item.mapping("a solution").items():
@@ -157,7 +157,7 @@ def _config(item: Item, left_out: Counter[str]) -> Config | None:
 
 
 def _size(item: Item) -> Size:
-    """M, N, batch, K, and leading dimensions, which are taken to be packed; or M, N, K."""
+    """Read M, N, batch, K and leading dimensions, which are taken as packed; or M, N, K."""
     entry = item.sequence("an exact size")
     listed = entry[0].sequence("the extents") if entry else ()
     extents = [one.content for one in listed if isinstance(one.content, int)]

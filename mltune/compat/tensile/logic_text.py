@@ -1,6 +1,6 @@
-"""Library logic as Tensile writes it: the solutions, the fastest one for exact sizes, and ranges.
+"""Writes Tensile's library logic: solutions, the fastest one for exact sizes, and ranges.
 
-What Tensile has no name for stands under mltune's own, which `parse_logic` reads back.
+Parameters that Tensile lacks have mltune's names, which `parse_logic` reads back.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mltune.selector import Tree
 from mltune.space.config import Config, Value
 
 Fastest = tuple[tuple[int, ...], Config, float]
-"""A size (m, n, k[, batch]), the config that is the fastest for it, and its GFLOP/s."""
+"""A size (m, n, k[, batch]), its fastest config, and that one's GFLOP/s."""
 
 _TYPES = {
     Precision.SINGLE: 0,
@@ -45,7 +45,7 @@ def logic_text(
         rule: configs, and a tree that chooses one for other sizes; None without ranges.
 
     Raises:
-        UsageError: when Tensile has no such problem type, or no such questions.
+        UsageError: when Tensile has no such problem type, or the tree asks for other features.
     """
     ranged = () if rule is None else rule[0]
     configs = list(dict.fromkeys((*ranged, *(config for _, config, _ in fastest))))
@@ -68,7 +68,7 @@ def logic_text(
 
 
 def _listed(entries: Sequence[Any]) -> str:
-    """A list with an entry on each line."""
+    """Write a list with an entry on each line."""
     if not entries:
         return "[]"
     return "[\n    " + ",\n    ".join(map(json.dumps, entries)) + "\n  ]"
@@ -100,7 +100,7 @@ def _problem_type(contraction: Contraction) -> dict[str, Any]:
 
 
 def _solution(contraction: Contraction, config: Config, number: int) -> dict[str, Any]:
-    """A config by Tensile's names where there are any; nothing is left to a default."""
+    """Write a config with Tensile's names where there are any, and without relying on defaults."""
     values: dict[str, Value] = {**TILED.defaults, **config}
     if values["local_pad_b"] == TILED.defaults["local_pad_b"]:
         values["local_pad_b"] = values["local_pad"]

@@ -1,4 +1,4 @@
-"""What a protocol will measure, counted without measuring."""
+"""The measurements of a protocol, counted in advance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mltune.space.config import Config
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The steps of one group, if all kernels were equally fast.
+    """The steps of one group, under the assumption that all kernels are equally fast.
 
     A join by a parameter that an earlier step determines may keep fewer kernels, or others.
 
@@ -29,17 +29,17 @@ class Plan:
 
     @property
     def configs(self) -> tuple[Config, ...]:
-        """Every kernel that is built."""
+        """All kernels that are built."""
         return tuple(dict.fromkeys((*(config for config, _ in self.measured), *self.kernels)))
 
     @property
     def measurements(self) -> int:
-        """How many there are."""
+        """The number of measurements."""
         return len(self.measured) + len(self.final_sizes) * len(self.kernels)
 
 
 def plan(group: Group, accepts: Accepts) -> Plan:
-    """Go through the steps as if all kernels were equally fast."""
+    """Go through the steps under the assumption that all kernels are equally fast."""
     measured: dict[tuple[Config, Size], None] = {}
 
     def judge(_: int, configs: Sequence[Config], sizes: Sequence[Size]) -> list[float]:

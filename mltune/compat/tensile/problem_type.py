@@ -79,7 +79,7 @@ def _precision(entries: Mapping[str, Item]) -> Precision:
     for key in _TYPES[1:]:
         if key in entries and _type(entries[key]) is not precision:
             widened = precision is Precision.HALF and key == "ComputeDataType"
-            if not widened:  # half is computed in single here, too
+            if not widened:  # half is computed in single in mltune, too
                 raise UsageError(f"{entries[key].where}: {key}: all types are that of DataType")
     return precision
 

@@ -1,4 +1,4 @@
-"""A protocol: problem types, each with groups of kernels and sizes, as a file asks for them."""
+"""A protocol: problem types, each with groups of kernels and sizes, from a file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mltune.space.config import Config
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A parameter by Tensile's name, with its values: each sets some of our parameters."""
+    """A parameter with Tensile's name and its values; each sets some of mltune's parameters."""
 
     name: str
     values: tuple[Config, ...]
@@ -19,7 +19,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Parameters whose combinations are measured against each other, and on which sizes."""
+    """Parameters whose combinations are compared with each other, and the sizes for this."""
 
     choices: tuple[Choice, ...]
     sizes: tuple[Size, ...]
@@ -30,8 +30,8 @@ class Group:
     """The seven steps for one group of problem sizes.
 
     Attributes:
-        initial: what is fixed from the beginning.
-        join: names of parameters; None where no kernel is dropped.
+        initial: settings of all kernels.
+        join: names of parameters; None if no kernel is dropped.
         join_sizes: on which the kernels to be joined are compared.
     """
 
@@ -46,7 +46,7 @@ class Group:
 
     @property
     def choices(self) -> Iterator[Choice]:
-        """Every parameter of every step."""
+        """All parameters of all steps."""
         yield from self.initial
         for step in self.common:
             yield from step.choices
@@ -72,13 +72,13 @@ class Problems:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protocol:
-    """What a protocol's file asks for.
+    """The content of a protocol's file.
 
     Attributes:
         name: of the file.
         text: of the file.
-        samples: timed launches of each measurement; None where the file does not say.
-        notes: one line for every setting that was read and has no effect here.
+        samples: timed launches of each measurement; None if the file does not say.
+        notes: one line for every setting without an effect in mltune.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Measures the kernels of a protocol, and never again what the run holds already."""
+"""Measures the kernels of a protocol, except measurements that the run already has."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from mltune.tuning.trial import Trial
 from mltune.tuning.tuner import Tuner
 
 _BLOCK = 100
-"""Kernels that the worker keeps built while it goes from size to size."""
+"""The number of kernels that the worker keeps built while it goes from size to size."""
 
 
 class TimeIsUpError(Exception):
-    """The time that the user gave is over; what was measured is kept."""
+    """The user's time limit has passed; measurements are kept."""
 
 
 class ProtocolBench:
-    """Judges kernels by measuring them on a run's device.
+    """Compares kernels by measuring them on a run's device.
 
-    The times that were recorded decide, whichever process recorded them: a run that was cut off
-    and goes on ends with the same kernels as one that was not.
+    The recorded times decide, whichever process recorded them. So a run that was killed and
+    resumed ends with the same kernels as a run that was not.
 
     Args:
-        run: is added to.
+        run: takes the measurements.
         runner: measures.
         problem_of: makes the problem of a size.
-        total: measurements that are expected in all, for the progress.
+        total: expected number of measurements, for the progress.
         end: by the monotonic clock, after which no measurement begins.
-        show: is told about the progress after every measurement.
+        show: called with the progress after every measurement.
     """
 
     def __init__(
@@ -70,17 +70,17 @@ class ProtocolBench:
 
     @property
     def trials(self) -> int:
-        """How many kernels were measured."""
+        """The number of kernels that were measured."""
         return len(self._trials)
 
     @property
     def failed(self) -> int:
-        """How many of them failed, on any size."""
+        """The number of these that failed on any size."""
         return len({key[1] for key, row in self._rows.items() if row.status is not Status.OK})
 
     @property
     def first_failure(self) -> str:
-        """Why the first one failed, to be put behind a count; empty if none did."""
+        """The reason of the first failure, as a suffix of a count; empty if none failed."""
         failed = (row for row in self._rows.values() if row.status is not Status.OK)
         first = next(failed, None)
         return "" if first is None else f"; the first said: {first.message}"
@@ -88,10 +88,10 @@ class ProtocolBench:
     def judge(
         self, step: int, configs: Sequence[Config], sizes: Sequence[Size]
     ) -> list[float | None]:
-        """Measure kernels on the sizes of a step: the mean log of their seconds, None if failed.
+        """Measure kernels on the sizes of a step; return the means of log seconds, None if failed.
 
         Raises:
-            TimeIsUpError: when the time is over before the end.
+            TimeIsUpError: when the time limit passes before the end.
         """
         problems = tuple(self._problem_of(size) for size in sizes)
         self._measure([self._job(config, problems, Phase.SEARCH) for config in configs], step)
@@ -100,10 +100,10 @@ class ProtocolBench:
     def finish(self, kernels: Sequence[Config], sizes: Sequence[Size]) -> tuple[Config, ...]:
         """Measure the last step, size by size, and return the kernels that were always right.
 
-        One that failed is measured no further.
+        A kernel that failed is not measured on further sizes.
 
         Raises:
-            TimeIsUpError: when the time is over before the end.
+            TimeIsUpError: when the time limit passes before the end.
         """
         right: list[Config] = []
         for first in range(0, len(kernels), _BLOCK):
@@ -118,7 +118,7 @@ class ProtocolBench:
         return tuple(right)
 
     def _value(self, config: Config, problems: Sequence[Problem]) -> float | None:
-        """What the searches minimise, too."""
+        """Return the value that searches minimise, too."""
         rows = [self._rows.get((Phase.SEARCH, config, problem)) for problem in problems]
         return Trial(0, config, tuple(row for row in rows if row is not None)).value
 
@@ -129,10 +129,10 @@ class ProtocolBench:
         return Job(trial=trial, problems=problems, phase=phase)
 
     def _measure(self, jobs: Sequence[Job], step: int) -> None:
-        """Measure what jobs lack.
+        """Measure what is missing for jobs.
 
         Raises:
-            TimeIsUpError: when the time is over before the end.
+            TimeIsUpError: when the time limit passes before the end.
         """
         lacking = [job for job in jobs if job.trial.missing(job.problems)]
         queue = ListQueue(lacking, self._runner)
@@ -155,7 +155,7 @@ class ProtocolBench:
         self._trials.setdefault(row.config, len(self._trials))
 
     def _state(self, step: int) -> tuple[str, int, int, float | None, Counter[str]]:
-        """What the progress says: step, measurements done and expected, best speed, failures."""
+        """Return the progress: step, measurements done and expected, best speed, failures."""
         failed = (row.status.value for row in self._rows.values() if row.status is not Status.OK)
         problems = {problem for _, _, problem in self._rows}
         best = self._session.best_gflops(problems)

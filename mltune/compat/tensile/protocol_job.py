@@ -1,4 +1,4 @@
-"""One problem type of a protocol on one device: its space, its plans, and its steps."""
+"""One problem type of a protocol on one device: its space, plans and steps."""
 
 from __future__ import annotations
 
@@ -63,20 +63,20 @@ class ProtocolJob:
 
     @property
     def kernels(self) -> int:
-        """How many are built, if all are equally fast."""
+        """The number of kernels that are built, if all are equally fast."""
         return len(dict.fromkeys(config for one in self.plans for config in one.configs))
 
     @property
     def measurements(self) -> int:
-        """How many there are, likewise."""
+        """The number of measurements, likewise."""
         return sum(one.measurements for one in self.plans)
 
     def problem_of(self, size: Size) -> Problem:
-        """The packed problem of a size."""
+        """Return the packed problem of a size."""
         return problem_of_size(self.problems.contraction, size.extents)
 
     def carry_out(self, bench: ProtocolBench, folder: Path) -> Iterator[GroupResult]:
-        """All seven steps of one group after the other.
+        """Run all seven steps of each group.
 
         Raises:
             NoCorrectConfigError: when a group has no kernel left.
@@ -94,7 +94,7 @@ class ProtocolJob:
             yield self._group((*steps.reports, last), kernels, group)
 
     def planned(self) -> PlannedRun:
-        """What there is to be done.
+        """Return the plan of the measurements.
 
         Raises:
             NoCorrectConfigError: when there is no kernel.
@@ -124,7 +124,7 @@ class ProtocolJob:
 
 
 def _fits(config: Config, space: Space, contraction: Contraction) -> bool:
-    """Whether a kernel respects the device's limits and can be written."""
+    """Whether a kernel respects the device's limits and can be generated."""
     if config not in space:
         return False
     try:

@@ -1,4 +1,4 @@
-"""What `mltune protocol` did, or would do."""
+"""The result of `mltune protocol`, or of its dry run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mltune.shell import command
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupResult:
-    """One group of sizes: what each step kept, and the names of the last step's kernels."""
+    """One group of sizes: the kernels kept by each step, and the names of the last step's."""
 
     steps: tuple[StepReport, ...]
     kernels: tuple[str, ...]
@@ -72,12 +72,12 @@ class RunResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtocolResult:
-    """What the protocol came to.
+    """The result of a protocol.
 
     Attributes:
-        root: of the runs: the one run's folder, or the folder that they lie in.
-        stopped: why it ended before its end by itself; empty if it did not.
-        lost: whether that was because the device is gone.
+        root: of the runs: the one run's folder, or the folder of all runs.
+        stopped: why it ended early by itself; empty if it did not.
+        lost: whether that was because the device failed.
     """
 
     file: Path
@@ -91,12 +91,12 @@ class ProtocolResult:
 
     @property
     def exit_code(self) -> int:
-        """0, 130 when it was interrupted, or 4 when the device was lost."""
+        """The exit code: 0, 130 if it was interrupted, or 4 if the device was lost."""
         return 130 if self.interrupted else 4 if self.lost else 0
 
     @property
     def next_commands(self) -> tuple[str, ...]:
-        """What the user would type next."""
+        """The commands to type next."""
         if self.interrupted or self.stopped:
             again = command("mltune", "protocol", self.file, "--resume", "--run", self.root)
             return (f"{self.stopped or 'interrupted'}; continue with: {again}",)
@@ -118,7 +118,7 @@ class ProtocolResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRun:
-    """One problem type, and what its groups would do."""
+    """One problem type, and the plan of its groups."""
 
     problem: str
     groups: tuple[GroupResult, ...]
@@ -128,7 +128,7 @@ class PlannedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanResult:
-    """What the protocol would do."""
+    """The plan of a protocol."""
 
     file: Path
     device: DeviceInfo

@@ -1,7 +1,7 @@
-"""The range part of library logic, as a tree and back: chains of thresholds for each index.
+"""Converts the range part of library logic to a tree and back: chains of thresholds.
 
-An entry is `[threshold, what then]` and holds for extents up to the threshold; -1 is for all
-others. What holds for the last index is a solution's number.
+An entry is `[threshold, rest]` and is valid for extents up to the threshold; -1 stands for all
+others. The rest is a chain for the next index; after the last index it is a solution's number.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from mltune.selector import Leaf, Split, Tree, nodes
 from mltune.space.yaml_document import Item
 
 INDICES = ("m", "n", "batch", "k")
-"""By Tensile's numbers."""
+"""The extents by Tensile's numbers."""
 
 ORDER = (2, 3, 0, 1)
-"""In which the indices are asked for, as Tensile recommends."""
+"""The order of the indices that Tensile recommends."""
 
 _MOST_RULES = 100_000
 
@@ -27,11 +27,12 @@ def read_ranges(item: Item, order: Sequence[str], numbers: Mapping[int, int]) ->
 
     Args:
         item: the part.
-        order: the features that its levels ask for.
+        order: the features of its levels.
         numbers: a kernel's number in the portfolio for each solution's number.
 
     Raises:
-        UsageError: with the line, when it is no such chain, or names a solution that is not there.
+        UsageError: with the line, when it is no such chain, or names a solution that does not
+            exist.
     """
     if not order:
         solution = item.scalar("a solution's number")
@@ -45,7 +46,8 @@ def read_ranges(item: Item, order: Sequence[str], numbers: Mapping[int, int]) ->
         if not isinstance(threshold, int):
             raise UsageError(f"{entry.where}: must be a threshold and what holds up to it")
         below = read_ranges(pair[1], order[1:], numbers)
-        if not rules or threshold < 0 or threshold > rules[-1][0]:  # else nothing gets there
+        # else no extent reaches this entry
+        if not rules or threshold < 0 or threshold > rules[-1][0]:
             rules.append((threshold, below))
         if threshold < 0:
             break
@@ -55,7 +57,7 @@ def read_ranges(item: Item, order: Sequence[str], numbers: Mapping[int, int]) ->
 
 
 def _halved(feature: str, rules: Sequence[tuple[int, Tree]]) -> Tree:
-    """Ask for the middle one first, so that a long chain is not deep; the last one has no end."""
+    """Split in the middle, so that a long chain is not deep; the last entry has no end."""
     if len(rules) == 1:
         return rules[0][1]
     middle = (len(rules) + 1) // 2
@@ -67,7 +69,7 @@ def range_part(tree: Tree) -> list[Any]:
     """Write a tree as the range part, in `ORDER`.
 
     Raises:
-        UsageError: when the tree asks for what Tensile does not.
+        UsageError: when the tree has features that Tensile lacks.
     """
     asked = {node.feature for node, _ in nodes(tree) if isinstance(node, Split)}
     if other := sorted(asked - set(INDICES)):
@@ -81,7 +83,7 @@ def range_part(tree: Tree) -> list[Any]:
 
 def _chain(tree: Tree, order: Sequence[str], counted: list[int]) -> Any:
     if not order:
-        assert isinstance(tree, Leaf)  # each of its questions was answered
+        assert isinstance(tree, Leaf)  # all of its questions were answered
         counted[0] += 1
         if counted[0] > _MOST_RULES:
             raise UsageError(f"library logic of this tree has more than {_MOST_RULES:,} rules")
@@ -98,7 +100,7 @@ def _chain(tree: Tree, order: Sequence[str], counted: list[int]) -> Any:
     before: Tree | None = None
     for extent in (*thresholds, None):
         answered = _answered(tree, feature, extent)
-        if answered == before:  # the chain's last entry reaches further
+        if answered == before:  # the chain's last entry continues
             entries[-1][0] = -1 if extent is None else extent
             continue
         below = _chain(answered, order[1:], counted)
@@ -108,7 +110,7 @@ def _chain(tree: Tree, order: Sequence[str], counted: list[int]) -> Any:
 
 
 def _answered(tree: Tree, feature: str, extent: int | None) -> Tree:
-    """The tree without its questions for a feature, for an extent or for more than all."""
+    """Decide the splits of a feature, for an extent or for one above all thresholds."""
     if isinstance(tree, Leaf):
         return tree
     if tree.feature == feature:

@@ -1,4 +1,4 @@
-"""Tensile's problem sizes: `Exact` and `Range`, one entry for every index of the problem type."""
+"""Tensile's problem sizes: `Exact` and `Range`, with an entry for every index."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEFAULT_STRIDE = 16
 
 
 def read_sizes(item: Item, contraction: Contraction) -> tuple[Size, ...]:
-    """Read what stands behind `ProblemSizes`; a size that comes again is passed over.
+    """Read the value of `ProblemSizes`; duplicates are dropped.
 
     Raises:
         UsageError: with the line of the first mistake.
@@ -37,7 +37,7 @@ def _exact(item: Item, count: int) -> Iterator[tuple[int, ...]]:
 
 
 def _range(item: Item, count: int) -> Iterator[tuple[int, ...]]:
-    """All combinations of the indices that have extents of their own; tied ones follow."""
+    """Return all combinations of the indices with own extents; tied indices follow them."""
     own: dict[int, tuple[int, ...]] = {}
     tied: dict[int, tuple[int, str]] = {}
     for index, entry in enumerate(_entries(item, "Range", count)):
@@ -114,7 +114,7 @@ def _whole(item: Item, what: str, least: int) -> int:
 
 
 def _size(by_number: tuple[int, ...], contraction: Contraction, where: str) -> Size:
-    """From extents by index number to extents as `problem_of_size` takes them."""
+    """Convert extents by index number to the order of `problem_of_size`."""
     try:
         if not contraction.is_gemm:
             return Size(by_number)

@@ -1,4 +1,4 @@
-"""The kernels of a protocol as the text of a space: what a run keeps, and later stages read."""
+"""The kernels of a protocol as the text of a space, for the run and later stages."""
 
 from __future__ import annotations
 

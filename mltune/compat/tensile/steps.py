@@ -1,7 +1,7 @@
-"""The seven steps: which kernels each one looks at, and which it keeps.
+"""The seven steps: the kernels that each one compares, and those that it keeps.
 
-Nothing is measured here: a judge says how slow kernels are. A kernel is carried as its settings,
-so that a later step may change any of them, and shown to the judge as a whole config.
+Nothing is measured here: a judge returns the times of kernels. A kernel is stored as its settings,
+so that a later step may change any of them, and given to the judge as a whole config.
 """
 
 from __future__ import annotations
@@ -28,20 +28,22 @@ STEP_NAMES = (
 FINAL_STEP = len(STEP_NAMES)
 
 Judge = Callable[[int, Sequence[Config], Sequence[Size]], Sequence[float | None]]
-"""Given the number of a step, kernels and sizes: what is to be small, None for one that failed."""
+"""Given the number of a step, kernels and sizes, returns the values to minimise; None for a
+failure.
+"""
 
 Accepts = Callable[[Config], bool]
-"""Whether a kernel can be written, and respects the limits of the device."""
+"""Whether a kernel can be generated, and respects the limits of the device."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepReport:
-    """What a step did.
+    """The result of a step.
 
     Attributes:
         number: 1 to 7.
-        compared: kernels that were measured against each other; 0 where nothing was measured.
-        refused: combinations that cannot be written or exceed the device.
+        compared: kernels that were measured; 0 if nothing was.
+        refused: combinations that cannot be generated or exceed the device's limits.
         kept: kernels after the step.
     """
 
@@ -52,20 +54,20 @@ class StepReport:
 
     @property
     def name(self) -> str:
-        """The step in words."""
+        """The step's name."""
         return STEP_NAMES[self.number - 1]
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What the steps before the last came to: their reports, and the kernels for the last."""
+    """The result of the steps before the last: their reports, and the kernels for the last."""
 
     reports: tuple[StepReport, ...]
     kernels: tuple[Config, ...]
 
 
 def run_steps(group: Group, judge: Judge, accepts: Accepts) -> Steps:
-    """Go through the first six steps of a group; the seventh measures the kernels on all sizes."""
+    """Run the first six steps of a group; the seventh measures the kernels on all sizes."""
     walk = _Walk(judge, accepts)
     walk.begin(group.initial)
     walk.benchmark(2, group.common)
@@ -77,7 +79,7 @@ def run_steps(group: Group, judge: Judge, accepts: Accepts) -> Steps:
 
 
 class _Walk:
-    """The kernels on their way through the steps."""
+    """The kernels between the steps."""
 
     def __init__(self, judge: Judge, accepts: Accepts) -> None:
         self._judge = judge
@@ -86,18 +88,18 @@ class _Walk:
         self.reports: list[StepReport] = []
 
     def begin(self, initial: Sequence[Choice]) -> None:
-        """Set what is fixed; whether the kernel can be written shows when it is complete."""
+        """Apply the initial settings; they are only checked in complete kernels."""
         self.kernels = _combinations(self.kernels[0], initial)
         self._report(1, compared=0, refused=0)
 
     def fork(self, choices: Sequence[Choice]) -> None:
-        """Every combination becomes a kernel."""
+        """Make a kernel of every combination."""
         forked = [new for old in self.kernels for new in _combinations(old, choices)]
         self.kernels, refused = self._sound(forked)
         self._report(3, compared=0, refused=refused)
 
     def benchmark(self, number: int, steps: Sequence[Step]) -> None:
-        """Determine, step by step, each kernel's fastest combination."""
+        """Find each kernel's fastest combination, one entry after the other."""
         compared = refused = 0
         for step in steps:
             families = []
@@ -116,7 +118,7 @@ class _Walk:
         self._report(number, compared=compared, refused=refused)
 
     def join(self, names: Sequence[str] | None, sizes: Sequence[Size]) -> None:
-        """Keep the fastest of the kernels that agree in the joined parameters."""
+        """Keep the fastest of the kernels with equal values of the joined parameters."""
         if names is None:
             self._report(5, compared=0, refused=0)
             return
@@ -131,7 +133,7 @@ class _Walk:
         self._report(5, compared=len(configs), refused=0)
 
     def _sound(self, kernels: Sequence[Config]) -> tuple[list[Config], int]:
-        """Those that can be written, each once, and how many cannot."""
+        """Return those that can be generated, each once, and the number of the others."""
         distinct: dict[Config, Config] = {}
         for kernel in kernels:
             distinct.setdefault(complete(kernel), kernel)
@@ -155,7 +157,7 @@ def _distinct(configs: Iterable[Config]) -> list[Config]:
 
 
 def _fastest(kernels: Sequence[Config], worth: dict[Config, float | None]) -> Config | None:
-    """The kernel with the least worth; the first of equals, None if all failed."""
+    """Return the kernel with the least value; the first of equals, None if all failed."""
     known = [
         (value, place)
         for place, kernel in enumerate(kernels)

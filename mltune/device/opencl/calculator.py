@@ -1,8 +1,8 @@
-"""Draws the numbers of a problem on the device, and multiplies them there in double precision.
+"""Draws the numbers of a problem on the device, and multiplies them in double precision.
 
-The product is made by the plainest kernel that is not slow: operands are copied into panels of
-doubles with zeros around, so that one kernel without a single special case multiplies them all.
-Nothing here is believed unproved: see `mltune.runner.proof`.
+The kernel is the simplest one that is not slow: operands are copied into panels of doubles padded
+with zeros, so that one kernel without special cases multiplies them all. The results are not
+trusted without a proof: see `mltune.runner.proof`.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _GROUP = 16
 _DEPTH = 16
 _LOCAL_BYTES = 1 << 15  # of a work-group that multiplies complex numbers
-_TILE = {1: (8, 4), 2: (4, 4)}  # of C, that a work-item has, by the parts of a number
+_TILE = {1: (8, 4), 2: (4, 4)}  # elements of C per work-item, by the parts of a number
 _LARGEST_SIDE = 4096  # of a block of the product
 _PANEL_NUMBERS = 1 << 23
-_MEMORY_SHARE = 64  # of the device's memory: what the panels may take
-_LEAST_TERMS = 256  # of a sum, that are worth a work-group of their own
+_MEMORY_SHARE = 64  # panels may take 1 / this of the device's memory
+_LEAST_TERMS = 256  # of a sum, that justify a further work-group
 _GROUPS_PER_UNIT = 4
-_MOST_GROUPS = 65535  # along the second and third dimension, by NVIDIA's driver
-_MOST_ROUNDED = 1 << 26  # memory of less than twice these bytes is rounded up to a power of 2
+_MOST_GROUPS = 65535  # along the second and third dimension, in NVIDIA's driver
+_MOST_ROUNDED = 1 << 26  # buffers below twice this are rounded up to a power of 2
 _ITEMS = 1 << 16
 _REALS = {2: "half", 4: "float", 8: "double"}
 _WORDS = {2: "ushort", 4: "uint", 8: "ulong"}
@@ -52,11 +52,11 @@ _ARGUMENTS: dict[str, dict[str, tuple[Any, ...]]] = {
         "multiply": (None, None, _U, _U, _U, _U, None),
         "finish": (None, _L, _L, _U, *[_D] * 4, _U, *_VIEW, None, *_VIEW[2:], *[_L] * 3, _U, _U),
     },
-}  # of each file, by the names of its kernels: the types of their numbers; None is a buffer
+}  # for each file, the kernels' names and the types of their numbers; None is a buffer
 
 
 def can_calculate(info: DeviceInfo) -> bool:
-    """Whether a device has room for the work-groups that calculate."""
+    """Whether a device supports the work-groups of these kernels."""
     return takes_group(info, (_GROUP, _GROUP, 1)) and info.local_mem_bytes >= _LOCAL_BYTES
 
 
@@ -67,7 +67,7 @@ class OpenCLCalculator:
         """Build the kernels.
 
         Raises:
-            BuildError: when the driver cannot. `multiply` may raise it, too.
+            BuildError: when the driver cannot; `multiply` may raise it, too.
         """
         self._context, self._queue = context, queue
         self._dtype = np.dtype(dtype)
@@ -94,7 +94,7 @@ class OpenCLCalculator:
         )  # fmt: skip
 
     def look(self, tensor: Matrices, numbers: Array) -> Array:
-        """Wait, and return single elements, by their numbers among the rows; in double."""
+        """Wait, and return single elements in double, by their numbers among the rows."""
         count = len(numbers)
         found = np.empty(count, self._wide)
         where = self._given("numbers", numbers.astype(np.uint64))
@@ -108,7 +108,7 @@ class OpenCLCalculator:
         return found
 
     def along(self, matrices: Matrices, vectors: Array) -> Sums:
-        """Wait, and return what goes along every row of every matrix, in double precision."""
+        """Wait, and return the sums over every row of every matrix, in double precision."""
         batch, rows, columns = matrices.counts
         all_rows = batch * rows
         sums = VECTORS * self._parts + 2
@@ -203,7 +203,7 @@ class OpenCLCalculator:
                 )  # fmt: skip
 
     def _share(self, terms: int, groups: int, batches: int, area: int) -> int:
-        """How many terms of a sum one work-group adds up, so that all units have work."""
+        """Return the terms of a sum for each work-group, so that all compute units have work."""
         shares = min(
             -(-self._units * _GROUPS_PER_UNIT // groups),
             terms // _LEAST_TERMS,
@@ -234,13 +234,13 @@ class OpenCLCalculator:
         return self._dims[key]
 
     def _given(self, name: str, array: Array) -> cl.Buffer:
-        """Upload numbers to memory that the next ones of this name may overwrite."""
+        """Upload numbers to memory that later numbers with this name may overwrite."""
         room = self._room(name, array.nbytes)
         self._checked(cl.enqueue_copy, self._queue, room, np.ascontiguousarray(array))
         return room
 
     def _room(self, name: str, nbytes: int) -> cl.Buffer:
-        """Return memory of a name; it is not freed, as kernels still have it as an argument."""
+        """Return memory with a name; it is not freed, as kernels still have it as an argument."""
         kept = self._memory.get(name)
         if kept is None or kept.size < nbytes:
             if kept is not None:
@@ -291,7 +291,7 @@ class OpenCLCalculator:
             program = built(self._context, source)
             for name, types in _ARGUMENTS[file].items():
                 self._kernels[name] = kernel = cl.Kernel(program, f"mltune_{name}")
-                # Without their types, PyOpenCL takes 10 us for each number.
+                # Without their types, pyopencl takes 10 us for each number.
                 kernel.set_scalar_arg_dtypes(list(types))
         except cl.Error as error:
             raise BuildError(f"the driver cannot build what calculates: {error}") from error
@@ -302,6 +302,6 @@ def _rounded(number: int, step: int) -> int:
 
 
 def _blocks(count: int, step: int) -> Iterator[tuple[int, int]]:
-    """Where each block begins, and how long it is."""
+    """Yield each block's begin and length."""
     for begin in range(0, count, step):
         yield begin, min(step, count - begin)

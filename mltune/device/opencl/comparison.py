@@ -1,4 +1,4 @@
-"""Compares a large result with its reference by kernels of its own."""
+"""Compares a large result with its reference by kernels of mltune's own."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from mltune.device.opencl.quiet import built
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _ITEMS = 1 << 14
-COMPARISON_GROUP = 64  # work-items, where the device takes so many
+COMPARISON_GROUP = 64  # work-items, if the device supports so many
 _FOUND = np.dtype([("wrong", "u8"), ("written", "u8"), ("place", "u8"), ("error", "f8")])
 _REALS = {2: "half", 4: "float", 8: "double"}
 
 
 class OpenCLComparison:
-    """A right result in the memory of a device, to compare others with.
+    """A right result in a device's memory, to compare others with.
 
     Raises:
         LaunchError: when the driver has no memory for it.
@@ -56,7 +56,7 @@ class OpenCLComparison:
             raise LaunchError(f"no memory for the reference: {error}") from error
 
     def run(self, result: cl.Buffer) -> Difference:
-        """Compare a result, which is left as it is.
+        """Compare a result, without changing it.
 
         Raises:
             DeviceLostError: when the device fails.
@@ -94,13 +94,13 @@ class OpenCLComparison:
 
 
 def _words(dtype: np.dtype[Any]) -> int:
-    """So many words are an element: the words of half are of two bytes, all others of four."""
+    """Return the words per element: half has words of two bytes, all others of four."""
     return max(dtype.itemsize // 4, 1)
 
 
 @cache
 def _kernels(context: cl.Context, dtype_name: str, pattern: int) -> tuple[cl.Kernel, cl.Kernel]:
-    """Return what compares and what counts; to make one takes PyOpenCL 1 ms."""
+    """Return the kernels that compare and count; pyopencl takes 1 ms to make one."""
     dtype = np.dtype(dtype_name)
     parts = 2 if dtype.kind == "c" else 1
     real = _REALS[dtype.itemsize // parts]

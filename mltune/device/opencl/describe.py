@@ -47,7 +47,7 @@ def _clean(text: str) -> str:
 
 
 def _kind(device: cl.Device) -> str:
-    if OCLGRIND in device.platform.name:  # which calls itself everything at once
+    if OCLGRIND in device.platform.name:  # Oclgrind claims to be all types at once
         return "cpu"
     if device.type & cl.device_type.GPU:
         return "gpu"
@@ -61,7 +61,7 @@ def _wave_size(device: cl.Device, extensions: tuple[str, ...]) -> int:
         return int(device.wavefront_width_amd)
     if _kind(device) != "gpu":
         return 1
-    # No query of its own: what the compiler prefers for a trivial kernel is the wave's width.
+    # There is no query for it: the width of a wave is the size that the compiler prefers.
     source = "__kernel void wave(__global int *out) { out[get_global_id(0)] = 0; }"
     program = built(cl.Context([device]), source)
     multiple = cl.kernel_work_group_info.PREFERRED_WORK_GROUP_SIZE_MULTIPLE
@@ -75,7 +75,7 @@ def _compute_capability(device: cl.Device, extensions: tuple[str, ...]) -> int:
 
 
 def _bus_address(device: cl.Device, extensions: tuple[str, ...]) -> str:
-    """Tell equal devices of one host apart; pyopencl has no query for the UUID itself."""
+    """Return the PCI address, which distinguishes equal devices; pyopencl has no UUID query."""
     if "cl_nv_device_attribute_query" not in extensions:
         return ""
     try:

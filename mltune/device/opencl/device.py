@@ -35,12 +35,12 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 _INTEGERS = {Kind.UINT: np.uint32, Kind.ULONG: np.uint64}
 _OLD = ("OpenCL C 1.0", "OpenCL C 1.1")
-_BOUND = 2  # a kernel under test and the one that it is held against
+_BOUND = 2  # the kernel under test and the reference kernel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Bound:
-    """A kernel with the arguments that it has."""
+    """A kernel with its current arguments."""
 
     program: OpenCLProgram
     problem: Problem
@@ -56,7 +56,8 @@ class OpenCLDevice:
         self._probed = entry.info.probed or Probed()
         self._launched: WeakSet[OpenCLProgram] = WeakSet()
         self._running: HostTimedExecution | None = None
-        self._simulates = entry.is_checker  # each instruction takes it a thousand times as long
+        # Oclgrind takes a thousand times as long for each instruction
+        self._simulates = entry.is_checker
         self._bound: list[_Bound] = []
         self._inspection: Inspection | None = None
         self._calculators: dict[str, OpenCLCalculator] = {}
@@ -79,7 +80,7 @@ class OpenCLDevice:
 
     @property
     def tick_seconds(self) -> float:
-        """Resolution of the clock that times kernels; of the host's, how far it may be off."""
+        """Resolution of the clock that times kernels; for the host's clock, its uncertainty."""
         return self._probed.clock_step_ns * 1e-9
 
     def build(self, kernel: Kernel) -> OpenCLProgram:
@@ -111,7 +112,7 @@ class OpenCLDevice:
             raise LaunchError(f"no buffer of {nbytes} bytes: {error}") from error
 
     def comparison(self, expected: Expected) -> OpenCLComparison | None:
-        """Keep a right result on the device; None where it is too large, or lacks doubles.
+        """Keep a right result on the device; None if it is too large, or doubles are missing.
 
         Raises:
             LaunchError: when the driver has no memory left.
@@ -125,7 +126,7 @@ class OpenCLDevice:
         )
 
     def calculator(self, dtype: str) -> OpenCLCalculator | None:
-        """Calculates with tensors of a type; None without doubles, or the room for it.
+        """Return a calculator for tensors of a type; None without doubles or large work-groups.
 
         Raises:
             BuildError: when the driver cannot build it.
@@ -138,7 +139,7 @@ class OpenCLDevice:
 
     @property
     def inspection(self) -> Inspection:
-        """Looks at memory on the device itself; its kernels are built when it is first needed.
+        """Return the memory checks on the device; their kernels are built at the first call.
 
         Raises:
             LaunchError: when the driver cannot build them.
@@ -154,7 +155,7 @@ class OpenCLDevice:
         return self._inspection
 
     def part(self, buffer: cl.Buffer, first_byte: int, nbytes: int) -> cl.Buffer:
-        """Return a piece of a buffer that kernels see as a buffer of its own.
+        """Return a part of a buffer that kernels use like a buffer of its own.
 
         `first_byte` must be a multiple of 4096, which suits every driver's alignment.
         """
@@ -175,9 +176,9 @@ class OpenCLDevice:
 
         Args:
             buffer: no part of another one, unless it is filled from its beginning.
-            byte: what with.
-            first_byte: from where on; a multiple of 4096.
-            end_byte: up to where, to a multiple of 4; to its end if left out.
+            byte: the new value of each byte.
+            first_byte: the begin, a multiple of 4096.
+            end_byte: the end, rounded up to a multiple of 4 (default: the buffer's end).
         """
         end = (buffer.size if end_byte is None else end_byte) // 4 * 4
         if self._info.kind != "cpu" or not self._probed.fills:
@@ -190,7 +191,7 @@ class OpenCLDevice:
             self._checked(cl.enqueue_fill_buffer, self._queue, buffer, word, first_byte, size)
 
     def read(self, buffer: cl.Buffer, array: Array, first_byte: int = 0) -> None:
-        """Fill an array from a buffer, after all that was started before."""
+        """Fill an array from a buffer, after everything started before."""
         self._checked(partial(cl.enqueue_copy, src_offset=first_byte), self._queue, array, buffer)
 
     def launch(
@@ -209,17 +210,17 @@ class OpenCLDevice:
 
         Args:
             program: the built kernel.
-            problem: what to compute.
-            c: where to.
+            problem: to compute.
+            c: takes the result.
             a: the first operand.
             b: the second one.
-            bias: of the epilogue; None where it has none.
-            scratch: of at least the kernel's `scratch_bytes`; None where they are 0.
-            counters: all 0, of at least its `counter_bytes`; None where they are 0.
+            bias: of the epilogue; None if it has none.
+            scratch: of at least the kernel's `scratch_bytes`; None if that is 0.
+            counters: all 0, of at least its `counter_bytes`; None if that is 0.
 
         Raises:
-            LimitError: when the work-group or its local memory is over the device's limits;
-                PoCL would run such a kernel and overwrite memory.
+            LimitError: when the work-group or its local memory is over the device's limits; PoCL
+                would run such a kernel and overwrite memory.
             LaunchError: when the driver refuses.
             UsageError: when the kernel does not compute such a problem.
         """
@@ -253,7 +254,7 @@ class OpenCLDevice:
         return OpenCLExecution(*events, hides_start=is_first and self._probed.hides_compiling)
 
     def _settle(self) -> None:
-        """Wait for a launch that the host times: its end is noted before anything else begins."""
+        """Wait for a launch that the host times, to note its end before anything else begins."""
         running, self._running = self._running, None
         if running is not None:
             running.wait()
@@ -261,7 +262,7 @@ class OpenCLDevice:
     def _bind(
         self, program: OpenCLProgram, problem: Problem, buffers: tuple[cl.Buffer | None, ...]
     ) -> Launch:
-        """Set a kernel's arguments, unless it has these: that takes longer than a small kernel."""
+        """Set a kernel's arguments if they changed, as that takes longer than a small kernel."""
         for bound in self._bound:
             if (
                 bound.program is program

@@ -1,4 +1,4 @@
-"""Says in words why OpenCL does not work on this machine, and what would help."""
+"""Explains why OpenCL does not work on this machine, and what helps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mltune.device_info import DeviceInfo
 
 
 def missing_linker(info: DeviceInfo) -> str | None:
-    """Return what to do when a PoCL device lacks the linker that it calls for every kernel."""
+    """Return advice if a PoCL device lacks the linker that it calls for every kernel."""
     if POCL not in info.platform or has_linker():
         return None
     return (
@@ -24,7 +24,7 @@ def missing_linker(info: DeviceInfo) -> str | None:
 
 
 def unwritable_cache() -> str | None:
-    """Return what to do when PoCL's cache cannot be written, which leaves it without devices."""
+    """Return advice if PoCL's cache cannot be written, which leaves it without devices."""
     folder = Path(os.environ.get("POCL_CACHE_DIR") or Path.home() / ".cache" / "pocl")
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     if existing.is_dir() and os.access(existing, os.W_OK):
@@ -41,10 +41,10 @@ def _processor_hint() -> str:
 
 
 def no_device_hints(platforms: Sequence[str]) -> tuple[str, ...]:
-    """Return what may be wrong when no device was found, the likeliest first.
+    """Return possible reasons why no device was found, the likeliest first.
 
     Args:
-        platforms: the names of the platforms that the OpenCL loader did find.
+        platforms: names of the platforms that the OpenCL loader found.
     """
     hints: list[str] = []
     if any(POCL in name for name in platforms):

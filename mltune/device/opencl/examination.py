@@ -1,4 +1,4 @@
-"""What a device can do, found by trying it out once per driver version, in another process."""
+"""What a device can do, found by tests in another process, once per driver version."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ from mltune.errors import MltuneError
 from mltune.files import make_folder, take_lock, write_atomically
 
 VARIABLE = "MLTUNE_DEVICES_DIR"
-"""Names the folder that keeps what was found; if it is set to nothing, nothing is kept."""
+"""Names the folder of the results; if it is empty, nothing is kept."""
 
 VERSION = 2
-"""Of what is tried; what an earlier version found is not used."""
+"""Of the tests; results of an earlier version are not used."""
 
 _UNKNOWN_PROCESSOR = "unknown target CPU"
 Answers = Mapping[str, Mapping[str, Any]]
 
-_SECONDS = 60.0  # for all steps; a worker has twice as much to start
-_UNKNOWN = "unknown"  # marks the answer of a step that did not end in time
+_SECONDS = 60.0  # for all steps; a worker has twice as long to start
+_UNKNOWN = "unknown"  # the answer of a step that did not end in time
 _log = logging.getLogger(__name__)
 
 
 @lru_cache
 def examined(entry: DeviceEntry) -> DeviceEntry:
-    """Return a device as it showed itself: what it cannot do, and how it is used all the same.
+    """Return a device as its tests show it: what it cannot do, and how it can still be used.
 
-    What a step did not answer in time is left as the driver states it.
+    If a step did not end in time, the driver's statement counts.
     """
     return with_answers(entry, _answers(entry, tuple(_steps(entry.info))))
 
 
 def with_answers(entry: DeviceEntry, answers: Answers) -> DeviceEntry:
-    """Return a device's entry with what the steps of `probe` answered."""
+    """Return a device's entry, corrected by the answers of the steps of `probe`."""
     info, notes = entry.info, []
     if failure := _failure(answers.get("launch")):
         return replace(
@@ -105,7 +105,7 @@ def info_without_long_atomics(info: DeviceInfo) -> DeviceInfo:
 
 
 def _steps(info: DeviceInfo) -> Iterator[str]:
-    """The steps that a device's claims call for."""
+    """Return the steps that test what a device claims."""
     extensions = info.opencl.extensions if info.opencl else ()
     yield from ("launch", "clock", "compiling", "group", "local")
     if info.fp64:
@@ -129,13 +129,13 @@ def _remedy(entry: DeviceEntry, failure: str) -> str:
 
 
 def _answer(answers: Answers, step: str) -> Mapping[str, Any] | None:
-    """What a step found; None where it failed or was not tried."""
+    """Return the result of a step; None if it failed or was not run."""
     answer = answers.get(step)
     return None if answer is None or "error" in answer or _UNKNOWN in answer else answer
 
 
 def _failure(answer: Mapping[str, Any] | None) -> str:
-    """How a step that has to work did not; empty if it did, or was not tried."""
+    """Return how a necessary step failed; empty if it did not, or was not run."""
     if answer is None or answer.get("works") or _UNKNOWN in answer:
         return ""
     return f" ({answer['error']})" if "error" in answer else " (wrong results)"
@@ -163,7 +163,7 @@ def _with_group(info: DeviceInfo, group: Mapping[str, Any]) -> tuple[DeviceInfo,
 
 
 def _answers(entry: DeviceEntry, steps: tuple[str, ...]) -> Answers:
-    """What was kept, else what the device answers now."""
+    """Return the kept answers, else new ones."""
     folder = _folder()
     if folder is None:
         return _ask(entry.number, steps)
@@ -190,7 +190,7 @@ def _read(file: Path) -> dict[str, dict[str, Any]] | None:
 
 
 def _key(entry: DeviceEntry) -> str:
-    # Without the size of its memory, which PoCL states differently from hour to hour.
+    # Without the size of its memory, for which PoCL's statement varies.
     info = replace(entry.info, global_mem_bytes=0, max_alloc_bytes=0, uuid="")
     text = json.dumps([VERSION, driver_device(entry).version, info.to_json()], sort_keys=True)
     return f"{info.slug}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
@@ -210,7 +210,7 @@ def _folder() -> Path | None:
 
 
 def _ask(number: str, steps: tuple[str, ...]) -> dict[str, dict[str, Any]]:
-    """Run the steps; one that ends its process fails, and the others go on in a new one."""
+    """Run the steps; if one ends its process, it fails, and the others run in a new process."""
     found: dict[str, dict[str, Any]] = {}
     left = list(steps)
     for _ in steps:
@@ -223,14 +223,15 @@ def _ask(number: str, steps: tuple[str, ...]) -> dict[str, dict[str, Any]]:
         if not left:
             break
         found[left.pop(0)] = {"error": "it ended its process"} if in_time else {_UNKNOWN: True}
-        if not in_time:  # the rest is left to the driver's word, so that a worker starts in time
+        # the rest is left to the driver's statements, so that a worker starts in time
+        if not in_time:
             found |= {step: {_UNKNOWN: True} for step in left}
             break
     return found
 
 
 def _run(number: str, steps: list[str]) -> tuple[list[str], bool]:
-    """Return what the process printed, and whether it ended by itself."""
+    """Return the process's output, and whether it ended by itself."""
     command = (sys.executable, "-m", "mltune.device.opencl.probe", number, *steps)
     with tempfile.TemporaryFile() as said:
         try:

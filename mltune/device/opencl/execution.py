@@ -1,4 +1,4 @@
-"""A launched kernel: when it started, when it ended."""
+"""A launched kernel: its begin and its end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _POLL_SECONDS = 0.0002
 
 
 class OpenCLExecution:
-    """One launch on its way through the driver; times are the device's own."""
+    """A launch and its state; times are the device's own."""
 
     def __init__(self, *events: cl.Event, hides_start: bool = False) -> None:
         """Follow the events of a kernel's passes, which are in order.
@@ -26,19 +26,19 @@ class OpenCLExecution:
 
     @property
     def passes(self) -> tuple[OpenCLExecution, ...]:
-        """The kernel's passes, each by itself."""
+        """The passes of the kernel, each as an execution."""
         return tuple(
             OpenCLExecution(event, hides_start=self._hides_start) for event in self._events
         )
 
     def wait_until_running(self) -> None:
-        """Return when the first pass has begun; what a driver still compiles lies before that.
+        """Return when the first pass has begun, so that compilation at the first launch is over.
 
-        NVIDIA's driver never reports a start, so there it is when the kernel has ended; so it is
-        where a driver says that a kernel runs while it still compiles it.
+        NVIDIA's driver never reports a start, and some drivers report it while they still compile.
+        There it returns when the kernel has ended.
 
         Raises:
-            DeviceLostError: when it failed on the device.
+            DeviceLostError: when the kernel failed on the device.
         """
         if self._hides_start:
             self.wait()
@@ -61,7 +61,7 @@ class OpenCLExecution:
 
     @property
     def started_ns(self) -> int:
-        """When a kernel that has ended began, in nanoseconds of the device's clock."""
+        """When a finished kernel began, in nanoseconds of the device's clock."""
         return int(self._events[0].profile.start)
 
     @property
@@ -71,14 +71,15 @@ class OpenCLExecution:
 
     @property
     def seconds(self) -> float:
-        """Time on the device, of a kernel that has ended: from its first start to its last end."""
+        """Time of a finished kernel on the device: from its first start to its last end."""
         return (self.ended_ns - self.started_ns) * 1e-9
 
     @property
     def delay_seconds(self) -> float:
-        """Time that its passes were late, of a kernel that has ended.
+        """Delays of a finished kernel's passes.
 
-        That is from the call, or from the end of the pass before, to the start on the device.
+        Each is the time from the call, or from the end of the pass before, to the start on the
+        device.
         """
         late, ready = 0, 0
         for event in self._events:
@@ -88,10 +89,10 @@ class OpenCLExecution:
 
 
 class HostTimedExecution(OpenCLExecution):
-    """One launch that the host times, because the device's clock cannot be used.
+    """A launch that the host times, because the device's clock cannot be used.
 
-    It is told apart from others by waiting: for what came before, and for its end before anything
-    else begins.
+    It is separated from other launches by waiting: for earlier commands, and for its own end
+    before anything else begins.
     """
 
     def __init__(
@@ -106,10 +107,10 @@ class HostTimedExecution(OpenCLExecution):
 
         Args:
             events: of its passes.
-            begun_ns: when the host began to launch it.
-            launch_ns: of a launch that does nothing; taken off.
-            step_ns: how far that may be off; no time is shorter.
-            is_first: of its program, which may be compiled now; that is not running.
+            begun_ns: when the host began the launch.
+            launch_ns: time of an empty launch, which is subtracted.
+            step_ns: uncertainty of that time; no time is shorter.
+            is_first: whether it is the program's first launch, which may include compilation.
         """
         super().__init__(*events, hides_start=is_first)
         self._begun_ns = begun_ns + launch_ns
@@ -119,7 +120,7 @@ class HostTimedExecution(OpenCLExecution):
 
     @property
     def passes(self) -> tuple[OpenCLExecution, ...]:
-        """Itself: passes are not told apart."""
+        """The launch itself, as single passes are not timed."""
         return (self,)
 
     def wait(self) -> None:
@@ -146,5 +147,5 @@ class HostTimedExecution(OpenCLExecution):
 
     @property
     def delay_seconds(self) -> float:
-        """What may have been compiling: all of a program's first launch."""
+        """The whole first launch of a program, which may be compilation."""
         return self.seconds if self._is_first else 0.0

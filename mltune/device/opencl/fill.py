@@ -1,8 +1,8 @@
 """Overwrites memory by a kernel.
 
-NVIDIA's `clEnqueueFillBuffer` takes the host longer than eight launches, and counts the words that
-it fills, and those before them, in 31 bits: it hangs where there are more, or writes elsewhere
-(driver 580.159).
+NVIDIA's `clEnqueueFillBuffer` takes the host longer than eight launches. It also counts the words
+before the end of the filled range in 31 bits: with more words it hangs or writes elsewhere (driver
+580.159).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mltune.device.errors import LaunchError
 from mltune.device.opencl.quiet import built
 
 _WORD = 4  # bytes
-FILL_GROUP = 128  # work-items, where the device takes so many
+FILL_GROUP = 128  # work-items, if the device supports so many
 _MOST_GROUPS = 2048
 _ZEROS = np.zeros(64, np.uint8)
 
@@ -27,7 +27,7 @@ def clear(queue: cl.CommandQueue, buffer: cl.Buffer, nbytes: int) -> None:
 
 
 def copy_zeros(queue: cl.CommandQueue, buffer: cl.Buffer, nbytes: int) -> None:
-    """Do what `clear` does, on a driver that does not fill memory, as before OpenCL 1.2."""
+    """Do the same as `clear` on a driver that cannot fill memory, as before OpenCL 1.2."""
     cl.enqueue_copy(queue, buffer, _ZEROS[:nbytes], is_blocking=False)
 
 
@@ -51,7 +51,7 @@ class Filler:
         self._kernel.set_scalar_arg_dtypes([None, np.uint64, np.uint64, np.uint32])
 
     def fill(self, buffer: cl.Buffer, byte: int, first_byte: int, end_byte: int) -> None:
-        """Overwrite a stretch whose ends are multiples of 4; returns at once."""
+        """Overwrite a range whose ends are multiples of 4; returns at once."""
         count = (end_byte - first_byte) // _WORD
         if count <= 0:
             return

@@ -1,4 +1,4 @@
-"""Looks at memory by kernels of its own: integer arithmetic, so that every device can do it."""
+"""Checks memory by kernels of mltune's own, in integer arithmetic, which every device has."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from mltune.device.opencl.quiet import built
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-# A processor reads fastest where each work-item has a stretch of its own, a GPU where neighbours
-# read neighbours.
+# On a processor each work-item reads a range of its own; on a GPU neighbours read neighbouring
+# words.
 _CPU_GRID = (64, 1)
 _GPU_ITEMS = 512 * 128
-LOOK_GROUP = 128  # work-items, where the device takes so many
+LOOK_GROUP = 128  # work-items, if the device supports so many
 _WORD = 8  # bytes
 _MOST_CHECKSUMS = 2
 
 
 class OpenCLInspection:
-    """What a device tells about its memory; for use by one thread."""
+    """Checks a device's memory; for use by one thread."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class OpenCLInspection:
         *,
         fills: bool = True,
     ) -> None:
-        """Build the kernels that look.
+        """Build the kernels.
 
         Args:
             context: of the device.
@@ -65,9 +65,9 @@ class OpenCLInspection:
             raise LaunchError(f"the driver cannot look at memory: {error}") from error
 
     def checksums(self, *buffers: cl.Buffer) -> tuple[int, ...]:
-        """Wait, and return for each of one or two buffers 64 bits that depend on every word.
+        """Wait, and return a checksum of 64 bits for each of one or two buffers.
 
-        They depend on where it stands, too. Sizes must be multiples of 4.
+        It depends on every word and its place. Sizes must be multiples of 4.
         """
         sums = np.zeros(len(buffers), np.uint64)
         try:
@@ -82,7 +82,7 @@ class OpenCLInspection:
         return tuple(map(int, sums))
 
     def pattern_check(self, byte: int) -> OpenCLPatternCheck:
-        """Make ready to look whether memory holds one byte throughout.
+        """Make an object that checks whether memory contains one byte throughout.
 
         Raises:
             LaunchError: when there is no memory left.
@@ -95,12 +95,12 @@ class OpenCLInspection:
         return OpenCLPatternCheck(self._queue, kernel, self._grid, byte, found, self._clear)
 
     def spots(self, places: Array, values: Array, most_seen: int) -> OpenCLSpots:
-        """Make ready to write and read single elements of a tensor.
+        """Make an object that writes and reads single elements of a tensor.
 
         Args:
-            places: which elements, counted in the tensor's buffer.
+            places: of the elements in the tensor's buffer, counted in elements.
             values: rows of what may be written to each of them.
-            most_seen: how many elements can be kept until they are collected.
+            most_seen: how many elements can be kept until they are read.
 
         Raises:
             LaunchError: when there is no memory left.
@@ -112,17 +112,17 @@ class OpenCLInspection:
             raise LaunchError(f"no memory for spot checks: {error}") from error
 
     def _exchange(self, itemsize: int) -> cl.Kernel:
-        """Return the kernel that writes and keeps elements; making one takes PyOpenCL 1 ms."""
+        """Return the kernel that writes and keeps elements; pyopencl takes 1 ms to make one."""
         if itemsize not in self._exchanges:
             kernel = cl.Kernel(self._program, f"mltune_spots_{itemsize}")
-            # Without their types, PyOpenCL takes 10 us for each number.
+            # Without their types, pyopencl takes 10 us for each number.
             kernel.set_scalar_arg_dtypes([None] * 4 + [np.uint32] * 9)
             self._exchanges[itemsize] = kernel
         return self._exchanges[itemsize]
 
 
 class OpenCLPatternCheck:
-    """Whether stretches of memory hold one byte throughout, all of them with one answer.
+    """Whether several ranges of memory contain one byte throughout, with one answer for all.
 
     `OpenCLInspection.pattern_check` makes it.
     """
@@ -142,14 +142,14 @@ class OpenCLPatternCheck:
         self.begin()
 
     def begin(self) -> None:
-        """Forget what was found; returns at once."""
+        """Reset the answer; returns at once."""
         try:
             self._clear(self._queue, self._found, _WORD)
         except cl.Error as error:
             raise DeviceLostError(f"the device failed to look at memory: {error}") from error
 
     def look(self, buffer: cl.Buffer, first_byte: int, end_byte: int) -> None:
-        """Look at a stretch of a buffer, whose ends are multiples of 8; returns at once."""
+        """Check a range of a buffer, whose ends are multiples of 8; returns at once."""
         if end_byte <= first_byte:
             return
         first, count = first_byte // _WORD, (end_byte - first_byte) // _WORD
@@ -159,7 +159,7 @@ class OpenCLPatternCheck:
             raise DeviceLostError(f"the device failed to look at memory: {error}") from error
 
     def is_whole(self) -> bool:
-        """Wait, and say whether nothing else was in any stretch since `begin`."""
+        """Wait, and return whether all ranges since `begin` contained nothing else."""
         found = np.empty(1, np.uint64)
         try:
             cl.enqueue_copy(self._queue, found, self._found, is_blocking=True)
@@ -169,7 +169,7 @@ class OpenCLPatternCheck:
 
 
 class OpenCLSpots:
-    """Single elements of one tensor, which are written before a launch and collected after it.
+    """Single elements of one tensor, which are written before a launch and read after it.
 
     `OpenCLInspection.spots` makes it.
     """
@@ -196,12 +196,12 @@ class OpenCLSpots:
             len(places),
             self._rows,
         )
-        # Drivers that compile at the first launch are to do it now.
+        # Drivers that compile at the first launch do it now.
         self.exchange(self._seen, None, None)
         queue.finish()
 
     def exchange(self, tensor: cl.Buffer, keep: Kept | None, then: Kept | Put | None) -> None:
-        """Keep some elements, and then write or keep others; returns at once.
+        """Keep some elements, then write or keep others; returns at once.
 
         A count is at most `MOST_SPOTS`.
         """

@@ -1,4 +1,4 @@
-"""OpenCL as a kind of devices; its driver is loaded when the first device is asked for."""
+"""OpenCL as a kind of devices; the driver is loaded when the first device is needed."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ class OpenCLKind:
     """All devices of all OpenCL platforms."""
 
     def entries(self) -> tuple[DeviceEntry, ...]:
-        """Ask every driver."""
+        """List the devices of every driver."""
         from mltune.device.opencl.listing import list_devices
 
         return list_devices()
 
     def find(self, spec: str) -> DeviceEntry:
-        """Choose among them."""
+        """Choose one of them."""
         return pick(spec, self.entries(), self.examine)
 
     def examine(self, entry: DeviceEntry) -> DeviceEntry:
-        """PoCL needs a linker; what a driver states is tried out."""
+        """Check that PoCL has a linker, and examine what the driver states."""
         if missing := missing_linker(entry.info):
             return replace(entry, problem=missing)
         from mltune.device.opencl.examination import examined

@@ -1,4 +1,4 @@
-"""PoCL calls a linker for every kernel: the system's `ld`, else LLVM's out of PyPI's `ziglang`."""
+"""The linker that PoCL calls for every kernel: `ld`, or LLVM's from PyPI's `ziglang`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from mltune.errors import MltuneError
 from mltune.files import make_folder, write_atomically
 
-# PoCL names libraries that come with a compiler; a kernel needs none of them to be loaded.
+# PoCL names libraries of a compiler; kernels load without them.
 _SCRIPT = """#!/bin/sh
 for word do
     shift
@@ -23,9 +23,9 @@ exec {python} -m ziglang ld.lld "$@"
 
 
 def has_linker() -> bool:
-    """Whether there is an `ld`; where `ziglang` is installed, one that runs it is made.
+    """Whether there is an `ld`; if `ziglang` is installed, make one that runs its linker.
 
-    Its folder comes last on this process's PATH, for PoCL to find it.
+    Its folder is appended to this process's PATH, where PoCL finds it.
     """
     if shutil.which("ld"):
         return True
@@ -39,7 +39,8 @@ def has_linker() -> bool:
         if not file.exists() or file.read_text(encoding="utf-8") != script:
             write_atomically(file, script.encode())
         file.chmod(0o700)
-    except (MltuneError, OSError, RuntimeError):  # a home that cannot be written to, or none
+    # no home folder, or one that cannot be written to
+    except (MltuneError, OSError, RuntimeError):
         return False
     os.environ["PATH"] = os.pathsep.join((os.environ.get("PATH", os.defpath), str(folder)))
     return True

@@ -1,4 +1,4 @@
-"""Which OpenCL devices there are."""
+"""Lists the OpenCL devices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def list_devices() -> tuple[DeviceEntry, ...]:
     """Return every device of every OpenCL platform.
 
     Raises:
-        NoDeviceError: when there is none, with what would help.
+        NoDeviceError: when there is none, with advice.
     """
     platforms = _platforms()
     entries, broken = [], []
@@ -27,7 +27,8 @@ def list_devices() -> tuple[DeviceEntry, ...]:
         for position, device in enumerate(_devices(platform)):
             try:
                 entries.append(DeviceEntry(KIND, f"{number}:{position}", describe(device)))
-            except (cl.Error, ValueError, IndexError) as error:  # one driver must not hide others
+            # a broken driver must not hide the others
+            except (cl.Error, ValueError, IndexError) as error:
                 reason = str(error).strip().partition("\n")[0]
                 broken.append(f"device {number}:{position} cannot be described: {reason}")
     for line in broken:
@@ -44,7 +45,7 @@ def driver_device(entry: DeviceEntry) -> cl.Device:
     """Return the driver's own handle of a device.
 
     Raises:
-        UsageError: when it is none of OpenCL's.
+        UsageError: when it is not an OpenCL device.
     """
     if entry.kind != KIND:
         raise UsageError(f"device {entry.number}: expected an OpenCL device, got a {entry.kind}")
@@ -60,12 +61,12 @@ def device_at(number: str) -> cl.Device:
 def _platforms() -> list[cl.Platform]:
     try:
         return list(cl.get_platforms())
-    except cl.Error:  # the loader's way of saying that there is none
+    except cl.Error:  # how the loader reports that there is none
         return []
 
 
 def _devices(platform: cl.Platform) -> list[cl.Device]:
-    """A driver that finds none may answer with an error."""
+    """Return a platform's devices; some drivers raise an error if there are none."""
     try:
         return list(platform.get_devices())
     except cl.Error:

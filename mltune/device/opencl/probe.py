@@ -1,8 +1,8 @@
-"""Tries a device out: `python -m mltune.device.opencl.probe P:D STEP...`.
+"""Tests a device: `python -m mltune.device.opencl.probe P:D STEP...`.
 
-Each step answers with one JSON line on the standard output. A step may crash the process or never
-end: `examination`, which starts it, takes what was answered until then, and begins again behind
-that step. The process ends with its standard input.
+Each step prints its answer as one JSON line. A step may crash the process or never end: then
+`examination`, which starts it, takes the answers so far and starts again after that step. The
+process ends when its standard input is closed.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ from mltune.device.opencl.program import first_error_line
 Answer = dict[str, Any]
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_ITEMS = 64  # of a launch whose result is looked at
+_ITEMS = 64  # of a launch whose result is checked
 _EMPTY_LAUNCHES = 40
-_LONG_SECONDS = 0.02  # a kernel that long shows whether two clocks agree
+_LONG_SECONDS = 0.02  # run time of a kernel that shows whether two clocks agree
 _MOST_STEPS = 1 << 26
 _AGREEMENT = 0.07
-_FAR = (0.5, 2.0)  # no other work makes two clocks disagree that far each time
+_FAR = (0.5, 2.0)  # other work makes no two clocks disagree that far each time
 _TRIES = 10
-_COMPILING_SECONDS, _COMPILING_SHARE = 0.01, 0.05  # of the first launch; of the build before it
-_STATED_NS = 1_000_000  # a driver that states a coarser clock than this does not mean it
+# least time of the first launch, and its least share of the build's time
+_COMPILING_SECONDS, _COMPILING_SHARE = 0.01, 0.05
+_STATED_NS = 1_000_000  # a coarser stated resolution is not believed
 _LEAST_LOCAL_BYTES = 1024
-_SIZES = (8, 16, 32, 64)  # of sub-groups that kernels ask for
+_SIZES = (8, 16, 32, 64)  # of sub-groups, as in kernels
 
 _LOOP = """
 __kernel void mltune_loop(__global uint *out, const uint steps)
@@ -133,7 +134,7 @@ class _Bench:
     def result(
         self, kernel: cl.Kernel, out: Array, *more: Any, group: tuple[int, ...] | None = None
     ) -> Array:
-        """Launch over as many work-items as `out` has elements, and return what they wrote."""
+        """Launch one work-item for each element of `out`, and return what they wrote."""
         buffer = self.buffer(out)
         sizes = (out.size,) if group is None else (out.size // group[1], group[1])
         kernel(self.queue, sizes, group, buffer, *more)
@@ -143,14 +144,14 @@ class _Bench:
 
 
 def _launch(bench: _Bench) -> Answer:
-    """Whether the plainest kernel computes what it should."""
+    """Whether the simplest kernel gives the right result."""
     found = bench.result(bench.kernel(_LOOP, SEED=7), np.zeros(_ITEMS, np.uint32), np.uint32(1))
     items = np.arange(_ITEMS, dtype=np.uint32)
     return {"works": bool((found == (items + 7) * 1664525 + 1013904223).all())}
 
 
 def _clock(bench: _Bench) -> Answer:
-    """How finely events tell the time, and whether that is the host's time."""
+    """Return the resolution of event times, and whether they agree with the host's clock."""
     kernel = bench.kernel(_LOOP, SEED=11)
     buffer = bench.buffer(np.zeros(1, np.uint32))
 
@@ -189,15 +190,15 @@ def _clock(bench: _Bench) -> Answer:
 
 
 def _is_sure(ratios: list[float]) -> bool:
-    """Whether a clock is off by the same each time; other work makes it another each time."""
+    """Whether a clock is wrong by the same factor each time, unlike by other work."""
     off = all(abs(ratio - 1) >= _AGREEMENT for ratio in ratios)
     return off and max(ratios) - min(ratios) < _AGREEMENT * max(ratios)
 
 
 def _compiling(bench: _Bench) -> Answer:
-    """Whether the first launch of a kernel compiles it, and whether it is said to run then.
+    """Return whether a kernel's first launch compiles it, and whether it counts as running then.
 
-    The shortest of some tries counts, as other work makes a launch late, too.
+    The shortest of some tries counts, as other work delays launches, too.
     """
     buffer = bench.buffer(np.zeros(_ITEMS, np.uint32))
     found = []
@@ -224,7 +225,7 @@ def _compiling(bench: _Bench) -> Answer:
 
 
 def _group(bench: _Bench) -> Answer:
-    """The most work-items of a group that exchange values across a barrier."""
+    """Return the largest group whose work-items exchange values correctly across a barrier."""
     most = bench.device.max_work_group_size
     widest, highest = bench.device.max_work_item_sizes[:2]
     items = _largest(min(most, widest), 1, lambda items: _exchanges(bench, (items, 1), items * 4))
@@ -234,7 +235,7 @@ def _group(bench: _Bench) -> Answer:
 
 
 def _local(bench: _Bench) -> Answer:
-    """The most local memory that keeps what is written to it, and how it is counted."""
+    """Return the most local memory that keeps its contents, and how often it is counted."""
     group = (min(_ITEMS, bench.device.max_work_group_size), 1)
     most = bench.device.local_mem_size // 4 * 4
     nbytes = _largest(most, _LEAST_LOCAL_BYTES, lambda nbytes: _exchanges(bench, group, nbytes))
@@ -291,7 +292,7 @@ def _sub_groups(bench: _Bench) -> Answer:
 
 
 def _broadcasts(bench: _Bench, size: int) -> bool:
-    """Whether sub-groups of a size, where a kernel asks for it, hand each other numbers."""
+    """Whether sub-groups of a size, if a kernel asks for it, broadcast numbers."""
     try:
         kernel = bench.kernel(_BROADCAST, SIZE=size)
         found = bench.result(kernel, np.zeros(4 * size, np.uint32), group=(size, 2))
@@ -324,11 +325,11 @@ STEPS: Mapping[str, Callable[[_Bench], Answer]] = {
     "sub_groups": _sub_groups,
     "fill": _fill,
 }
-"""What is tried, in this order. A step that a driver refuses answers with an `error`."""
+"""The steps in their order. A step that a driver refuses answers with an `error`."""
 
 
 def answers(device: cl.Device, steps: list[str]) -> Iterator[Answer]:
-    """Try each step, and yield its answer, which has its name as `step`."""
+    """Run each step, and yield its answer, with its name as `step`."""
     context = cl.Context([device])
     profiling = cl.command_queue_properties.PROFILING_ENABLE
     bench = _Bench(device, context, cl.CommandQueue(context, properties=profiling))
@@ -341,14 +342,14 @@ def answers(device: cl.Device, steps: list[str]) -> Iterator[Answer]:
 
 
 def main(number: str, *steps: str) -> None:
-    """Answer on the standard output, which drivers print to as well: theirs goes elsewhere."""
+    """Print the answers to standard output; drivers' own output is redirected."""
     threading.Thread(target=_end_with_input, daemon=True).start()
     sink = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     for answer in answers(device_at(number), list(steps)):
         sink.write(json.dumps(answer) + "\n")
         sink.flush()
-    os._exit(0)  # a driver may not find its way out
+    os._exit(0)  # a driver may hang at the end of the process
 
 
 def _end_with_input() -> None:

@@ -1,4 +1,4 @@
-"""Turns a kernel's source into a program that the device can launch."""
+"""Builds a kernel's source into a program that the device can launch."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class OpenCLProgram:
 
     Attributes:
         functions: the driver's handles of the kernel's passes.
-        log: what the compiler said, warnings for example; of the last build, where there are two.
-        build_seconds: time of the build, or of both; PoCL compiles the rest at the first launch.
-        local_mem_bytes: local memory of one work-group, by the driver's count; of the
-            pass with the most.
-        private_mem_bytes: private memory of one work-item that does not fit in registers,
-            where the driver tells; PoCL always says 1 KiB.
+        log: the compiler's messages, such as warnings; of the last build if there are two.
+        build_seconds: time of all builds; PoCL compiles the rest at the first launch.
+        local_mem_bytes: local memory of a work-group, as the driver counts it; of the pass with
+            the most.
+        private_mem_bytes: private memory of a work-item that does not fit in registers, if the
+            driver reports it; PoCL always reports 1 KiB.
     """
 
     kernel: Kernel
@@ -46,24 +46,24 @@ def build(
     local_mem_count: int = 1,
     takes_standard: bool = True,
 ) -> OpenCLProgram:
-    """Build a kernel for a device, in two steps where its source has marked instructions.
+    """Build a kernel for a device, in two steps if its source has marked instructions.
 
     Args:
         context: of the device.
         device: to build for.
         kernel: its source and passes.
         local_mem_count: how many times the driver counts a kernel's local memory.
-        takes_standard: whether the compiler is to hear which OpenCL C a kernel is written in; that
-            of OpenCL 1.1 refuses 1.2, though no kernel has anything that is new in it.
+        takes_standard: whether to pass the version of OpenCL C to the compiler; compilers of
+            OpenCL 1.1 refuse 1.2, though no kernel needs its new features.
 
     Raises:
-        BuildError: with the first error line of the log, or because the driver's binaries are
-            not such that the second step could be made of them.
+        BuildError: with the first error line of the log, or because the driver's binaries do not
+            allow the second step.
     """
     options = [each for each in kernel.build_options if takes_standard or each != _STANDARD]
     begin = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cl.CompilerWarning)  # kept in the log instead
+        warnings.simplefilter("ignore", cl.CompilerWarning)  # they are in the log
         try:
             program = _built(cl.Program(context, kernel.source), device, options)
             if needs_two_steps(kernel.source):
@@ -88,7 +88,7 @@ def build(
 
 
 def _built(program: cl.Program, device: cl.Device, options: list[str]) -> Any:
-    # cache_dir=False: pyopencl's own cache would make build times meaningless.
+    # cache_dir=False, as pyopencl's own cache would make build times meaningless.
     return program.build(
         options,
         devices=[device],
@@ -97,7 +97,7 @@ def _built(program: cl.Program, device: cl.Device, options: list[str]) -> Any:
 
 
 def _second_step_text(program: Any, device: cl.Device, kernel: Kernel) -> bytes:
-    # Of the devices of the context, it was built for one; a driver may have no binary at all.
+    # The program was built for one device of the context; a driver may have no binary at all.
     text = second_step_text(next(filter(None, program.get_info(cl.program_info.BINARIES)), b""))
     if text is None:
         raise BuildError(
@@ -108,9 +108,9 @@ def _second_step_text(program: Any, device: cl.Device, kernel: Kernel) -> bytes:
 
 
 def first_error_line(log: str) -> str:
-    """Return the line of a build log that says what is wrong."""
+    """Return the line of a build log that names the error."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     errors = [line for line in lines if "error" in line.lower() and ":" in line]
-    # A compiler's own complaint carries "error:"; the driver's summary around it does not.
+    # The compiler's own messages have "error:"; the driver's summary around them has not.
     exact = [line for line in errors if "error:" in line.lower()]
     return next(iter(exact or errors or lines), "the compiler gave no reason")

@@ -1,4 +1,4 @@
-"""Builds programs of mltune's own, without the notes that some drivers add to every good build."""
+"""Builds mltune's own programs, without the notes that some drivers add to every build."""
 
 from __future__ import annotations
 

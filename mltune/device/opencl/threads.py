@@ -1,4 +1,4 @@
-"""Where the threads of a CPU's OpenCL driver run."""
+"""Binds the threads of a CPU's OpenCL driver to cores."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _BINDING = "POCL_AFFINITY"
 
 
 def keep_threads_apart(environment: MutableMapping[str, str] = os.environ) -> None:
-    """Let PoCL bind each of its threads to a core of its own; to be called before it starts them.
+    """Let PoCL bind each thread to a core; to be called before it starts its threads.
 
-    Otherwise two of them are often woken on the same core, where they stay for as long as a small
-    kernel takes: it then takes twice as long, at random. PoCL counts cores from 0, so threads are
-    left alone where this process may not use all cores; so is what the user chose.
+    Otherwise two threads often wake on the same core and stay there for a small kernel's whole
+    run, so that it takes twice as long, at random. PoCL counts cores from 0, so nothing is changed
+    if this process may not use all cores, or if the user has set the variable.
     """
     allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
     if allowed == set(range(os.cpu_count() or 0)):

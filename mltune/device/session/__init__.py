@@ -1,6 +1,6 @@
-"""Recorded sessions: what a device answered, for a device without a driver to answer again.
+"""Recorded sessions: a device's answers, which a device without a driver gives again.
 
-`record:FILE` is the device that `auto` means, `record:FILE:SPEC` the one that `SPEC` means, and
-what it answers is written to the file. `replay:FILE` answers from the file. A launch is known
-again by its kernel, its problem and the contents of its operands, whatever was done before it.
+`record:FILE` is the device of `auto`, `record:FILE:SPEC` that of `SPEC`, whose answers are written
+to the file. `replay:FILE` answers from the file. A launch is identified by its kernel, its problem
+and the contents of its operands, whatever ran before it.
 """

@@ -14,7 +14,7 @@ class HostBuffer:
 
     Attributes:
         whole: all bytes of the buffer.
-        first_byte: where this part of it begins.
+        first_byte: the begin of this part.
         size: its bytes.
     """
 
@@ -23,15 +23,15 @@ class HostBuffer:
 
     @property
     def bytes(self) -> Array:
-        """Its bytes, which can be written to."""
+        """Its bytes, writable."""
         return self.whole[self.first_byte : self.first_byte + self.size]
 
 
 class HostMemory:
-    """What a `Device` does with memory, for one that inherits it."""
+    """The memory methods of a `Device`, as a base class."""
 
     def part(self, buffer: HostBuffer, first_byte: int, nbytes: int) -> HostBuffer:
-        """Return a piece of a buffer."""
+        """Return a part of a buffer."""
         return HostBuffer(buffer.whole, buffer.first_byte + first_byte, nbytes)
 
     def write(self, buffer: HostBuffer, array: Array, first_byte: int = 0) -> None:

@@ -1,7 +1,7 @@
-"""A device that passes everything on to another one, and notes down what that one answers.
+"""A device that passes all commands to another one, and records its answers.
 
-It reads all memory that a launch may have written to before and after the first launch of each
-kind, which is slow, but misses nothing.
+It reads all memory that a launch may have written to, before and after the first launch of each
+kind. This is slow, but complete.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from mltune.problem import Problem
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_NEAR = 64  # changed bytes that are not further apart are one write
-_STEP = 16  # writes are of whole elements, though some of their bytes may be the old ones
+_NEAR = 64  # changed bytes at most this far apart count as one write
+_STEP = 16  # writes are of whole elements, of which some bytes may be unchanged
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """Where a buffer lies; kept as long as the recorder, so that no other has its identity."""
+    """The place of a buffer; kept as long as the recorder, so that no other gets its identity."""
 
     buffer: Buffer
     whole: Buffer
@@ -47,7 +47,7 @@ class _Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _First:
-    """The first launch of its kind, with what lay in memory before it."""
+    """The first launch of its kind, with the contents of memory before it."""
 
     key: str
     execution: Execution
@@ -56,14 +56,14 @@ class _First:
 
 
 class RecordedExecution:
-    """A launch whose times are noted down when they are known."""
+    """A launch whose times are recorded once they are known."""
 
     def __init__(self, execution: Execution, device: RecordingDevice) -> None:
         self._execution, self._device = execution, device
 
     @property
     def passes(self) -> Sequence[Execution]:
-        """The kernel's passes; their times are noted with the next thing that is asked."""
+        """The passes of the kernel; times are recorded at the next query."""
         return self._execution.passes
 
     def wait_until_running(self) -> None:
@@ -92,12 +92,12 @@ class RecordedExecution:
 
     @property
     def delay_seconds(self) -> float:
-        """Time that it was late."""
+        """Delays of the passes."""
         return self._execution.delay_seconds
 
 
 class RecordingDevice:
-    """Records a device, for `ReplayDevice` to answer like it."""
+    """Records a device, so that `ReplayDevice` can answer like it."""
 
     def __init__(self, device: Device, session: SessionWriter) -> None:
         self._device, self._session = device, session
@@ -116,35 +116,35 @@ class RecordingDevice:
 
     @property
     def info(self) -> DeviceInfo:
-        """The device that is recorded."""
+        """The description of the recorded device."""
         return self._device.info
 
     @property
     def compiles_at_launch(self) -> bool:
-        """Whether it does."""
+        """That of the recorded device."""
         return self._device.compiles_at_launch
 
     @property
     def tick_seconds(self) -> float:
-        """Of its clock."""
+        """That of the recorded device."""
         return self._device.tick_seconds
 
     @property
     def inspection(self) -> Inspection:
-        """Its own: what it finds follows from the contents of memory."""
+        """Return the device's own, as its answers follow from the contents of memory."""
         self._end_first()
         return self._device.inspection
 
     def comparison(self, expected: Expected) -> Comparison | None:
-        """Its own, likewise."""
+        """Return the device's own, likewise."""
         self._end_first()
         return self._device.comparison(expected)
 
     def calculator(self, dtype: str) -> None:
-        """None, so that all that is written passes through here."""
+        """Return None, so that all writes pass through this object."""
 
     def build(self, kernel: Kernel) -> Program:
-        """Build, and note how that went."""
+        """Build, and record the result."""
         key = build_key(kernel)
         try:
             program = self._device.build(kernel)
@@ -165,7 +165,7 @@ class RecordingDevice:
         return buffer
 
     def part(self, buffer: Buffer, first_byte: int, nbytes: int) -> Buffer:
-        """Return a piece of a buffer."""
+        """Return a part of a buffer."""
         of = self._parts[id(buffer)]
         part = self._device.part(buffer, first_byte, nbytes)
         self._parts[id(part)] = _Part(part, of.whole, of.first_byte + first_byte)
@@ -178,7 +178,7 @@ class RecordingDevice:
         self._note_change(buffer)
 
     def read(self, buffer: Buffer, array: Array, first_byte: int = 0) -> None:
-        """Fill an array from a buffer; all that was started before has ended then."""
+        """Fill an array from a buffer, after everything started before has ended."""
         self._end_first()
         self._device.read(buffer, array, first_byte)
         self.note_times()
@@ -209,7 +209,7 @@ class RecordingDevice:
         scratch: Buffer | None = None,
         counters: Buffer | None = None,
     ) -> RecordedExecution:
-        """Launch, and note what it does if it is the first of its kind."""
+        """Launch; record the effect if it is the first launch of its kind."""
         self._end_first()
         buffers = dict(zip(ROLES, (c, a, b, bias, scratch, counters), strict=True))
         inputs = [a, b, *[c] * (problem.beta != 0)]
@@ -226,7 +226,7 @@ class RecordingDevice:
         return RecordedExecution(execution, self)
 
     def note_times(self, last: Execution | None = None) -> None:
-        """Write the times of the launches up to one that has ended, or of all."""
+        """Record the times of the launches up to one that has ended, or of all."""
         executions = [execution for _, execution in self._pending]
         if last is not None and last not in executions:
             return
@@ -240,7 +240,7 @@ class RecordingDevice:
         self, key: str, program: Any, problem: Problem, buffers: dict[str, Buffer | None]
     ) -> Execution:
         pair = (build_key(program.kernel), problem)
-        # Where each launch changes C, memory around it is looked at once.
+        # If each launch changes C, memory around it is read only once.
         parts = {"c": buffers["c"]} if pair in self._looked_around else buffers
         self._looked_around.add(pair)
         before = self._contents(parts)
@@ -254,7 +254,7 @@ class RecordingDevice:
         return execution
 
     def _end_first(self) -> None:
-        """Note what the first launch of its kind has written, if that is not done."""
+        """Record what the first launch of its kind has written, unless that was done."""
         first, self._first = self._first, None
         if first is None:
             return
@@ -275,7 +275,7 @@ class RecordingDevice:
         self._known.add(first.key)
 
     def _contents(self, parts: dict[str, Buffer | None]) -> dict[str, Array]:
-        """Read the whole buffers that a kernel's arguments are parts of; of C alone, the part."""
+        """Read the whole buffers of a kernel's arguments; of C alone, only the argument's part."""
         contents = {}
         for role, part in parts.items():
             if part is not None:
@@ -299,7 +299,7 @@ class RecordingDevice:
 
 
 def _shown(text: str) -> str:
-    """Leave out the user's name, as a session is there to be given to others."""
+    """Replace the user's name, as a session may be given to others."""
     return text.replace(str(Path.home()), "~")
 
 
@@ -314,7 +314,7 @@ def _times(execution: Execution) -> Iterable[int]:
 
 
 def _changed(before: Array, after: Array) -> list[tuple[int, int]]:
-    """Return where bytes have changed: the ends of stretches."""
+    """Return the ranges of bytes that have changed."""
     places = np.flatnonzero(before != after)
     if not places.size:
         return []
@@ -331,19 +331,19 @@ class RecordKind:
     """`record:FILE[:SPEC]`."""
 
     def entries(self) -> tuple[DeviceEntry, ...]:
-        """None: a file has to be named."""
+        """Return none, as a file has to be named."""
         return ()
 
     def find(self, spec: str) -> DeviceEntry:
-        """Choose the device to be recorded."""
+        """Choose the device to record."""
         return replace(_recorded(spec), kind="record", number=f"record:{spec}")
 
     def examine(self, entry: DeviceEntry) -> DeviceEntry:
-        """It was done when the device was chosen."""
+        """Return it unchanged, as it was examined when it was chosen."""
         return entry
 
     def open(self, entry: DeviceEntry) -> RecordingDevice:
-        """Open the device to be recorded, and the file."""
+        """Open the device to record, and the file."""
         from mltune.device.catalogue import open_device
 
         spec = entry.number.partition(":")[2]
@@ -351,7 +351,7 @@ class RecordKind:
         return RecordingDevice(open_device(_recorded(spec)), SessionWriter(Path(path)))
 
     def prepare_process(self) -> None:
-        """Nothing: every kind hears it."""
+        """Do nothing, as every kind is called."""
 
 
 def _recorded(spec: str) -> DeviceEntry:

@@ -1,4 +1,4 @@
-"""A device without a driver, which answers as another one did when it was recorded."""
+"""A device without a driver, which gives the recorded answers of another one."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from mltune.errors import UsageError
 from mltune.kernel import Kernel
 from mltune.problem import Problem
 
-_GAP_NS = 1000  # from the end of a launch to the call of the next one, which nobody has measured
+_GAP_NS = 1000  # assumed time from the end of a launch to the next call, which is not recorded
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReplayedProgram:
-    """A kernel that was built when it was recorded."""
+    """A kernel that was built during the recording."""
 
     kernel: Kernel
     key: str
@@ -46,14 +46,14 @@ class ReplayedProgram:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReplayedExecution:
-    """A launch with recorded times; it has ended when it is begun."""
+    """A launch with recorded times; it has ended at once."""
 
     spans: tuple[tuple[int, int], ...]
     delay_seconds: float
 
     @property
     def passes(self) -> Sequence[ReplayedExecution]:
-        """Each pass; all of the delay is the first one's."""
+        """The passes; the first one has the whole delay."""
         first, *others = self.spans
         return [
             ReplayedExecution((first,), self.delay_seconds),
@@ -61,10 +61,10 @@ class ReplayedExecution:
         ]
 
     def wait_until_running(self) -> None:
-        """Return."""
+        """Return at once."""
 
     def wait(self) -> None:
-        """Return."""
+        """Return at once."""
 
     @property
     def started_ns(self) -> int:
@@ -78,18 +78,18 @@ class ReplayedExecution:
 
     @property
     def seconds(self) -> float:
-        """From one to the other."""
+        """Time from the first start to the last end."""
         return (self.ended_ns - self.started_ns) * 1e-9
 
 
 class ReplayDevice(HostMemory):
-    """Answers from a session; memory is the host's."""
+    """Answers from a session; its memory is the host's."""
 
     def __init__(self, session: Session, name: str) -> None:
         """Take a session.
 
         Args:
-            session: what was recorded.
+            session: the recorded answers.
             name: of its file, for messages.
         """
         self._session, self._name = session, name
@@ -100,25 +100,25 @@ class ReplayDevice(HostMemory):
 
     @property
     def info(self) -> DeviceInfo:
-        """The device that was recorded."""
+        """The description of the recorded device."""
         return self._session.info
 
     @property
     def compiles_at_launch(self) -> bool:
-        """Whether that one did."""
+        """That of the recorded device."""
         return self._session.compiles_at_launch
 
     @property
     def tick_seconds(self) -> float:
-        """Of its clock."""
+        """That of the recorded device."""
         return self._session.tick_seconds
 
     def build(self, kernel: Kernel) -> ReplayedProgram:
-        """Return what was built of this source, or else of the only one with the kernel's name.
+        """Return the program of this source, or else of the only one with the kernel's name.
 
         Raises:
-            BuildError: when it was not.
-            UsageError: when nobody tried.
+            BuildError: when the recorded build failed.
+            UsageError: when no such build was recorded.
         """
         builds, key = self._session.builds, build_key(kernel)
         if key not in builds:
@@ -132,7 +132,7 @@ class ReplayDevice(HostMemory):
         return ReplayedProgram(kernel, key, built.seconds, built.local_mem_bytes)
 
     def allocate(self, nbytes: int) -> HostBuffer:
-        """Take memory of the host.
+        """Allocate memory of the host.
 
         Raises:
             LimitError: when it is more than the device allows.
@@ -152,10 +152,10 @@ class ReplayDevice(HostMemory):
         scratch: HostBuffer | None = None,
         counters: HostBuffer | None = None,
     ) -> ReplayedExecution:
-        """Write what was written, and return the next of the recorded times.
+        """Write what the recorded launch wrote, and return the next of the recorded times.
 
         Raises:
-            LimitError: when it is over the device's limits.
+            LimitError: when it exceeds the device's limits.
             LaunchError: when the driver refused.
             DeviceLostError: when it failed on the device.
             UsageError: when no such launch was recorded.
@@ -177,10 +177,10 @@ class ReplayDevice(HostMemory):
         return self._execution(key)
 
     def comparison(self, expected: Expected) -> None:
-        """Leave comparing to the host."""
+        """Return None: the host compares."""
 
     def calculator(self, dtype: str) -> None:
-        """Leave calculating to the host."""
+        """Return None: the host calculates."""
 
     def _key(self, program: ReplayedProgram, problem: Problem, digests: tuple[str, ...]) -> str:
         """Return the key of a launch, which is checked the first time."""
@@ -193,7 +193,7 @@ class ReplayDevice(HostMemory):
 
     def _execution(self, key: str) -> ReplayedExecution:
         if key not in self._times:
-            # Whoever asks for more than was recorded hears the same again.
+            # If more times are needed than were recorded, they repeat.
             self._times[key] = itertools.cycle(self._session.times.get(key) or [(0, 1)])
         delay_ns, *rest = next(self._times[key])
         begin = self._now_ns + delay_ns
@@ -211,7 +211,7 @@ def _apply(effect: Effect, buffers: dict[str, HostBuffer | None]) -> None:
         begin = buffer.first_byte + write.first_byte
         data = np.frombuffer(write.data, np.uint8)
         first, last = max(begin, 0), min(begin + data.size, buffer.whole.size)
-        if first < last:  # margins differ in width
+        if first < last:  # margins have different widths
             buffer.whole[first:last] = data[first - begin : last - begin]
 
 
@@ -219,7 +219,7 @@ class ReplayKind:
     """`replay:FILE`."""
 
     def entries(self) -> tuple[DeviceEntry, ...]:
-        """None: a file has to be named."""
+        """Return none, as a file has to be named."""
         return ()
 
     def find(self, spec: str) -> DeviceEntry:
@@ -227,16 +227,16 @@ class ReplayKind:
         return DeviceEntry("replay", f"replay:{spec}", _session(spec).info)
 
     def examine(self, entry: DeviceEntry) -> DeviceEntry:
-        """Nothing is to be tried."""
+        """Return it unchanged, as there is nothing to examine."""
         return entry
 
     def open(self, entry: DeviceEntry) -> ReplayDevice:
-        """Answer from the file."""
+        """Open the recorded device."""
         name = entry.number.partition(":")[2]
         return ReplayDevice(_session(name), name)
 
     def prepare_process(self) -> None:
-        """Nothing to prepare."""
+        """Do nothing."""
 
 
 @lru_cache(maxsize=1)

@@ -31,10 +31,10 @@ from mltune.problem import Problem
 from mltune.reading import parse_json, read_packed
 
 ROLES = ("c", "a", "b", "bias", "scratch", "counters")
-"""The buffers that a kernel is given."""
+"""The buffers that a kernel gets."""
 
 MOST_BYTES = 1 << 30
-"""Of what the data of one line is when it is unpacked."""
+"""The most bytes of a line's data when unpacked."""
 
 
 _NO_LINE = (UsageError, ValueError, KeyError, TypeError, AttributeError, zlib.error)
@@ -42,11 +42,11 @@ _NO_LINE = (UsageError, ValueError, KeyError, TypeError, AttributeError, zlib.er
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """How a build went.
+    """The result of a build.
 
     Attributes:
-        error: the compiler's first complaint; empty for a kernel that was built.
-        log: the whole of it.
+        error: the compiler's first error; empty for a kernel that was built.
+        log: the whole log.
     """
 
     seconds: float = 0.0
@@ -57,7 +57,7 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Bytes that a launch wrote: where, from the beginning of which argument.
+    """Bytes that a launch wrote, and their place in an argument.
 
     Raises:
         ValueError: when there is no such argument.
@@ -74,10 +74,10 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a launch did.
+    """The effect of a launch.
 
     Attributes:
-        error: why it failed; empty where it did not.
+        error: why it failed; empty if it did not.
         is_lost: whether it failed on the device, rather than before.
     """
 
@@ -88,7 +88,7 @@ class Effect:
 
 @dataclass(slots=True)
 class Session:
-    """All that a device has answered, by keys.
+    """All answers of a device, by keys.
 
     Attributes:
         builds: by `build_key`.
@@ -110,7 +110,7 @@ def build_key(kernel: Kernel) -> str:
 
 
 def launch_key(build: str, problem: Problem, inputs: Iterable[str]) -> str:
-    """Return the key of a launch of what was built, whose inputs are given as digests."""
+    """Return the key of a launch, from its build's key and its inputs' digests."""
     text = json.dumps([build, problem.to_json(), *inputs], sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=10).hexdigest()
 
@@ -186,10 +186,10 @@ def _unpacked(text: str) -> bytes:
 
 
 class SessionWriter:
-    """Appends to the file of a session; a line is whole however the process ends.
+    """Appends to the file of a session; a line is written as a whole however the process ends.
 
     Attributes:
-        launches: the keys of those that were in the file when it was opened.
+        launches: the keys that the file had when it was opened.
     """
 
     def __init__(self, path: Path) -> None:
@@ -202,7 +202,7 @@ class SessionWriter:
             self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         except OSError as error:
             raise file_error(path, "write", error) from error
-        # Of what is there already, only the first word and the key of a line matter.
+        # Of existing lines only the first word and the key matter.
         words = [line.split('"', 4) for line in path.read_text(encoding="utf-8").splitlines()]
         keys = [(each[1], each[3]) for each in words if len(each) == 5]
         self._data = {key for kind, key in keys if kind == "data"}
@@ -213,7 +213,7 @@ class SessionWriter:
         os.write(self._file, json.dumps(document, allow_nan=False).encode() + b"\n")
 
     def add_data(self, data: bytes) -> str:
-        """Write bytes, unless they were written before, and return their name."""
+        """Write bytes, unless they were written before; return their name."""
         name = digest(data)
         if name not in self._data:
             self._data.add(name)
