@@ -250,10 +250,8 @@ void copy_a(__local LOCAL *tile, const __global LOCAL *a, const ulong step_a,
 {
     const uint rows_left = terms_left;
     const uint along_left = free_left;
-    uint begin = item;
-    HIDE(begin);
 #pragma unroll 1
-    for (uint first = begin; first < A_ALL_ROWS * 8; first += AT_ONCE * THREADS) {
+    for (uint first = item; first < A_ALL_ROWS * 8; first += AT_ONCE * THREADS) {
         uint4 here[AT_ONCE], next[AT_ONCE];
 #pragma unroll
         for (uint c = 0; c < AT_ONCE; ++c) {
@@ -336,10 +334,8 @@ void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ulong step_b,
 {
     const uint rows_left = free_left;
     const uint along_left = terms_left;
-    uint begin = item;
-    HIDE(begin);
 #pragma unroll 1
-    for (uint first = begin; first < B_ALL_ROWS * 8; first += AT_ONCE * THREADS) {
+    for (uint first = item; first < B_ALL_ROWS * 8; first += AT_ONCE * THREADS) {
         uint4 here[AT_ONCE], next[AT_ONCE];
 #pragma unroll
         for (uint c = 0; c < AT_ONCE; ++c) {
@@ -435,7 +431,9 @@ static inline float2 as_singles(const uint v)
             COPY_WHOLE_A();                                                                     \
             COPY_WHOLE_B();                                                                     \
         } else if (copied < tiles) {                                                            \
-            const uint left = terms - min(terms, copied * DU);                                  \
+            uint hidden = item;                                                                 \
+            HIDE(hidden);                                                                       \
+            const uint item = hidden, left = terms - min(terms, copied * DU);                   \
             if (chunks_a) {                                                                     \
                 COPY_EDGE_A(left_i, left);                                                      \
             } else {                                                                            \

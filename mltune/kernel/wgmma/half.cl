@@ -101,7 +101,9 @@ static inline uint2 tile_at(const uint number, const uint groups_0, const uint g
             COPY_WHOLE_A();
             COPY_WHOLE_B();
         } else if (copied < tiles) {
-            const uint left = terms - min(terms, copied * DU);
+            uint hidden = item;
+            HIDE(hidden);
+            const uint item = hidden, left = terms - min(terms, copied * DU);
             if (chunks_a) {
                 COPY_EDGE_A(left_i, left);
             } else {

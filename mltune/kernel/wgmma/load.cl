@@ -57,10 +57,8 @@ void copy_{{ x }}(__local LOCAL *tile, const __global LOCAL *{{ x }}, const ulon
 {
     const uint rows_left = {{ "terms_left" if o.free_is_contiguous else "free_left" }};
     const uint along_left = {{ "free_left" if o.free_is_contiguous else "terms_left" }};
-    uint begin = item;
-    HIDE(begin);
 #pragma unroll 1
-    for (uint first = begin; first < {{ X }}_ALL_ROWS * 8; first += AT_ONCE * THREADS) {
+    for (uint first = item; first < {{ X }}_ALL_ROWS * 8; first += AT_ONCE * THREADS) {
         uint4 here[AT_ONCE], next[AT_ONCE];
 #pragma unroll
         for (uint c = 0; c < AT_ONCE; ++c) {
