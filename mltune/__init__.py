@@ -61,17 +61,17 @@ def load(
 
     Args:
         selector: what `mltune.distil` returned, the JSON file that `mltune distil` wrote, the
-            folder that holds one as `selector.json`, or the name of a pack that ships with
-            mltune, such as `nvidia-h200/sgemm_nn`. Or several: a sequence of these, the folder
-            that `mltune tune` wrote, or a device's name for all of its packs.
+            folder that holds one as `selector.json`, or the name of a pack that ships with mltune,
+            such as `nvidia-h200/sgemm_nn`. Or several: a sequence of these, the folder that
+            `mltune tune` wrote, or a device's name for all of its packs.
         learn: a file for what is learned from calls; it is made if it does not exist. For one
-            selector only. The first calls of a size on a queue with profiling try up to five
-            kernels, and the two fastest of them twice more. The fastest by event times is kept.
-            None, the default, learns nothing.
+            selector only. The first calls of a size on a queue with profiling try up to three
+            kernels, each at most eight times, and the fastest by event times is kept. None, the
+            default, learns nothing.
 
     Returns:
-        a `TunedGemm`; of several selectors a `TunedSet`, which finds the problem type of a call by
-        its arrays.
+        A `TunedGemm`; for several selectors a `TunedSet`, which finds the problem type of a call
+        by its arrays.
 
     Raises:
         mltune.errors.UsageError: when there is no readable selector, two are for one problem type,

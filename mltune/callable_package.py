@@ -17,5 +17,5 @@ class _Callable(ModuleType):
 
 
 def make_callable(package: str) -> None:
-    """Have a call of a package do what the Python interface's function of its name does."""
+    """Let a call of a package run the Python interface's function of the same name."""
     sys.modules[package].__class__ = _Callable

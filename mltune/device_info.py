@@ -16,11 +16,11 @@ _PLAIN_TYPES = {"str": str, "int": int, "bool": bool}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenCLInfo:
-    """What an OpenCL driver says about a device beyond what every device has.
+    """Properties that an OpenCL driver reports, beyond those that every device has.
 
     Attributes:
         platform_version: of OpenCL, with the driver's remarks.
-        opencl_c_version: what its compiler takes.
+        opencl_c_version: that its compiler supports.
         extensions: their names, sorted.
     """
 
@@ -31,19 +31,20 @@ class OpenCLInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probed:
-    """What trying a device out has shown, beyond its limits.
+    """Properties that tests on the device have shown, beyond its limits.
 
     Attributes:
-        clock_step_ns: resolution of the clock that times kernels; 0 where it is not known.
-        launch_ns: 0 where the device's own clock times kernels. Where that one cannot be used the
-            host's does, and this is the time of an empty launch, which is taken off each time.
+        clock_step_ns: resolution of the clock that times kernels; 0 if unknown.
+        launch_ns: 0 if the device's own clock times kernels. If that cannot be used, the host's
+            clock does, and this is the time of an empty launch, which is subtracted from each
+            time.
         compiles_at_launch: whether a kernel's first launch compiles most of it.
-        hides_compiling: whether a kernel is said to run while it is still compiled.
-        fills: whether the driver fills memory by itself, as OpenCL 1.2 has it.
+        hides_compiling: whether the driver reports a kernel as running while it still compiles.
+        fills: whether the driver can fill memory itself, as from OpenCL 1.2 on.
         local_mem_count: how many times the driver counts a kernel's local memory.
-        sub_group_size: work-items of a sub-group; 0 where there are none.
-        sub_group_sizes: the sum of those, all powers of two, that a kernel may ask for, and in
-            which work-items hand each other numbers; 0 where there are none.
+        sub_group_size: work-items of a sub-group; 0 if there are none.
+        sub_group_sizes: the sum of the sizes, all powers of two, that a kernel may ask for and in
+            which broadcasts work; 0 if there are none.
     """
 
     clock_step_ns: int = 0
@@ -58,17 +59,17 @@ class Probed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceInfo:
-    """One device: who it is, and the limits that a kernel has to respect.
+    """One device: its identity, and the limits that kernels have to respect.
 
     Attributes:
         kind: `gpu`, `cpu` or `accelerator`.
-        platform: what it is reached by, such as the name of an OpenCL platform.
-        uuid: the device's UUID in hex, or empty where the driver does not tell.
+        platform: the driver's name, such as that of an OpenCL platform.
+        uuid: the device's UUID in hex, or empty if the driver does not report it.
         wave_size: work-items that run in lock step (a warp, a wavefront); 1 on a CPU.
-        clock_mhz: the driver's maximum clock; 0 where it does not tell.
+        clock_mhz: the driver's maximum clock; 0 if it does not report it.
         compute_capability: of an NVIDIA GPU, times ten: 90 for 9.0; 0 on every other device.
-        opencl: what its OpenCL driver says; None for a device that has none.
-        probed: what trying it out has shown; None where nobody has.
+        opencl: the OpenCL driver's properties; None for a device without one.
+        probed: the results of tests; None if there were none.
     """
 
     name: str
@@ -94,25 +95,24 @@ class DeviceInfo:
 
     @property
     def slug(self) -> str:
-        """A short name for folders: letters, digits and dashes."""
+        """A short name for folders, of letters, digits and dashes."""
         return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")[:40] or "device"
 
     @property
     def model(self) -> str:
-        """One line that devices have in common whose times may be mixed.
+        """One line that is equal for devices whose times may be mixed.
 
-        It leaves out the memory size, which PoCL reports differently from hour to hour.
+        It leaves out the memory size, for which PoCL's report varies.
         """
         parts = (self.platform, self.name, self.driver_version)
         return " / ".join(part for part in parts if part)
 
     @property
     def local_mem_opt_in_bytes(self) -> int:
-        """Local memory that a work-group gets if its kernel takes more than `local_mem_bytes`.
+        """Local memory of a work-group if its kernel takes more than `local_mem_bytes`.
 
-        NVIDIA's OpenCL tells 48 KiB and builds and runs kernels with as much as CUDA lets a kernel
-        opt in to ("CUDA C++ Programming Guide", technical specifications per compute
-        capability).
+        NVIDIA's OpenCL reports 48 KiB, and runs kernels with as much as CUDA lets a kernel opt in
+        to ("CUDA C++ Programming Guide", technical specifications per compute capability).
         """
         for capability, kibibytes in _OPT_IN_KIBIBYTES:
             if self.compute_capability >= capability:
@@ -121,7 +121,7 @@ class DeviceInfo:
 
     @property
     def time_words(self) -> str:
-        """Which time the figures of this device are, for tables and reports."""
+        """Which time this device's figures are, for tables and reports."""
         if self.probed is None or self.probed.launch_ns == 0:
             return "kernel time by device events"
         microseconds = max(round(self.probed.clock_step_ns / 1000), 1)
@@ -135,7 +135,7 @@ class DeviceInfo:
         return replace(self, opencl=replace(self.opencl, extensions=left))
 
     def limits(self) -> dict[str, int]:
-        """The numbers that a space's constraints may name."""
+        """Return the numbers that a space's constraints may use, by name."""
         extensions = self.opencl.extensions if self.opencl else ()
         return {
             "compute_units": self.compute_units,
@@ -215,7 +215,7 @@ def _check_types(info: DeviceInfo | OpenCLInfo | Probed) -> None:
 
 
 def limit_names() -> frozenset[str]:
-    """The names that `DeviceInfo.limits` gives, without a device at hand."""
+    """Return the names of `DeviceInfo.limits`, without a device."""
     return frozenset(
         {
             "compute_units",

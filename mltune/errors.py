@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 LONGEST_MESSAGE = 1000
-"""Characters. A message may quote what stood in a file, whatever that was."""
+"""In characters, as a message may quote any part of a file."""
 
 
 class MltuneError(Exception):

@@ -1,4 +1,4 @@
-"""Files: written whole, so that a reader sees the old one or the new one, and locked."""
+"""Files: written as a whole, so that readers see the old or the new content; and locks."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ with contextlib.suppress(ImportError):
 with contextlib.suppress(ImportError):
     import msvcrt
 
-_FAR = 1 << 30  # Windows keeps others from reading what is locked: a byte that nobody reads
+_FAR = 1 << 30  # Windows makes locked bytes unreadable, so a byte that nobody reads is locked
 _POLL_SECONDS = 0.05
 _ASKED_FOR = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR}
 )
-"""What a better path or option would cure; a full disk is not among them."""
+"""Errors that a better path or option would avoid, unlike a full disk."""
 
 
 def file_error(path: Path, doing: str, error: OSError) -> MltuneError:
-    """The one-line error that a file could not be read or written."""
+    """Return the one-line error of a file that could not be read or written."""
     kind = UsageError if error.errno in _ASKED_FOR else MltuneError
     return kind(f"{path}: cannot {doing} ({error.strerror or error})")
 
 
 def write_atomically(path: Path, data: bytes, *, flush: bool = True) -> None:
-    """Write a file through a temporary one beside it, safely on the disk when this returns.
+    """Write a file through a temporary one beside it; it is on the disk when this returns.
 
     Args:
         path: of the file.
-        data: that it will hold.
+        data: the content.
         flush: whether to wait for the disk; else a power failure may undo the change.
 
     Raises:
-        MltuneError: when it cannot be written; what was there is unchanged then.
+        MltuneError: when it cannot be written; the old content is unchanged then.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -52,9 +52,9 @@ def write_atomically(path: Path, data: bytes, *, flush: bool = True) -> None:
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
-        if os.name == "nt" or not flush:  # there, folders cannot be opened
+        if os.name == "nt" or not flush:  # Windows cannot open folders
             return
-        # The new name is on the disk only when the folder is.
+        # The new name is on the disk only after the folder is.
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -65,7 +65,7 @@ def write_atomically(path: Path, data: bytes, *, flush: bool = True) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, if they are not there.
+    """Make a folder and its parents, if they do not exist.
 
     Raises:
         MltuneError: when it cannot be made.
@@ -79,9 +79,9 @@ def make_folder(folder: Path) -> None:
 
 
 def lock(file: int) -> None:
-    """Lock an open file; a system that knows neither way to lock has no locks.
+    """Lock an open file; a system without both ways to lock has no locks.
 
-    However the process ends, the system lets the lock go.
+    The system releases the lock however the process ends.
 
     Raises:
         BlockingIOError: when another process has it.
@@ -100,7 +100,7 @@ def lock(file: int) -> None:
 
 @contextlib.contextmanager
 def take_lock(path: Path, seconds: float) -> Iterator[None]:
-    """Hold the lock of a file, which is made; without it, once so many seconds are over.
+    """Hold the lock of a file, which is made; after so many seconds, continue without it.
 
     Raises:
         OSError: when it cannot be made.

@@ -1,9 +1,8 @@
-"""One thread for linear algebra, so that a search is as fast beside other work as alone.
+"""One thread for linear algebra, which is fastest for small matrices.
 
-The matrices of a search or a rule are narrow: threads of a BLAS wait for each other longer than
-they compute. They wait by spinning, which takes the processors from builders and from other users:
-proposals took 20 times as long with two threads as with one. And sums are added up in the same
-order on a machine with more cores.
+The matrices of a search or a rule are narrow, so the threads of a BLAS wait for each other longer
+than they compute. They spin meanwhile, which slows builders and other users: with two threads
+proposals took 20 times as long as with one. Also, sums have the same order on every machine.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from threadpoolctl import ThreadpoolController
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let the BLAS libraries that are loaded use one thread meanwhile."""
+    """Limit the loaded BLAS libraries to one thread in this context."""
     with _libraries("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas"):
         yield
 
 
 @cache
 def _libraries(with_scipy: bool) -> ThreadpoolController:
-    """All that are loaded; looking for them takes milliseconds, and SciPy brings one more."""
+    """Return all loaded libraries; the search takes milliseconds, and SciPy loads one more."""
     return ThreadpoolController()

@@ -1,4 +1,4 @@
-"""Commands that a user can copy from a message and run."""
+"""Commands in messages that a user can copy and run."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ def command(*words: str | Path) -> str:
 
 
 def shell_path(path: Path) -> str:
-    """A path as a word of a shell's command."""
+    """Quote a path for a shell's command."""
     text = str(path)
     return shlex.quote(f"./{text}" if text.startswith("-") else text)

@@ -1,1 +1,1 @@
-"""One function per verb, wiring the stages."""
+"""One function per verb, which connects the stages."""

@@ -1,4 +1,4 @@
-"""What to do about a selector that loses much: more kernels, more sizes or more trials."""
+"""Advice for a selector that loses much: more kernels, more sizes or more trials."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEAST_GEOMEAN = 0.9
 LEAST_WORST = 0.5
 
 _MEASURED = 0.9
-"""Of a suite's sizes: so many of them teach what the suite has to teach."""
+"""Of a suite's sizes; with more of them measured, the suite has nothing more to add."""
 
 
 def advice(
@@ -28,13 +28,13 @@ def advice(
     *,
     more_kernels: int,
 ) -> tuple[str, ...]:
-    """Say that a rule is weak, and what to do about it; nothing where it is good.
+    """Return advice if a rule is weak; nothing if it is good.
 
     Args:
-        rule: how the rule that ships did on sizes that it was not fitted to.
-        portfolio: how the best of the rule's kernels would have done on them.
+        rule: the score on held-out sizes of the rule that ships.
+        portfolio: the score of a perfect choice among the rule's kernels there.
         runs: that it was distilled from, by their folders.
-        more_kernels: for `--max-kernels`, so that more ship; 0 if there are no others.
+        more_kernels: a value for `--max-kernels` with which more ship; 0 if there are no others.
     """
     if rule is None:
         return ("unknown: with a single size nothing can be held out", *_more(runs))

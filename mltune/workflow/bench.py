@@ -1,4 +1,4 @@
-"""`mltune bench`: the tuned library beside its peers, same sizes, same clocks, one run."""
+"""`mltune bench`: the tuned library beside others, with the same sizes and clocks, in one run."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class BenchOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchResult:
-    """The comparison, with the conditions it was made under."""
+    """The comparison, with its conditions."""
 
     problem_type: str
     device: str
@@ -62,7 +62,7 @@ class BenchResult:
 
     @property
     def ratios(self) -> tuple[Ratio, ...]:
-        """The first contestant against each other one."""
+        """Return the ratios of the first contestant to each other one."""
         (first, _), *others = self.contestants
         return tuple(ratio for name, _ in others for ratio in self.comparison.ratios(first, name))
 
@@ -96,14 +96,14 @@ class BenchResult:
 
 
 def bench(options: BenchOptions, show: Show) -> BenchResult:
-    """Compare a selector's kernels with other libraries, or only those.
+    """Compare a selector's kernels with other libraries, or only the libraries.
 
     Args:
-        options: what was asked.
-        show: is told how far it is.
+        options: of the verb.
+        show: called with the progress.
 
     Raises:
-        UsageError: when an option is wrong, or nobody is left to be compared.
+        UsageError: when an option is wrong, or there is nothing to compare.
         NoDeviceError: when there is no such device.
     """
     _check(options)
@@ -209,7 +209,7 @@ def _sizes(
 def _open(
     against: Sequence[str], gemm: TunedGemm | None, entry: DeviceEntry, queues: Queues
 ) -> Iterator[tuple[list[Contestant], list[tuple[str, str]]]]:
-    """Open the contestants that are there; name those that are not."""
+    """Open the contestants that are installed; name the others."""
     with ExitStack() as stack:
         contestants: list[Contestant] = []
         absent: list[tuple[str, str]] = []

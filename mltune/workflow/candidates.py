@@ -1,4 +1,4 @@
-"""The configs that a cost model may propose, kept beside it: those measured, and their space."""
+"""The configs that a cost model may propose, stored beside it: measured ones, and their space."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SCHEMA = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamilyCandidates:
-    """What `mltune predict` chooses from in one kernel family.
+    """The candidates of `mltune predict` in one kernel family.
 
     Attributes:
         configs: measured, and right on every size they were measured on.
@@ -38,7 +38,7 @@ class FamilyCandidates:
     space_text: str
 
     def bound_space(self, device: DeviceInfo, contraction: Contraction) -> Space:
-        """Return the space on a device, for configs that nobody measured.
+        """Return the space on a device, for configs that were not measured.
 
         Raises:
             UsageError: when its text is wrong, or it is empty on this device.
@@ -57,7 +57,7 @@ class FamilyCandidates:
 
     @classmethod
     def from_json(cls, data: Any) -> FamilyCandidates:
-        """Read what `to_json` gave."""
+        """Read what `to_json` wrote."""
         return cls(
             family=str(data["family"]),
             configs=tuple(Config.from_json(config) for config in data["configs"]),
@@ -68,22 +68,22 @@ class FamilyCandidates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """What `mltune predict` chooses from: configs of one or more kernel families."""
+    """The candidates of `mltune predict`: configs of one or more kernel families."""
 
     contraction: Contraction
     families: tuple[FamilyCandidates, ...]
 
     @property
     def family_of(self) -> dict[Config, str]:
-        """The name of every config's family; no config belongs to two."""
+        """The name of every config's family; each config belongs to one."""
         return {config: each.family for each in self.families for config in each.configs}
 
     @classmethod
     def of(cls, recorded: Recorded) -> Candidates:
         """Collect the configs of recorded runs that never failed.
 
-        The spaces of a family are those of the last run that searched it; the configs stand with
-        the first of them.
+        The spaces of a family are those of the last run that searched it; the configs are stored
+        with the first space.
         """
         failed = {m.config for m in recorded.measurements if m.status is not Status.OK}
         configs: dict[str, dict[Config, None]] = {}
@@ -126,7 +126,7 @@ class Candidates:
         """Read the candidates of a model folder.
 
         Raises:
-            UsageError: when there are none, or the file is not right.
+            UsageError: when there are none, or the file is wrong.
         """
         path = folder / CANDIDATES_NAME
         try:

@@ -1,4 +1,4 @@
-"""A pack's card: what was measured, when and on what, what the choice loses, and how to use it."""
+"""A pack's card: measurements with date and device, the loss of the choice, and its use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which spaces a search gets: those that were named, and what `auto` stands for here."""
+"""The spaces of a search: the named ones, or those that `auto` stands for on the device."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from mltune.space.space import Space
 from mltune.space.union import UnionSpace, members_of, without_family
 from mltune.tuning.families import family_named
 
-_PROBES = 64  # configs; a space whose family refuses that many is not for that family
+_PROBES = 64  # configs; if its family refuses all of them, a space does not belong to the family
 
 _log = logging.getLogger(__name__)
 
 SearchSpace = Space | UnionSpace
-"""What a run searches."""
+"""A space that a run can search."""
 
 
 def check_spaces(names: tuple[str, ...], kernels: str = "") -> None:
-    """Refuse files that are wrong before any device is opened.
+    """Refuse wrong files before any device is opened.
 
     Args:
         names: names and paths.
-        kernels: hand-written ones as a run keeps them; empty if there are none.
+        kernels: hand-written ones as a run stores them; empty if there are none.
 
     Raises:
         UsageError: with the first mistake.
@@ -48,19 +48,19 @@ def check_spaces(names: tuple[str, ...], kernels: str = "") -> None:
 def choose_spaces(
     names: tuple[str, ...], device: DeviceInfo, contraction: Contraction, kernels: str = ""
 ) -> dict[SearchedSpace, Space]:
-    """Return the spaces that a search gets on a device, each bound to it for a union.
+    """Return the spaces of a search on a device, each bound to it as a member of a union.
 
-    Those that were named have to be for the problem and the device; of those that `auto` looks
-    at, the others are left out, and the log says why.
+    Named spaces must suit the problem and the device. Of those of `auto`, the others are left out,
+    and the log has the reasons.
 
     Args:
         names: names and paths.
         device: that will measure.
         contraction: the problem type.
-        kernels: hand-written ones as a run keeps them; empty if there are none.
+        kernels: hand-written ones as a run stores them; empty if there are none.
 
     Raises:
-        UnsupportedError: when a family cannot write the problem type.
+        UnsupportedError: when a family cannot generate the problem type.
         UsageError: when a file is wrong, or no config is left on the device.
     """
     chosen: dict[SearchedSpace, Space] = {}
@@ -91,7 +91,7 @@ def choose_spaces(
 
 
 def bound_space(info: RunInfo) -> SearchSpace:
-    """The space of a run on its device.
+    """Return the space of a run on its device.
 
     Raises:
         UsageError: when a space is wrong, or empty on the device.
@@ -108,20 +108,20 @@ def _parsed(space: SearchedSpace) -> SpaceFile:
 
 
 def check_families(info: RunInfo, space: SearchSpace) -> None:
-    """Refuse a run one of whose spaces its family cannot write; see `check_family`."""
+    """Refuse a run if a family cannot generate one of its spaces; see `check_family`."""
     for member in members_of(space):
         family = family_named(member.family, member.name, info.kernels)
         check_family(family, info.contraction, member)
 
 
 def check_family(family: KernelFamily, contraction: Contraction, space: FlatSpace) -> None:
-    """Refuse a problem type or a space that the family cannot write, before anything is made.
+    """Refuse a problem type or a space that the family cannot generate, before anything is made.
 
-    A space may hold some configs that its family refuses; these fail one by one.
+    A space may have some configs that its family refuses; these fail one by one.
 
     Raises:
-        UnsupportedError: when the family cannot write the problem type.
-        UsageError: when it refuses all configs that were looked at.
+        UnsupportedError: when the family cannot generate the problem type.
+        UsageError: when it refuses all configs that were tried.
     """
     refusal = None
     for config in space.sample(np.random.default_rng(0), _PROBES):

@@ -1,4 +1,4 @@
-"""`mltune compare`: the same kernels on the same sizes in several runs, such as of two devices."""
+"""`mltune compare`: equal kernels and sizes in several runs, for example of two devices."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ComparedRun:
 
 @dataclass(frozen=True, slots=True)
 class CompareResult:
-    """Several runs, and what they have in common.
+    """Several runs, and their common experiments.
 
     Attributes:
         rows: for each kernel on each size that all runs have, its experiment in each run.
@@ -37,21 +37,21 @@ class CompareResult:
     rows: tuple[tuple[Experiment, ...], ...]
 
     def ratio(self, row: Sequence[Experiment], run: int) -> float | None:
-        """Speed in a run over that in the first; None if it failed in either."""
+        """Return speed in a run / speed in the first; None if it failed in either."""
         first, other = row[0].mean, row[run].mean
         return None if first is None or other is None else other / first
 
     def geomean(self, rows: Sequence[Sequence[Experiment]], run: int) -> float | None:
-        """The geometric mean of some rows' ratios; None if there is none."""
+        """Return the geometric mean of some rows' ratios; None if there is none."""
         ratios = [ratio for row in rows if (ratio := self.ratio(row, run)) is not None]
         return statistics.geometric_mean(ratios) if ratios else None
 
     def best(self, rows: Sequence[Sequence[Experiment]], run: int) -> float | None:
-        """The highest mean speed in a run, GFLOP/s; None if all failed there."""
+        """Return the highest mean speed in a run in GFLOP/s; None if all failed there."""
         return max((mean for row in rows if (mean := row[run].mean) is not None), default=None)
 
     def by_size(self) -> tuple[tuple[tuple[Experiment, ...], ...], ...]:
-        """The rows of each size, in the order in which the first run has the sizes."""
+        """Return the rows of each size, in the first run's order of sizes."""
         rows: dict[tuple[int, ...], list[tuple[Experiment, ...]]] = {}
         for row in self.rows:
             rows.setdefault(row[0].problem.size, []).append(row)
@@ -88,9 +88,9 @@ class CompareResult:
 
 
 def compare(folders: Sequence[Path]) -> CompareResult:
-    """Put the experiments that all runs have side by side; nothing is measured.
+    """Compare the experiments that all runs have; nothing is measured.
 
-    Times of all phases count but those that something else slowed down.
+    Times of all phases count, except disturbed ones.
 
     Raises:
         UsageError: when a run cannot be read, or they have no experiment in common.

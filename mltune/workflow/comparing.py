@@ -1,6 +1,6 @@
-"""What a search found beside the libraries that are installed: a short `mltune bench`.
+"""A search's result beside the installed libraries, by a short `mltune bench`.
 
-It runs in a process of its own, so that a library that crashes or hangs takes nothing along.
+It runs in a process of its own, so that a library that crashes or hangs does no harm.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from mltune.selector.json import write_selector
 
 _ROUNDS = 5
 _START_SECONDS = 10.0
-"""Beyond the time limit: to start, and to have a library compile its kernels."""
+"""Beyond the time limit: to start, and to let a library compile its kernels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """How fast the chosen kernels are beside one library.
+    """The chosen kernels beside one library.
 
     Attributes:
         name: of the library.
-        clock: `kernel`, or `call` where the library has no time of its own on the device.
-        ratios: by problem, speed / the library's; what was disturbed has none.
+        clock: `kernel`, or `call` if the library has no time on the device.
+        ratios: by problem, speed / the library's; disturbed problems are missing.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Comparing:
-    """The libraries, and why there is nothing or not all to say."""
+    """The comparisons, and the reasons for missing ones."""
 
     libraries: tuple[Beside, ...] = ()
     reason: str = ""
@@ -57,8 +57,8 @@ def compare_with_installed(
     Args:
         info: of the run.
         best: the chosen measurement of each size, in the order in which they are compared.
-        device_number: `P:D`, as this process numbers it.
-        seconds: no size begins after that.
+        device_number: `P:D`, as numbered in this process.
+        seconds: after which no size begins.
     """
     if not info.contraction.is_gemm or (info.alpha, info.beta) != (1.0, 0.0):
         return Comparing(reason="bench compares GEMMs with alpha 1 and beta 0")
@@ -89,16 +89,16 @@ def bench_apart(
     """Time a selector's kernels and libraries in turns, in a process of its own.
 
     Args:
-        selector: its file, or the folder that holds it.
+        selector: its file, or its folder.
         names: of the libraries.
-        device_number: `P:D`, as this process numbers it.
+        device_number: `P:D`, as numbered in this process.
         sizes: in the order in which they are compared.
-        seconds: no size begins after that.
+        seconds: after which no size begins.
         rounds: samples of each.
         start_seconds: what it may take beyond the time limit.
 
     Returns:
-        what `mltune bench --json` printed; or why there is nothing, in words.
+        The output of `mltune bench --json`, or the reason why there is none.
     """
     words = python_module(
         "mltune", "bench", str(selector), "--against", ",".join(names), "--quiet", "--json",
@@ -121,7 +121,7 @@ def bench_apart(
 def read_comparison(
     document: Mapping[str, Any], problems: Sequence[Problem], names: Sequence[str]
 ) -> Comparing:
-    """Take the ratios from what `mltune bench --json` printed."""
+    """Read the ratios from the output of `mltune bench --json`."""
     by_size = {problem.size: problem for problem in problems}
     found: list[Beside] = []
     for name in names:
@@ -149,7 +149,7 @@ def _ratio(contestants: Mapping[str, Any], name: str, clock: str) -> float | Non
 
 
 def _selector(info: RunInfo, best: Sequence[Measurement]) -> Selector:
-    """The chosen kernels with their sizes; the first one answers for all others."""
+    """Make a selector of the chosen kernels with their sizes; the first serves all others."""
     numbers: dict[str, int] = {}
     kernels: list[PortfolioKernel] = []
     for row in best:

@@ -1,4 +1,4 @@
-"""`mltune devices`: every OpenCL device with the text that chooses it, and what disturbs it."""
+"""`mltune devices`: every OpenCL device with the text that chooses it, and its problems."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mltune.runner.environment import advice
 
 
 def devices() -> tuple[DeviceEntry, ...]:
-    """Return each device as it shows itself when it is tried out.
+    """Return each device as its examination shows it.
 
     Raises:
         NoDeviceError: when there is none; the message says what to do.
@@ -19,7 +19,7 @@ def devices() -> tuple[DeviceEntry, ...]:
 
 
 def doctor() -> tuple[Finding, ...]:
-    """Return what keeps devices from working, each with the command that mends it."""
+    """Return what keeps devices from working, each with the command that fixes it."""
     try:
         entries = devices()
     except NoDeviceError:
@@ -28,7 +28,7 @@ def doctor() -> tuple[Finding, ...]:
 
 
 def environment() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return each device's `P:D` with one line for everything to be fixed before a serious run.
+    """Return each device's `P:D` with a line for everything to fix before a serious run.
 
     Raises:
         NoDeviceError: when there is no device.

@@ -1,4 +1,4 @@
-"""`mltune distil`: measurements become a portfolio, a tree, and the loss that they state."""
+"""`mltune distil`: from measurements to a portfolio, a rule, and their loss."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ class DistilOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistilResult:
-    """The selector, where it lies, and how it compares on held-out sizes.
+    """The selector, its place, and its scores on held-out sizes.
 
     Attributes:
-        method: what was asked for.
+        method: the `--method`.
         rule: the rule that ships.
-        left_out: sizes of the runs that the selector's map of exact sizes does not have.
+        left_out: sizes of the runs that the selector's map of exact sizes lacks.
         suggested: sizes whose measurement would help most.
-        notes: what a user should know before using the selector, and do about it; often nothing.
+        notes: problems of the selector, with advice; often none.
     """
 
     path: Path
@@ -76,7 +76,7 @@ class DistilResult:
 
     @property
     def seen_sizes(self) -> tuple[tuple[int, ...], ...]:
-        """All that kernels were timed on."""
+        """All sizes that kernels were timed on."""
         return (
             *(size for size, _ in self.selector.exact),
             *(tuple(each.size) for each in self.left_out),
@@ -84,13 +84,13 @@ class DistilResult:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Kernels in the portfolio, leaves and depth of the tree."""
+        """The kernels in the portfolio, and leaves and depth of the tree."""
         tree = self.selector.tree
         return len(self.selector.portfolio), len(leaves(tree)), depth(tree)
 
     @property
     def next_command(self) -> str:
-        """What the user would type next: an export, where a language takes the problem type."""
+        """The command to type next: an export, if a language supports the problem type."""
         return next_command(self.selector, self.path)
 
     def to_json(self) -> dict[str, Any]:
@@ -124,13 +124,13 @@ class DistilResult:
 
 
 def _limited(recorded: Recorded) -> frozenset[Config]:
-    """The configs whose kernels take multiples only: a selector answers for every size.
+    """Return the configs whose kernels support multiples only, as a selector serves every size.
 
     Raises:
-        NoCorrectConfigError: when all do.
+        NoCorrectConfigError: when all are.
     """
     rows = recorded.measurements
-    # Where leaders were measured side by side, only they can ship.
+    # If leaders were timed side by side, only they can ship.
     leaders = {m.config: m.family for m in rows if m.phase is Phase.FINAL and m.median is not None}
     limited = _taking_multiples(leaders, recorded.contraction)
     if len(limited) < len(leaders):
@@ -157,7 +157,7 @@ def _taking_multiples(
 def _has_limits(family: KernelFamily, contraction: Contraction, config: Config) -> bool:
     try:
         return not family.generate(contraction, config).limits.takes_every_problem
-    except UsageError:  # a config that this version cannot write
+    except UsageError:  # a config that this version cannot generate
         return False
 
 
@@ -177,7 +177,7 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
     every = TimeTable.from_measurements(rows, sparse=True).called(counts)
     output = options.output or recorded.model_folder
     path = output if output.suffix == ".json" else output / SELECTOR_NAME
-    make_folder(path.parent)  # what follows may take minutes
+    make_folder(path.parent)  # the next steps may take minutes
     distilled = remembered(distil, "on_step")(
         table,
         recorded.contraction,
@@ -217,7 +217,7 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
 
 
 def _suggested(table: TimeTable, recorded: Recorded, options: DistilOptions) -> tuple[Size, ...]:
-    """The sizes that `--suggest` asks for."""
+    """Return the sizes of `--suggest`."""
     if not options.suggest:
         return ()
     settings = Settings(
@@ -231,7 +231,7 @@ def _suggested(table: TimeTable, recorded: Recorded, options: DistilOptions) -> 
 
 
 def _against_single(distilled: Distilled, options: DistilOptions) -> tuple[str, ...]:
-    """One line where a single kernel for all sizes is worth as much as a rule."""
+    """Return a line if a single kernel for all sizes is as good as a rule."""
     rows = {row.rule: row for row in distilled.rows}
     if not rows or beats_single(rows, distilled.rule):
         return ()

@@ -1,6 +1,6 @@
-"""Refuses double precision on a device without it before what a search needs is imported.
+"""Refuses double precision on a device without it, before slow imports.
 
-The runner refuses it, too; importing optuna, SQLAlchemy and scipy first takes a second.
+The runner refuses it, too, but importing optuna, SQLAlchemy and scipy first takes a second.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from mltune.runner.capacity import refuse_precisions
 
 
 def refuse_early(problem: str, device: str) -> None:
-    """Ask another process for the device; what else is wrong is left for later to say.
+    """Ask another process for the device; other errors are reported later.
 
     Args:
         problem: a problem type as a user writes it.
-        device: what `--device` says.
+        device: the value of `--device`.
 
     Raises:
         NoDeviceError: when the device lacks the precision.

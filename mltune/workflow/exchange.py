@@ -1,4 +1,4 @@
-"""`mltune import` and `convert`: foreign files into mltune's, and mltune's into others."""
+"""`mltune import` and `convert`: between other programs' files and mltune's."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ TILED = "tiled"
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """What was written, and what could not be carried over.
+    """The files that were written, and what is missing in them.
 
     Attributes:
-        kind: what the file was, for people.
-        notes: one line for everything that is not in what was written.
-        next_command: what the user may do with it.
+        kind: of the file that was read, for information.
+        notes: one line for everything that could not be converted.
+        next_command: a command that uses the files.
     """
 
     source: Path
@@ -95,7 +95,7 @@ class _Job:
 
 
 Result = tuple[Sequence[Path], Sequence[str], str]
-"""Files, notes, and the next command."""
+"""The files, notes, and the next command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,8 @@ class _Kind:
     """A kind of file.
 
     Attributes:
-        name: for people.
-        targets: what it can become; the first is what `mltune import` makes of it.
+        name: for information.
+        targets: the forms it can be converted to; `mltune import` takes the first.
     """
 
     name: str
@@ -112,14 +112,14 @@ class _Kind:
 
 
 def import_files(paths: Sequence[Path], out: Path | None) -> tuple[Converted, ...]:
-    """Read files of other programs, and bundles, into mltune's own form.
+    """Convert files of other programs, and bundles, to mltune's own form.
 
     Args:
         paths: of the files.
         out: the folder to write into; None for `imported`, or `runs` for a bundle.
 
     Raises:
-        UsageError: when one cannot be read, or there is something in its place.
+        UsageError: when one cannot be read, or a result exists already.
         MltuneError: when something cannot be written.
     """
     done = []
@@ -134,16 +134,16 @@ def import_files(paths: Sequence[Path], out: Path | None) -> tuple[Converted, ..
 
 
 def convert(path: Path, target: str, out: Path, licence: str) -> Converted:
-    """Write a file, a run or a folder of kernels in another form.
+    """Convert a file, a run or a folder of kernels to another form.
 
     Args:
-        path: of what is to be converted.
-        target: a name of the form; each kind of file has its own.
+        path: of the input.
+        target: the name of the form; each kind of file has its own.
         out: the file or folder to write.
         licence: of a bundle.
 
     Raises:
-        UsageError: when it cannot be read, has no such form, or there is something in its place.
+        UsageError: when it cannot be read, has no such form, or the result exists already.
         MltuneError: when something cannot be written.
     """
     kind, text = _recognise(path)
@@ -164,7 +164,7 @@ def _convert(
 
 
 def _recognise(path: Path) -> tuple[_Kind, str]:
-    """Tell what a file is by what stands in it."""
+    """Recognise a file's kind by its contents."""
     if path.is_dir():
         return (_KERNELS if any(path.glob("*.json")) and not _is_run(path) else _RUN), ""
     text, _ = read_text(path)
@@ -352,13 +352,13 @@ def _logic_to_space(job: _Job) -> Result:
 
 
 def _level(configs: Sequence[Config]) -> list[Config]:
-    """Give all configs the parameters that any has, with the family's own defaults."""
+    """Give all configs the same parameters, with the family's own defaults."""
     names = {name for config in configs for name in config}
     defaults = PARAMETERS.defaults
     filled = {name: value for name, value in defaults.items() if name in names}
     levelled = [{**filled, **config} for config in configs]
     for config in levelled:
-        if config.get("local_pad_b") == defaults["local_pad_b"]:  # as the other one
+        if config.get("local_pad_b") == defaults["local_pad_b"]:  # it follows the other operand's
             config["local_pad_b"] = config["local_pad"]
     return [Config.of(config) for config in levelled]
 

@@ -1,4 +1,4 @@
-"""What a model expects of leaders where they were not timed, for the rule to learn from."""
+"""Times that a model predicts for leaders that were not timed on a size, for fitting the rule."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from mltune.tuning.leader_model import LeaderModel
 def rule_table(rows: Sequence[Measurement], infos: Sequence[RunInfo]) -> TimeTable:
     """Return the times that a rule is fitted to.
 
-    Where several runs belong together, kernels of one lack times on sizes of another; a run that
-    was cut short lacks some of its last leaders. They count as a model expects them, and its
-    doubt: not as ten times slower, which nobody measured.
+    If several runs belong together, kernels of one lack times on sizes of another; a run that was
+    cut short lacks times of its last leaders. These count as a model predicts them, plus its
+    standard deviation, and not as ten times slower.
 
     Args:
         rows: measurements of some runs, of one problem type on one device.
@@ -40,13 +40,13 @@ def rule_table(rows: Sequence[Measurement], infos: Sequence[RunInfo]) -> TimeTab
 def with_expected(
     table: TimeTable, rows: Sequence[Measurement], device: DeviceInfo, doubt: float = 0.0
 ) -> TimeTable:
-    """Return the table with what is expected in its gaps, but where a kernel failed.
+    """Return the table with predicted times in its gaps, except where a kernel failed.
 
     Args:
         table: of times.
         rows: that it was made from.
         device: that measured them.
-        doubt: how many standard deviations slower than expected a kernel counts as.
+        doubt: standard deviations that are added to the predictions.
     """
     if not np.isnan(table.seconds).any():
         return table

@@ -27,7 +27,7 @@ DEFAULT_NAME = "mltune"
 
 @dataclass(frozen=True, slots=True)
 class ExportResult:
-    """What was written."""
+    """The files that were written."""
 
     folder: Path
     files: tuple[Path, ...]
@@ -55,14 +55,14 @@ def export_selectors(
     """Write selectors as one library.
 
     Args:
-        selectors: what `mltune distil` wrote, what was read from there, or packs. A language in
-            `WRITERS` takes one, a language in `SET_WRITERS` one for each problem type.
+        selectors: files or folders of `mltune distil`, selectors in memory, or packs. A language
+            in `WRITERS` takes one, a language in `SET_WRITERS` one for each problem type.
         language: a name of `WRITERS` or `SET_WRITERS`.
         folder: of the library.
-        name: the library's, where it is for several selectors; `mltune` if left out.
+        name: of a library of several selectors (default: `mltune`).
         layout: of the files: `compact`, or `full` as AutoGEMM's (C and one selector only).
         precompile: in the full layout, which kernels to list for it; see `FullCWriter`.
-        user_kernels: in the full layout, sources in the place of the kernels they are named after.
+        user_kernels: in the full layout, sources that replace the kernels of the same names.
 
     Raises:
         UsageError: when a selector cannot be read, the language is unknown, takes one selector and
@@ -111,7 +111,7 @@ def _loaded(selectors: Sequence[Path | Selector]) -> Iterator[Selector]:
 
 
 def next_command(selector: Selector, path: Path) -> str:
-    """The export of a selector to a language that takes it; empty if none does."""
+    """Return the export of a selector to a language that supports it; empty if none does."""
     if not selector.contraction.is_gemm:
         return ""
     return command("mltune", "export", path, "--lang", "c", "-o", "tuned-c")
@@ -120,7 +120,7 @@ def next_command(selector: Selector, path: Path) -> str:
 def _writer(
     language: str, layout: str, precompile: Sequence[str], user_kernels: Sequence[Path]
 ) -> Writer | None:
-    """The writer of a single selector, if the language has one."""
+    """Return the language's writer of single selectors, if it has one."""
     if layout not in (COMPACT, FULL):
         raise UsageError(f"--layout: unknown '{layout}' (known: {COMPACT}, {FULL})")
     if layout == COMPACT:
@@ -135,10 +135,10 @@ def _writer(
 
 
 def kernels_of(selector: Selector) -> tuple[tuple[Kernel, ...], tuple[str, ...]]:
-    """Write the sources of a portfolio again.
+    """Generate the sources of a portfolio.
 
     Returns:
-        The kernels, and a line if sources are not those that were measured.
+        The kernels, and a line if sources differ from those that were measured.
 
     Raises:
         UsageError: when a family is unknown or refuses a config.

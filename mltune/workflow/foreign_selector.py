@@ -1,4 +1,4 @@
-"""Selectors of what other systems know: Tensile's library logic, AutoGEMM's selection data."""
+"""Selectors from other systems: Tensile's library logic, AutoGEMM's selection data."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _TRANSPOSES = {False: "nt", True: "ntc"}
 
 
 def selector_of_logic(text: str, name: str) -> tuple[Selector, list[str]]:
-    """Make the selector that chooses as library logic does, with what is not in it, a line each.
+    """Make the selector that chooses like library logic, with a line per missing part.
 
     Raises:
-        UsageError: when a solution has no counterpart, or none is chosen.
+        UsageError: when mltune lacks a solution, or none is chosen.
     """
     logic, choice = parse_logic(text, name), parse_choice(text, name)
     notes = list(logic.notes)
@@ -51,7 +51,7 @@ def selector_of_logic(text: str, name: str) -> tuple[Selector, list[str]]:
 
 
 def selectors_of_autogemm(data: Sequence[SelectionData], name: str) -> Iterator[Selector]:
-    """Make the selectors that choose as AutoGEMM does: one for each precision and transposes."""
+    """Make the selectors that choose like AutoGEMM, one for each precision and transposes."""
     for each in data:
         letters = _TRANSPOSES[each.precision.is_complex]
         for a in letters:
@@ -83,10 +83,10 @@ def _selector(
 
 
 def logic_of_selector(selector: Selector, name: str) -> tuple[str, list[str]]:
-    """Write a selector of kernels of `tiled` as library logic, and what is not in it.
+    """Write a selector of kernels of `tiled` as library logic, and list what is missing.
 
     Raises:
-        UsageError: when it has other kernels, or asks for what library logic does not.
+        UsageError: when it has other kernels, or features that library logic lacks.
     """
     if other := next((each for each in selector.portfolio if each.family != TILED), None):
         raise UsageError(f"{name}: {other.name} is no kernel of '{TILED}', which Tensile's are")
@@ -105,7 +105,7 @@ def logic_of_selector(selector: Selector, name: str) -> tuple[str, list[str]]:
 def rule_of_run(
     info: RunInfo, rows: Sequence[Measurement]
 ) -> tuple[tuple[Config, ...], Tree] | None:
-    """Tensile's rules for the kernels of `tiled` of a run; None where they cannot be told."""
+    """Return Tensile's rules for a run's kernels of `tiled`; None if they cannot be fitted."""
     try:
         table = rule_table([row for row in rows if row.family == TILED], [info])
     except MltuneError:

@@ -1,4 +1,4 @@
-"""What a search gained: over the default kernel, of the roofline, over installed libraries."""
+"""The gain of a search: over the default kernel, of the roofline, over installed libraries."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from mltune.workflow.comparing import Comparing
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """What was gained on the sizes that were searched on.
+    """The gain on the searched sizes.
 
     Attributes:
-        default_seconds: of the default config, by problem, where nothing disturbed it.
+        default_seconds: of the default config, by problem, if it was not disturbed.
         over_default: speed / the default config's, by problem.
-        of_roofline: the share of what the device could do at best, by problem.
+        of_roofline: the share of the speed that the device allows at best, by problem.
         comparing: with libraries.
-        lacking: what is not known, and why.
+        lacking: what is unknown, and why.
     """
 
     default_seconds: Mapping[Problem, float] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Gain:
         device: DeviceInfo,
         comparing: Comparing,
     ) -> Gain:
-        """Compare the chosen measurements with all that is known."""
+        """Compare the chosen measurements with everything known."""
         times = {row.problem: median for row in best if (median := row.median) is not None}
         bounds = {problem: roofline_seconds(problem, device) for problem in times}
         share = {p: bound / times[p] for p, bound in bounds.items() if bound is not None}
@@ -62,7 +62,7 @@ class Gain:
 
     @property
     def words(self) -> str:
-        """One line for people; empty where nothing is known."""
+        """Return one line of text; empty if nothing is known."""
         figures: list[tuple[str, Mapping[Problem, float]]] = [
             ("times the default kernel", self.over_default),
             ("of the roofline", self.of_roofline),
@@ -79,7 +79,7 @@ class Gain:
         return f"gained: {', '.join(parts)} ({means})"
 
     def to_json(self) -> dict[str, Any]:
-        """Return what `--json` has of all sizes together."""
+        """Return the part of `--json` about all sizes together."""
         return {
             "over_default": _mean(self.over_default),
             "of_roofline": _mean(self.of_roofline),
@@ -96,7 +96,7 @@ class Gain:
         }
 
     def size_to_json(self, problem: Problem) -> dict[str, Any]:
-        """Return what `--json` has of one size."""
+        """Return the part of `--json` about one size."""
         return {
             "default_seconds": self.default_seconds.get(problem),
             "over_default": self.over_default.get(problem),
@@ -118,14 +118,14 @@ def default_seconds(
     worth: Callable[[Measurement], float | None],
     is_undisturbed: Callable[[Measurement], bool],
 ) -> dict[Problem, float]:
-    """Return what the default config took in the search, by problem, where it was undisturbed.
+    """Return the default config's seconds in the search, by problem, if they were not disturbed.
 
-    Of several defaults the one counts that was tried first.
+    Of several defaults the first one tried counts.
 
     Args:
         rows: of the run.
         defaults: of the spaces that were searched.
-        worth: the seconds of a measurement, without the drift of the device.
+        worth: the seconds of a measurement, corrected for drift.
         is_undisturbed: whether nothing slowed it down.
     """
     wanted = {without_family(config) for config in defaults}

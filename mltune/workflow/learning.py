@@ -1,4 +1,4 @@
-"""What a cost model can learn from a run, for its report: how well it predicts, and from what."""
+"""The cost model of a run, for its report: its scores, and the importance of parameters."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _MOST_SHUFFLED = 5_000
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """A model, and the rows that it is judged on."""
+    """A model, and the rows that it is scored on."""
 
     model: BoostedModel
     rows: tuple[Measurement, ...]
 
 
 def learn(measurements: Sequence[Measurement], device: DeviceInfo, show: Show) -> Model | str:
-    """Fit the cost model without some of the sizes, and judge it on these, each of them once.
+    """Fit the cost model without some of the sizes, and score it on these, each of them once.
 
     Returns:
-        What the report shows of it, or one line that says why there is no model.
+        The model's part of the report, or one line that says why there is no model.
     """
     from joblib import Parallel, delayed
 
@@ -59,9 +59,10 @@ def learn(measurements: Sequence[Measurement], device: DeviceInfo, show: Show) -
     step = Steps("learn", show)
     judged: list[_Judged] = []
     try:
-        if not parts:  # nothing can be held out of one size
+        if not parts:  # a single size cannot be held out
             judged = [_Judged(fit(right, device, folds=1), tuple(right))]
-        # In threads, as trees grow without Python's lock, and a process would load it all again.
+        # In threads, as trees grow without Python's lock, and processes would load everything
+        # again.
         for one in Parallel(-1, prefer="threads", return_as="generator")(
             delayed(judge)(held_out) for held_out in parts
         ):
@@ -84,7 +85,7 @@ def learn(measurements: Sequence[Measurement], device: DeviceInfo, show: Show) -
 def _judge(
     rows: Sequence[Measurement], predicted: Sequence[float]
 ) -> tuple[Scores, tuple[tuple[str, float], ...]]:
-    """Scores of predicted log seconds, and for each size the mean of predicted / measured time."""
+    """Return the scores of predicted log seconds, and each size's mean of predicted / measured."""
     truth = np.log(_seconds(rows))
     labels, groups = np.unique(of_problems(rows, _label), return_inverse=True)
     errors = np.array(predicted) - truth
@@ -102,16 +103,16 @@ def _seconds(rows: Sequence[Measurement]) -> list[float]:
 
 
 def _its_own(judged: _Judged) -> Array:
-    """Log seconds of the rows as they were measured."""
+    """Return the measured log seconds of the rows."""
     return np.asarray(_predict(judged, [[row.config for row in judged.rows]])[0])
 
 
 def _predict(judged: _Judged, variants: Sequence[Sequence[Config]]) -> Array:
-    """Log seconds of the rows, one line of them for each variant of their configs."""
+    """Return the predicted log seconds of the rows, for each variant of their configs."""
     places: dict[Problem, list[int]] = {}
     for place, row in enumerate(judged.rows):
         places.setdefault(row.problem, []).append(place)
-    # All at once: asking the trees costs most where it begins.
+    # All at once, as each prediction has a fixed cost.
     asked = [
         (problem, [configs[place] for configs in variants for place in here])
         for problem, here in places.items()
@@ -126,9 +127,9 @@ def _predict(judged: _Judged, variants: Sequence[Sequence[Config]]) -> Array:
 
 
 def _importance(judged: Sequence[_Judged], show: Show) -> tuple[tuple[str, float], ...]:
-    """What shuffling each varied parameter among the rows adds to the error of log seconds.
+    """Return, for each varied parameter, the increase of the error when it is shuffled.
 
-    Of many rows a random sample tells it as well.
+    The error is of log seconds. Of many rows a random sample is used.
     """
     total = sum(len(one.rows) for one in judged)
     sample = np.zeros(total, dtype=bool)
@@ -162,5 +163,5 @@ def _importance(judged: Sequence[_Judged], show: Show) -> tuple[tuple[str, float
 
 
 def _but(config: Config, value: Value, name: str) -> Config:
-    """The config with another value of a parameter."""
+    """Return the config with another value of a parameter."""
     return config if config[name] == value else Config.of(config.to_json() | {name: value})

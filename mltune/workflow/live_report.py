@@ -1,4 +1,4 @@
-"""`mltune report --live`: the page of a running search, made anew for a browser on this host."""
+"""`mltune report --live`: the page of a running search, for browsers on this host."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOST = "127.0.0.1"
 
 
 class LivePage:
-    """The page of a run as it is now; made anew only when the run has changed."""
+    """The page of a run as it is now; made again only when the run has changed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -44,20 +44,20 @@ class LivePage:
 
 @contextmanager
 def serve(folder: Path, port: int) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Serve the page of a run to browsers on this host, and to nobody else.
+    """Serve the page of a run to browsers on this host only.
 
     Args:
         folder: of the run.
-        port: where to listen; 0 is any that is free.
+        port: to listen on; 0 for any free port.
 
     Yields:
-        The page's address, and what serves it until it is interrupted.
+        The page's address, and a function that serves it until it is interrupted.
 
     Raises:
         UsageError: when there is no such run, or the port is taken.
     """
     page = LivePage(folder)
-    page.read()  # what is wrong with the run is told at once
+    page.read()  # reports a problem of the run at once
     try:
         server = ThreadingHTTPServer((HOST, port), _handler(page))
     except OSError as error:
@@ -68,7 +68,7 @@ def serve(folder: Path, port: int) -> Iterator[tuple[str, Callable[[], None]]]:
 
 def _handler(page: LivePage) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        """Answers with the page, whatever is asked for."""
+        """Answers every request with the page."""
 
         def do_GET(self) -> None:
             """Answer with the page."""
@@ -88,6 +88,6 @@ def _handler(page: LivePage) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(data)
 
         def log_message(self, *_: object) -> None:
-            """Say nothing of each request."""
+            """Log no requests."""
 
     return Handler

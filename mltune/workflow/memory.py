@@ -1,4 +1,4 @@
-"""What was computed before, kept in the user's cache: an unchanged run is not fitted again."""
+"""Results in the user's cache, so that an unchanged run is not fitted again."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 VARIABLE = "MLTUNE_CACHE_DIR"
-"""Names the folder; if it is set to nothing, nothing is kept."""
+"""Names the folder; if it is empty, nothing is kept."""
 
 MOST_BYTES = 256 * 2**20
-"""Of the cache; what was not asked for the longest time goes first."""
+"""Of the cache; results that were not used for the longest time are removed first."""
 
 _LIBRARIES = ("joblib", "numpy", "scikit-learn", "scipy")
 
 
 def remembered(function: Callable[P, R], *not_telling: str) -> Callable[P, R]:
-    """Give a function that looks into the cache first.
+    """Make a function look into the cache first.
 
-    An answer holds for the same arguments, the same source of mltune, and the same versions of
-    the libraries that fit. The cache holds pickles, which run code when they are read: so it is a
-    folder that only this user can write to, or there is none. What cannot be read is computed.
+    A result is valid for the same arguments, the same source of mltune, and the same versions of
+    the libraries that fit models. The cache has pickles, which can run code when they are read. So
+    only a folder that no other user can write to is used. Unreadable results are computed again.
 
     Args:
-        function: of a module, whose arguments and answers can be pickled.
-        not_telling: its arguments, given by name, that change nothing about the answer.
+        function: of a module, whose arguments and results can be pickled.
+        not_telling: its keyword arguments that do not change the result.
     """
 
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -53,7 +53,7 @@ def remembered(function: Callable[P, R], *not_telling: str) -> Callable[P, R]:
         memory = joblib.Memory(folder, verbose=0)
         answer = memory.cache(_answer, ignore=["compute"])
         with warnings.catch_warnings():
-            # A full disk costs the next call some time, and this one nothing.
+            # On a full disk only the next call takes longer.
             warnings.filterwarnings("ignore", module="joblib")
             is_known = answer.check_call_in_cache(key, None)
             found: R = answer(key, lambda: function(*args, **kwargs))
@@ -69,12 +69,12 @@ def _answer(key: str, compute: Callable[[], Any]) -> Any:
 
 
 def _is_no_complaint(record: logging.LogRecord) -> bool:
-    """Leave out that something in the cache cannot be read."""
+    """Drop warnings about unreadable results."""
     return "Exception while loading" not in record.getMessage()
 
 
 def _folder() -> Path | None:
-    """The user's own folder, made if it is not there; None where nothing is to be kept."""
+    """Return the user's own folder, made if it does not exist; None if nothing is kept."""
     named = os.environ.get(VARIABLE)
     if named == "":
         return None
@@ -84,7 +84,7 @@ def _folder() -> Path | None:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
         state = folder.stat()
-    except (OSError, RuntimeError):  # a home that cannot be written to, or none
+    except (OSError, RuntimeError):  # no home folder, or one that cannot be written to
         return None
     others_may_write = state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     is_own = not hasattr(os, "geteuid") or state.st_uid == os.geteuid()
@@ -100,7 +100,7 @@ def _folder() -> Path | None:
 
 @lru_cache(maxsize=1)
 def _version() -> str:
-    """A hash of mltune's source and the libraries' versions: its own version stays for long."""
+    """Hash mltune's source and the libraries' versions, as mltune's version changes rarely."""
     of = hashlib.sha256(repr((sys.version_info[:2], [version(n) for n in _LIBRARIES])).encode())
     for path in sorted(Path(mltune.__file__).parent.rglob("*.py")):
         of.update(path.read_bytes())

@@ -1,4 +1,4 @@
-"""What a search makes small, as Optuna calls it: a config's time on the sizes of a run."""
+"""The objective of a search, in Optuna's sense: a config's time on the sizes of a run."""
 
 from __future__ import annotations
 
@@ -55,26 +55,26 @@ if TYPE_CHECKING:
 
 
 NO_FAMILY = NamedFamilies({})
-"""Of a runner until it is known which spaces are searched."""
+"""Of a runner before the searched spaces are known."""
 
 
 def ignore_note(line: str) -> None:
-    """Do nothing with it."""
+    """Ignore a note."""
 
 
 class Objective:
-    """The time of a config on the sizes of a run; owns the device, the space and the run folder.
+    """A config's time on the sizes of a run; owns the device, the space and the run folder.
 
-    Call it with a trial of your own study. Or give it to `optimize` of the study that
-    `create_study` returns: that also builds kernels ahead, and times the best configs again at the
-    end. Every measurement is stored in the run folder at once. Close the objective at the end, or
-    use it as a context manager.
+    Call it with a trial of your own study, or pass it to `optimize` of a study of `create_study`,
+    which also builds kernels ahead and times the best configs again at the end. Every measurement
+    is stored in the run folder at once. Close the objective at the end, or use it as a context
+    manager.
 
     Args:
         problem: a problem type, such as `sgemm_nn`.
-        sizes: as `--sizes` takes them (default: a suite for the kind of device).
-        device: as `--device` takes it.
-        note: a function that takes notes of one line, such as warnings about a file.
+        sizes: as for `--sizes` (default: a suite for the kind of device).
+        device: as for `--device`.
+        note: called with notes of one line, such as warnings about a file.
         options: further options of `mltune search`, by the names of `SearchOptions`: `space`,
             `seed`, `folder`, `resume`, `samples`, `builders` and so on.
 
@@ -101,7 +101,7 @@ class Objective:
 
     @classmethod
     def of(cls, options: SearchOptions, note: Note = ignore_note) -> Self:
-        """Begin or resume what `mltune search` was asked for; raises what the class does."""
+        """Begin or resume a search with these options; raises what the class raises."""
         objective = cls.__new__(cls)
         objective._open(options, note)
         return objective
@@ -120,22 +120,22 @@ class Objective:
 
     @property
     def info(self) -> RunInfo:
-        """What the run asks for."""
+        """The options of the run."""
         return self.run.info
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """The problems that are searched on; a problem's place is its step in a study."""
+        """The problems of the search; a problem's index is its step in a study."""
         return self.info.problems
 
     def __call__(self, trial: optuna.Trial) -> float:
-        """Measure what a trial of a study proposes.
+        """Measure the config that a trial of a study proposes.
 
         Returns:
-            the geometric mean of its times over all sizes, in seconds; NaN if it failed.
+            The geometric mean of its times over all sizes, in seconds; NaN if it failed.
 
         Raises:
-            optuna.TrialPruned: when the study's pruner sees no use in timing further sizes.
+            optuna.TrialPruned: when the study's pruner stops the trial before all sizes are timed.
             DeviceGoneError: when the device can no longer be used.
         """
         import optuna
@@ -178,11 +178,11 @@ class Objective:
         return geometric_mean(values.values())
 
     def note_numbers(self) -> None:
-        """Note which numbers of trials a search has given away."""
+        """Record the numbers of trials that a search has assigned."""
         self._used.update(row.trial for row in self.run.store.measurements())
 
     def close(self) -> None:
-        """Let go of the device and of the run folder; closing twice is fine."""
+        """Release the device and the run folder; a second call does nothing."""
         if not self._closed:
             self._closed = True
             self.runner.close()
@@ -200,8 +200,8 @@ def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, SearchSpace]:
         raise UsageError(
             f"{options.folder}: holds a run already; continue with --resume, or give another --run"
         )
-    # A mistake in the user's own file is told before a device is opened; what `auto` stands for
-    # depends on the device.
+    # Mistakes in the user's own files are reported before a device is opened; the spaces of `auto`
+    # depend on the device.
     kernels = read_files(options.kernels)
     is_written = bool(kernels) and options.space is None
     names = asked_spaces(options)
@@ -230,7 +230,7 @@ def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, SearchSpace]:
         if options.priors == () and info.sampler == DEFAULT_SAMPLER and info.objective == TIME:
             info = replace(info, priors=default_priors(info, space))
         if is_own(info.sampler):
-            # It may refuse its arguments: that is said before there is a folder.
+            # A sampler may refuse its arguments; that is reported before a folder is made.
             sampler_of(info, space, info.seed, ignore_note)
         run = Run.create(options.folder or default_folder(info), info, options.storage or "")
     except BaseException:
@@ -272,5 +272,5 @@ def _runner_options(options: SearchOptions) -> dict[str, Any]:
         "cold": None if options.cache is None else options.cache == COLD,
         "observers": options.observers,
     }
-    # None is an answer for the builders: as many as suit the machine.
+    # For the builders None is a value: as many as suit the machine.
     return {"builders": options.builders} | {k: v for k, v in given.items() if v is not None}

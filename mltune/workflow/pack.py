@@ -27,7 +27,7 @@ class Listed:
     """A pack as `mltune pack list` shows it.
 
     Attributes:
-        lacks: what the device lacks, of all kernels; empty if all run.
+        lacks: features that the device lacks for some kernels; empty if all run.
         runs: how many of the kernels run there.
     """
 
@@ -50,9 +50,9 @@ def build(given: Sequence[Path], output: Path, seed: int, show: Show) -> tuple[D
 
     Args:
         given: run folders, and folders that `mltune tune` wrote.
-        output: where `<device>/<problem>` is made.
+        output: the folder in which `<device>/<problem>` is made.
         seed: of fits and splits.
-        show: is told about the progress.
+        show: called with the progress.
 
     Raises:
         UsageError: when a folder holds no run, or a run cannot be read.
@@ -72,7 +72,7 @@ def build(given: Sequence[Path], output: Path, seed: int, show: Show) -> tuple[D
 
 
 def _runs(folder: Path) -> tuple[Path, ...]:
-    """The folder itself, or the runs of `mltune tune` in it."""
+    """Return the folder itself, or the runs in a folder of `mltune tune`."""
     if (folder / INFO_NAME).exists():
         return (folder,)
     inside = tuple(sorted(file.parent for file in folder.glob(f"runs/*/{INFO_NAME}")))
@@ -86,8 +86,8 @@ def verify_packs(given: Sequence[Path], device: str | None, show: Show) -> tuple
 
     Args:
         given: packs by name, folders, or a device's name for all of its packs; all if empty.
-        device: as `--device` takes it; auto if left out.
-        show: is told about the progress.
+        device: as for `--device` (default: auto).
+        show: called with the progress.
 
     Raises:
         UsageError: when there is no such pack.
@@ -104,15 +104,15 @@ def verify_packs(given: Sequence[Path], device: str | None, show: Show) -> tuple
 
 
 def list_packs(given: Sequence[Path], device: str | None) -> tuple[Listed, ...]:
-    """Describe packs, and say what a device lacks for them.
+    """Describe packs, with the features that a device lacks for them.
 
     Args:
         given: as for `verify_packs`.
-        device: as `--device` takes it; any one that is there if left out, and none is fine.
+        device: as for `--device` (default: the usual one, or none if there is none).
 
     Raises:
         UsageError: when there is no such pack.
-        NoDeviceError: when a device was named, and there is none like that.
+        NoDeviceError: when a device was named that does not exist.
     """
     entry: DeviceEntry | None = choose(device) if device else None
     if entry is None:

@@ -1,4 +1,4 @@
-"""Which times a pack states of itself: of three sizes, as its runs have measured them."""
+"""The times that a pack states, of three sizes, from its runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mltune.selector.speeds import Speed
 
 _COUNT = 3
 _LEAST_SECONDS, _MOST_SECONDS = 50e-6, 0.1
-"""Shorter times are noise, longer ones would keep whoever checks waiting."""
+"""Shorter times are too noisy, and longer ones would delay the check."""
 _MOST_BYTES = 2**28
 
 
@@ -30,7 +30,7 @@ def stated_speeds(selector: Selector, table: TimeTable) -> tuple[Speed, ...]:
         seconds = float(table.seconds[row, column])
         batched = bool(selector.contraction.batch_indices)
         problem = problem_of_size(selector.contraction, size if batched else size[:3])
-        if seconds > 0 and problem.bytes <= _MOST_BYTES:  # nan is not
+        if seconds > 0 and problem.bytes <= _MOST_BYTES:  # false for nan
             times.append(Speed(size, seconds))
     times.sort(key=lambda each: (each.seconds, each.size))
     usual = [each for each in times if _LEAST_SECONDS <= each.seconds <= _MOST_SECONDS]

@@ -1,4 +1,4 @@
-"""`mltune predict`: the fastest kernels for a size, by the cost model and by the clock."""
+"""`mltune predict`: the fastest kernels for a size, by the cost model and by measurement."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class PredictResult:
-    """The kernels predicted fastest: by prediction, or by measured time where measured."""
+    """The kernels predicted to be the fastest: measured ones by time, others by prediction."""
 
     problem: Problem
     predictions: tuple[Prediction, ...]
 
     def gflops(self, seconds: float | None) -> float | None:
-        """Speed at a time; None for no time."""
+        """Return the speed at a time; None for no time."""
         return None if seconds is None else self.problem.flops / seconds / 1e9
 
     def to_json(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def predict(options: PredictOptions) -> PredictResult:
 
     Raises:
         UsageError: when the model cannot be read or the size does not fit its problem type.
-        NoDeviceError: when it shall measure and there is no such device.
+        NoDeviceError: when it has to measure and there is no such device.
     """
     model = load(options.model)
     candidates = Candidates.read(options.model)
@@ -119,7 +119,7 @@ def predict(options: PredictOptions) -> PredictResult:
 
 
 def _takes(family: FamilyOfConfig, config: Config, problem: Problem) -> bool:
-    """Whether a config gives a kernel within whose limits a problem is."""
+    """Whether a problem is within the limits of a config's kernel."""
     try:
         kernel = family.generate(problem.contraction, config)
     except UsageError:
@@ -130,7 +130,7 @@ def _takes(family: FamilyOfConfig, config: Config, problem: Problem) -> bool:
 def _unmeasured(
     candidates: Candidates, device: DeviceInfo, options: PredictOptions
 ) -> dict[Config, str]:
-    """Draw configs that nobody measured, as many from each space, with their families' names."""
+    """Draw configs that were not measured, equally many from each space, with their families."""
     rng = np.random.default_rng(options.seed)
     spaces = [each.bound_space(device, candidates.contraction) for each in candidates.families]
     shares = [len(part) for part in np.array_split(np.arange(options.explore), len(spaces))]

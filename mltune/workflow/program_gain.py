@@ -1,8 +1,8 @@
-"""What a program gains: the time of its calls by tuned kernels beside that by other libraries.
+"""The gain of a program: the time of its calls by tuned kernels and by other libraries.
 
-Each size's medians, times the number of its calls, are added up. How sure the ratio is follows
-from the samples: they are drawn anew, with replacement, and the middle 95 % of the ratios are told
-(Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13).
+The total adds up each size's median times the number of its calls. The ratio's 95 % interval is a
+bootstrap interval over the samples (Efron and Tibshirani, "An Introduction to the Bootstrap",
+1993, chapter 13): it covers noise only.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Compared:
     Attributes:
         problem: the problem type's name.
         size: the extents.
-        count: of calls a run of the program; 1 where nobody counted.
+        count: calls in a run of the program; 1 if unknown.
         tuned: samples in seconds.
-        other: the library's.
+        other: the library's samples.
     """
 
     problem: str
@@ -41,12 +41,12 @@ class Compared:
 
     @property
     def tuned_seconds(self) -> float:
-        """Of all calls."""
+        """Seconds of all calls."""
         return self.count * statistics.median(self.tuned)
 
     @property
     def other_seconds(self) -> float:
-        """The library's, of all calls."""
+        """The library's seconds of all calls."""
         return self.count * statistics.median(self.other)
 
     @property
@@ -61,10 +61,10 @@ class Against:
 
     Attributes:
         library: its name.
-        clock: `kernel`, or `call` where the library has no time of its own on the device.
-        sizes: that both computed, undisturbed; at least one.
-        low: the ratio's 95 % interval begins here.
-        high: it ends here.
+        clock: `kernel`, or `call` if the library has no time on the device.
+        sizes: that both computed without a disturbance; at least one.
+        low: lower end of the ratio's 95 % interval.
+        high: its upper end.
     """
 
     library: str
@@ -75,24 +75,24 @@ class Against:
 
     @classmethod
     def of(cls, library: str, clock: str, sizes: Sequence[Compared]) -> Against:
-        """Find the interval."""
+        """Make a comparison with its interval."""
         ratios = _drawn(sizes)
         low, high = (float(value) for value in np.quantile(ratios, (0.025, 0.975)))
         return cls(library=library, clock=clock, sizes=tuple(sizes), low=low, high=high)
 
     @property
     def tuned_seconds(self) -> float:
-        """Of the calls of these sizes."""
+        """Seconds of the calls of these sizes."""
         return math.fsum(each.tuned_seconds for each in self.sizes)
 
     @property
     def other_seconds(self) -> float:
-        """The library's."""
+        """The library's seconds of these calls."""
         return math.fsum(each.other_seconds for each in self.sizes)
 
     @property
     def saved_seconds(self) -> float:
-        """What the program saves; below 0 if it loses."""
+        """The seconds that the program saves; negative if it loses."""
         return self.other_seconds - self.tuned_seconds
 
     @property
@@ -102,12 +102,12 @@ class Against:
 
     @property
     def geomean(self) -> float:
-        """The geometric mean of the sizes' ratios, whatever their counts."""
+        """The geometric mean of the sizes' ratios, without counts."""
         return _geomean(self.sizes)
 
     @property
     def by_problem(self) -> Mapping[str, tuple[Compared, ...]]:
-        """The sizes of each problem type."""
+        """Group the sizes by problem type."""
         names = dict.fromkeys(each.problem for each in self.sizes)
         return {name: tuple(each for each in self.sizes if each.problem == name) for name in names}
 
@@ -134,7 +134,7 @@ def _geomean(sizes: Sequence[Compared]) -> float:
 
 
 def _drawn(sizes: Sequence[Compared]) -> Samples:
-    """Ratios of sums of medians of samples that were drawn anew."""
+    """Return ratios of sums of medians of bootstrap samples."""
     generator = np.random.default_rng(0)
     tuned, other = np.zeros(_DRAWS), np.zeros(_DRAWS)
     for each in sizes:
@@ -149,16 +149,16 @@ def compared(
     counts: Mapping[str, Mapping[tuple[int, ...], int]],
     libraries: Sequence[str],
 ) -> tuple[Against, ...]:
-    """Read what `mltune bench --json` printed of each problem type.
+    """Read the output of `mltune bench --json` for each problem type.
 
     Args:
         documents: by the problem type's name.
-        counts: of calls, by problem type and size; 1 where a size has none.
-        libraries: their names, in the order of the answer.
+        counts: of calls, by problem type and size; 1 if a size has none.
+        libraries: their names, in the order of the result.
 
     Returns:
-        Each library with which a size could be compared, undisturbed, by the first clock on which
-        that was possible.
+        The comparisons with all libraries that have an undisturbed size, each on the first clock
+        with one.
     """
     found = []
     for library in libraries:

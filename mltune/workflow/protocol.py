@@ -1,4 +1,4 @@
-"""`mltune protocol`: Tensile's seven steps on a device, each problem type in a run of its own."""
+"""`mltune protocol`: Tensile's seven steps on a device, with a run for each problem type."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ from mltune.tuning.trial import best_by_problem
 from mltune.workflow.run_setup import of_model
 
 PROTOCOL_NAME = "protocol.yaml"
-"""The protocol's file, as it was, in the folder of the runs."""
+"""A copy of the protocol's file, in the folder of the runs."""
 
 SAMPLER = "protocol"
-"""Stands in `run.json` where a search names its sampler."""
+"""The sampler's name in `run.json`."""
 
 Note = Callable[[str], None]
 
@@ -54,10 +54,10 @@ class ProtocolOptions:
     """The options of `mltune protocol`.
 
     Attributes:
-        device: None for the best one, or the one that a resumed run was measured on.
+        device: None for the best one, or the resumed run's.
         builders: None for as many as suit the machine.
-        seed, samples, build_timeout_seconds, run_timeout_seconds: None for what a resumed run
-            was begun with, or else the file or the default says.
+        seed, samples, build_timeout_seconds, run_timeout_seconds: None for the value of the
+            resumed run, of the file, or the default.
     """
 
     file: Path
@@ -75,12 +75,12 @@ class ProtocolOptions:
 
 
 def plan_protocol(options: ProtocolOptions) -> PlanResult:
-    """Count what a protocol would build and measure; nothing is built.
+    """Count the kernels and measurements of a protocol; nothing is built.
 
     Raises:
         UsageError: when the file or an option is wrong.
         NoDeviceError: when there is no such device.
-        NoCorrectConfigError: when no kernel can be written.
+        NoCorrectConfigError: when no kernel can be generated.
     """
     protocol = _read(options.file)
     device = choose(options.device or "auto").info
@@ -92,7 +92,7 @@ def plan_protocol(options: ProtocolOptions) -> PlanResult:
 def run_protocol(options: ProtocolOptions, show: Show, note: Note) -> ProtocolResult:
     """Run a protocol, new or resumed, and record every measurement.
 
-    Ctrl-C and the time limit end it early, with what is known.
+    Ctrl-C and the time limit end it early, with the results so far.
 
     Raises:
         UsageError: when the file, an option or the folder is wrong.
@@ -154,14 +154,14 @@ def _read(file: Path) -> Protocol:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Policy:
-    """How everything is measured, whatever is measured."""
+    """The options of all measurements."""
 
     timing: Timing
     seed: int
 
 
 def _policy(options: ProtocolOptions, protocol: Protocol, begun: RunInfo | None = None) -> _Policy:
-    """Take what was asked for, or what a resumed run was begun with; the two must agree."""
+    """Return the options, or those of the resumed run; given ones must agree with it."""
     timing = Timing(
         warmups=WARMUPS,
         samples=options.samples or protocol.samples or DEFAULT_SAMPLES,
@@ -210,7 +210,7 @@ def _runner(
 
 
 def _root(options: ProtocolOptions, protocol: Protocol) -> Path:
-    """The folder of the runs: it holds the protocol's text, or gets it."""
+    """Return the folder of the runs; it has the protocol's text, or gets it."""
     date = datetime.now(UTC).strftime("%Y-%m-%d")
     root = options.folder or RUNS / f"{date}-{options.file.stem}"
     kept = root / PROTOCOL_NAME
@@ -228,13 +228,13 @@ def _root(options: ProtocolOptions, protocol: Protocol) -> Path:
 
 
 def _folder(root: Path, protocol: Protocol, problems: Problems) -> Path:
-    """A single problem type's run is the root itself."""
+    """Return a run's folder; for a single problem type it is the root itself."""
     alone = len(protocol.problems) == 1
     return root if alone else root / problem_type_name(problems.contraction)
 
 
 def _begun(root: Path, protocol: Protocol) -> RunInfo | None:
-    """What the first run was begun with; None if the protocol was cut off before that."""
+    """Return the options of the first run; None if the protocol was cut off before it."""
     folder = _folder(root, protocol, protocol.problems[0])
     return read_info(folder) if (folder / INFO_NAME).exists() else None
 
@@ -242,7 +242,7 @@ def _begun(root: Path, protocol: Protocol) -> RunInfo | None:
 def _open(
     folder: Path, job: ProtocolJob, policy: _Policy, device: DeviceInfo, options: ProtocolOptions
 ) -> Run:
-    """Go on with the run of a problem type, or make it."""
+    """Resume the run of a problem type, or make it."""
     if (folder / INFO_NAME).exists():
         return Run.resume(folder)
     groups = job.problems.groups

@@ -1,4 +1,4 @@
-"""The Python interface: what the verbs do, as functions for scripts and notebooks."""
+"""The Python interface: the verbs as functions, for scripts and notebooks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mltune.workflow.tune_result import TuneResult
 
 RunLike = Run | str | Path
-"""A run: an open one, or its folder."""
+"""An open run, or a run's folder."""
 
 
 def search(
@@ -169,7 +169,7 @@ def export(
         name: the prefix of a library of several selectors (default: `mltune`).
 
     Returns:
-        the files.
+        The files.
 
     Raises:
         UsageError: when a selector cannot be read, or the language is unknown or takes only one.

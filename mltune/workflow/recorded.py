@@ -1,4 +1,4 @@
-"""Recorded runs read together: what `train` and `distil` start from."""
+"""Recorded runs read together, for `train` and `distil`."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Recorded:
 
     @property
     def model_folder(self) -> Path:
-        """Where what is made from these runs goes unless the user says otherwise."""
+        """The default folder for results of these runs."""
         return Path("models") / self.device.slug / problem_type_name(self.contraction)
 
     @property
     def conditions(self) -> tuple[tuple[str, str], ...]:
-        """How it was measured, for people."""
+        """The conditions of the measurements, as text."""
         timing = self.infos[0].timing
         dates = sorted(info.created[:10] for info in self.infos)
         sizes = {m.problem for m in self.measurements}
@@ -60,9 +60,9 @@ class Recorded:
 
 
 def calls(infos: Iterable[RunInfo]) -> dict[Size, int]:
-    """How often each size is called, in the words of a time table.
+    """How often each size is called, as a time table takes it.
 
-    Of several runs the largest count: two that were searched on the same list say it twice.
+    Of several runs the largest count, as two runs may have the same list.
     """
     counts: dict[Size, int] = {}
     for info in infos:
@@ -73,10 +73,10 @@ def calls(infos: Iterable[RunInfo]) -> dict[Size, int]:
 
 
 def read_runs(folders: Sequence[Path], show: Show = ignore_progress) -> Recorded:
-    """Read runs that belong together, and show how many are read.
+    """Read runs that belong together, and show the progress.
 
     Raises:
-        UsageError: when one is not readable or empty, or they are of different problem types or
+        UsageError: when one cannot be read or is empty, or they are of different problem types or
             devices.
     """
     infos: list[RunInfo] = []
@@ -85,7 +85,7 @@ def read_runs(folders: Sequence[Path], show: Show = ignore_progress) -> Recorded
     for done, folder in enumerate(folders):
         step(done, len(folders))
         with Run.open(folder) as run:
-            # What something else slowed down is kept, and taught to nobody.
+            # Disturbed measurements are kept, but nothing learns from them.
             rows = [m for m in run.store.measurements() if m.phase != Phase.DISTURBED]
             if not rows:
                 raise UsageError(f"{folder}: holds no measurements (mltune search --resume)")

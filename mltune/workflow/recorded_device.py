@@ -1,4 +1,4 @@
-"""Where to repeat what was recorded: on the device of the record, or on one that is asked for."""
+"""The device on which a record is repeated: that of the record, or a named one."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from mltune.errors import DeviceGoneError, NoDeviceError
 
 @contextmanager
 def recorded_device(device: DeviceInfo, asked: str | None, where: object) -> Iterator[str]:
-    """Name the device to open, for as long as it is opened.
+    """Yield the number of the device to open.
 
     Args:
         device: of the record.
-        asked: what the user named in its place, if anything.
+        asked: the device that the user named instead, if any.
         where: the record, as the user named it.
 
     Raises:
-        NoDeviceError: when the device of the record is not here, with what would help.
+        NoDeviceError: when the record's device is not here, with advice.
     """
     try:
         yield asked or device.uuid or device.name

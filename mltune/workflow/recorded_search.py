@@ -36,13 +36,13 @@ DEFAULT_BUDGET = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedSearchResult:
-    """What a search found among recorded points.
+    """The result of a search among recorded points.
 
     Attributes:
-        evaluated: the points in the order they were asked for.
+        evaluated: the points in the order of their proposals.
         seconds: wall time of the search.
-        stop_reason: what ended it.
-        expected_gain: what further evaluations are expected to bring; None where nobody can tell.
+        stop_reason: why it ended.
+        expected_gain: of further evaluations; None if unknown.
     """
 
     recording: Recording
@@ -60,12 +60,12 @@ class RecordedSearchResult:
 
     @property
     def failed(self) -> int:
-        """How many of the points had failed."""
+        """The number of failed points."""
         return sum(point.status is not Status.OK for point in self.evaluated)
 
     @property
     def history(self) -> tuple[float | None, ...]:
-        """The best seconds after each evaluation; None before the first that worked."""
+        """The best seconds after each evaluation; None before the first success."""
         best: float | None = None
         history: list[float | None] = []
         for point in self.evaluated:
@@ -117,17 +117,17 @@ def search_recorded(
 
     Args:
         path: of the recording.
-        budget: evaluations, 500 unless given.
-        sampler: `guided` unless given.
-        seed: 0 unless given.
+        budget: evaluations (default: 500).
+        sampler: its name (default: `guided`).
+        seed: of the sampler (default: 0).
         priors: other recordings to learn from first.
-        note: is told single lines, such as what is wrong with a file.
+        note: called with lines of text, such as what is wrong with a file.
         patience: evaluations without a gain after which it ends if none is expected.
         arguments: of a sampler of the user's own, as JSON.
 
     Raises:
         UsageError: when an option or a file is wrong.
-        NoCorrectConfigError: when every point that was asked for had failed.
+        NoCorrectConfigError: when every proposed point had failed.
     """
     import optuna
 
@@ -169,7 +169,7 @@ def _study(created: optuna.Study, space: RecordedSpace | UnionSpace) -> TuningSt
 
 
 def _space(name: str, recording: Recording) -> RecordedSpace | UnionSpace:
-    """The configs of a recording; of several families or spaces, a union of them."""
+    """Return the configs of a recording; for several families or spaces, a union."""
     configs: dict[tuple[str, ...], list[Config]] = {}
     for point in recording.points:
         key = (str(point.config.get(FAMILY, RECORDED)), *point.config)

@@ -1,4 +1,4 @@
-"""Recordings from any source: other tuners' files, and mltune's own runs."""
+"""Recordings of any source: other tuners' files, and mltune's own runs."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from mltune.tuning.trial import group_trials, values_over_all_sizes
 def read_any(path: Path) -> Recording:
     """Read a file of another tuner, or a run folder of mltune.
 
-    Of a run, a config's time is the geometric mean over the run's sizes; see
+    For a run, a config's time is the geometric mean over the run's sizes; see
     `values_over_all_sizes` for one that was not timed on all of them. The configs of a run of
     several spaces name their families.
 
     Raises:
-        UsageError: when it cannot be read, or holds nothing.
+        UsageError: when it cannot be read, or is empty.
     """
     if not path.is_dir():
         return read_recording(path)
@@ -32,7 +32,7 @@ def read_any(path: Path) -> Recording:
         info = run.info
         readable, damaged = run.store.salvage(Phase.SEARCH)
     if info.family != HANDWRITTEN:
-        # Beside generated kernels these have parameters of their own.
+        # Hand-written kernels have parameters of their own.
         readable = [row for row in readable if row.family != HANDWRITTEN]
     points: dict[str, Point] = {}
     trials = group_trials(from_records(info, readable))

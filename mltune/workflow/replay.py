@@ -1,4 +1,4 @@
-"""`mltune replay`: one recorded measurement, repeated, and both side by side."""
+"""`mltune replay`: one recorded measurement, repeated, with both results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ReplayResult:
 
     @property
     def verdict(self) -> str:
-        """One line: whether the two agree, and if they cannot be compared, why."""
+        """Return one line: whether the two agree, or why they cannot be compared."""
         old, new = self.recorded, self.repeated
         if old.source_hash != new.source_hash and new.source_hash:
             return "not comparable: this mltune writes another source for this config"
@@ -53,12 +53,12 @@ class ReplayResult:
 
 
 def replay(folder: Path, number: int, device: str | None) -> ReplayResult:
-    """Measure a recorded point again, under the run's own timing policy.
+    """Repeat a recorded measurement, with the run's own timing policy.
 
     Args:
         folder: of the run.
         number: the measurement's id.
-        device: where to measure; None for the run's device.
+        device: that measures; None for the run's device.
 
     Raises:
         UsageError: when there is no such run or measurement.

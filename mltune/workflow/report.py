@@ -1,4 +1,4 @@
-"""`mltune report`: a recorded run goes through the stages, and what they give onto one page."""
+"""`mltune report`: computes the content of the page from a recorded run."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _MOST_CURVE = 16
 
 @dataclass(frozen=True, slots=True)
 class ReportResult:
-    """Where the report lies, how large it is, and what to do next."""
+    """The report's file, its size, and the next command."""
 
     path: Path
     bytes: int
@@ -63,7 +63,7 @@ def report(
     Args:
         folder: of the run.
         output: the file to write; None for `report.html` in the folder.
-        show: takes the progress.
+        show: called with the progress.
         other: the folder of a run to compare it with.
 
     Raises:
@@ -73,7 +73,7 @@ def report(
     state = digest(folder) + (digest(other) if other else "")
     path = output or folder / REPORT_NAME
     hint = "; give a file elsewhere with -o" if output is None else ""
-    _check_place(path, hint)  # what follows may take minutes
+    _check_place(path, hint)  # the next steps may take minutes
     page = remembered(_page, "show")(state, folder, folder.resolve().name, other, show=show)
     try:
         write_atomically(path, page.data)
@@ -84,17 +84,17 @@ def report(
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """The page, and what to do next."""
+    """The page, and the next command."""
 
     data: bytes
     next_command: str
 
 
 def _page(state: str, folder: Path, name: str, other: Path | None, *, show: Show) -> _Page:
-    """Make the page of a run; `state` tells the cache whether that has changed."""
+    """Make the page of a run; `state` is a part of the cache's key."""
     with Run.open(folder) as run:
         rows = tuple(run.store.measurements())
-        # Before what takes long: it may be of another problem type.
+        # Before the slow steps, as it may be of another problem type.
         beside = against(run.info, rows, other) if other else None
         content = _content(folder, name, run.info, rows, show)
     content = replace(content, against=beside)
@@ -116,10 +116,10 @@ def _content(
     show: Show,
 ) -> Content:
     info = info.met_on(row.problem for row in measurements)
-    # What something else slowed down is shown in the table, and taught to nobody.
+    # Disturbed measurements are in the table, but nothing learns from them.
     sound = tuple(row for row in measurements if row.phase != Phase.DISTURBED)
     searched = [row for row in measurements if row.phase == Phase.SEARCH]
-    trials = group_trials(searched or sound)  # a protocol may have nothing but its last step
+    trials = group_trials(searched or sound)  # a protocol may have rows of its last step only
     found = best_by_problem(sound)
     best = tuple(found[problem] for problem in info.cross_problems if problem in found)
     selection = _selection(info, sound, show)
@@ -148,13 +148,13 @@ def _portfolio(selection: Selection | str) -> tuple[str, ...]:
 def live_content(
     folder: Path, info: RunInfo, measurements: tuple[Measurement, ...], refresh_seconds: int
 ) -> Content:
-    """What the page of a running search shows: no model and no choice, as these take long.
+    """Return the content for a running search: no model and no choice, as these take long.
 
     Args:
         folder: of the run.
         info: of the run.
-        measurements: until now.
-        refresh_seconds: how often a browser loads the page anew.
+        measurements: so far.
+        refresh_seconds: after which a browser reloads the page.
     """
     info = info.met_on(row.problem for row in measurements)
     sound = tuple(row for row in measurements if row.phase != Phase.DISTURBED)
@@ -201,7 +201,7 @@ def _next_command(folder: Path, measurements: Sequence[Measurement], selectable:
 
 
 def _selection(info: RunInfo, measurements: Sequence[Measurement], show: Show) -> Selection | str:
-    """Distil, and keep how every rule did on every size by a fit without it."""
+    """Distil, and return each rule's regret on each size by a fit without that size."""
     if info.family == HANDWRITTEN:
         return "A selector cannot ship hand-written kernels, so none is chosen."
     try:
@@ -223,7 +223,7 @@ def _selection(info: RunInfo, measurements: Sequence[Measurement], show: Show) -
 
 
 def _curve(table: TimeTable) -> list[tuple[int, float]]:
-    """Kernels and loss, up to where another kernel covers no further size."""
+    """Return kernels and loss, up to the number where a further kernel covers no further size."""
     curve: list[tuple[int, float]] = []
     for most in range(1, min(_MOST_CURVE, len(table.kernels)) + 1):
         chosen = cover(table, tolerance=Settings().tolerance, max_kernels=most)

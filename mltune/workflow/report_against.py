@@ -1,4 +1,4 @@
-"""What a report says of another run: the best kernels of the sizes that both have."""
+"""The other run of a report: the best kernels of the sizes that both runs have."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mltune.tuning.trial import best_by_problem
 
 
 def against(info: RunInfo, measurements: Sequence[Measurement], folder: Path) -> Against:
-    """Put another run beside a run.
+    """Compare a run with another one.
 
     Args:
         info: of the run.

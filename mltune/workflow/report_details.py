@@ -1,4 +1,4 @@
-"""What a report says of single kernels, and what was gained: from records, without a device."""
+"""Single kernels and the gain, for a report: from records, without a device."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mltune.tuning.families import family_named
 from mltune.workflow.gain import default_seconds
 
 MOST_SOURCES = 64
-"""Kernels whose source is on the page: the best ones of the sizes, most sizes first."""
+"""Kernels whose source is on the page: those that are best on the most sizes."""
 
 
 def gain(info: RunInfo, rows: Sequence[Measurement], best: Sequence[Measurement]) -> Gain | None:
@@ -26,7 +26,7 @@ def gain(info: RunInfo, rows: Sequence[Measurement], best: Sequence[Measurement]
 
     Args:
         info: of the run.
-        rows: what was measured undisturbed.
+        rows: undisturbed measurements.
         best: the fastest measurement of each size.
     """
     before = default_seconds(
@@ -44,7 +44,7 @@ def gain(info: RunInfo, rows: Sequence[Measurement], best: Sequence[Measurement]
 
 
 def shares_of_peak(info: RunInfo, best: Sequence[Measurement]) -> Mapping[Problem, float]:
-    """The least time by the device's published peaks / the time, where these are known."""
+    """Return the least time by the device's published peaks / the time, if these are known."""
     bounds = {row.problem: roofline_seconds(row.problem, info.device) for row in best}
     return {
         row.problem: bound / row.median
@@ -56,7 +56,7 @@ def shares_of_peak(info: RunInfo, best: Sequence[Measurement]) -> Mapping[Proble
 def sources(
     info: RunInfo, best: Sequence[Measurement], also: Sequence[str] = ()
 ) -> tuple[KernelSource, ...]:
-    """The sources of the kernels that are best somewhere, as this mltune writes them.
+    """Generate the sources of the kernels that are best on some size.
 
     Args:
         info: of the run.
@@ -73,7 +73,7 @@ def sources(
             family = family_named(row.family, "report", info.kernels)
             kernel = family.generate(row.problem.contraction, row.config)
         except MltuneError:
-            continue  # a config of another mltune: its parameters are shown all the same
+            continue  # a config of another version; the page shows its parameters only
         found.append(KernelSource(name, kernel.source, kernel.source_hash == row.source_hash))
     return tuple(found)
 
@@ -84,7 +84,7 @@ def _defaults(info: RunInfo) -> list[Config]:
         try:
             space = parse_space(each.text, each.name)
         except MltuneError:
-            continue  # written by another mltune, or hand-written kernels, which have none
+            continue  # a source of another version, or a hand-written kernel without one
         if space.default:
             defaults.append(Config.of(dict(space.default)))
     return defaults

@@ -1,4 +1,4 @@
-"""What a run needs in order to begin or to be resumed: its runner, space, sampler and study."""
+"""The parts of a run that begins or is resumed: its runner, space, sampler and study."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def open_runner(
     """Open a device to measure on as a run asks for.
 
     Args:
-        info: what the run asks for.
-        device: as `--device` takes it.
-        where: the run stands, for a message.
-        builders: how many processes build ahead.
+        info: the run's options.
+        device: as for `--device`.
+        where: the run's place, for messages.
+        builders: number of processes that build ahead.
         rest_seconds: pause before each measurement.
-        opening: of the same device and as many builders, which has begun already. A run that
-            observes something opens the device anew.
+        opening: of the same device with as many builders, if it has begun already. A run with
+            observers opens the device again.
 
     Raises:
         UsageError: when the device's name fits several, or the family is not known.
@@ -80,10 +80,10 @@ def open_runner(
 
 
 def of_model(runner: WorkerRunner, recorded: DeviceInfo, where: object) -> WorkerRunner:
-    """Return a runner whose device is of the model that a run was measured on; else close it.
+    """Return a runner if its device is of the model that a run was measured on; else close it.
 
     Raises:
-        UsageError: when it is of another one; `where` says which run.
+        UsageError: when it is of another one; `where` names the run.
     """
     here = runner.device.model
     if here == recorded.model:
@@ -95,7 +95,7 @@ def of_model(runner: WorkerRunner, recorded: DeviceInfo, where: object) -> Worke
 
 
 def sampler_of(info: RunInfo, space: SearchSpace, seed: int, note: Note) -> ConfigSampler:
-    """Make the sampler that a run asks for.
+    """Make a run's sampler.
 
     Raises:
         UsageError: when there is no such sampler, or a record to learn from cannot be read.
@@ -114,7 +114,7 @@ def sampler_of(info: RunInfo, space: SearchSpace, seed: int, note: Note) -> Conf
 
 
 def new_study(info: RunInfo, space: SearchSpace, seed: int, note: Note) -> TuningStudy:
-    """Make a study in memory that drives a run; raises what `sampler_of` does."""
+    """Make a study in memory that drives a run; raises what `sampler_of` raises."""
     import optuna
 
     from mltune.search.planned_sizes import PlannedSizesPruner
@@ -125,15 +125,15 @@ def new_study(info: RunInfo, space: SearchSpace, seed: int, note: Note) -> Tunin
 
 
 def default_configs(space: SearchSpace) -> tuple[Config, ...]:
-    """The config that a space names as its default, or those of the spaces of a union."""
+    """Return a space's default config, or those of the spaces of a union."""
     members = space.members if isinstance(space, UnionSpace) else (space,)
     return tuple(default for each in members if (default := each.default) is not None)
 
 
 def tuning_study(study: optuna.Study, info: RunInfo, space: SearchSpace) -> TuningStudy:
-    """Wrap the study that drives a run, with the run's hand-written kernels if it has any.
+    """Wrap the study that drives a run, with the run's hand-written kernels if there are any.
 
-    It begins with the default config of a space; the sampler of a union chooses among several.
+    It begins with the default config of a space; for a union the sampler chooses one of several.
     """
     from mltune.tuning.study import TuningStudy
 
@@ -161,7 +161,7 @@ def tuning_study(study: optuna.Study, info: RunInfo, space: SearchSpace) -> Tuni
 
 
 def study_attributes(info: RunInfo) -> dict[str, Any]:
-    """What a reader of a run's study has to know, as attributes of the study."""
+    """Return the attributes that describe a run's study to its readers."""
     device = info.device
     unit = "joules of one launch" if info.objective == ENERGY else "seconds of one launch"
     return {
@@ -185,9 +185,9 @@ def open_writer(info: RunInfo, url: URL, name: str = "") -> StudyWriter:
     """Open the database in which a run's study is shown.
 
     Args:
-        info: what the run asks for.
+        info: the run's options.
         url: of the database.
-        name: of the study; of a shared run one by problem, device and id.
+        name: of the study (for a shared run: from problem, device and id).
 
     Raises:
         MltuneError: when the database cannot be written.

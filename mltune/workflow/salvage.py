@@ -1,4 +1,4 @@
-"""`mltune salvage`: what can be read of a damaged run, as a run of its own."""
+"""`mltune salvage`: saves the readable part of a damaged run as a run of its own."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class Salvage:
 
 
 def salvage(run: Path, out: Path) -> Salvage:
-    """Copy what is readable of a run into another folder; the run itself is not touched.
+    """Copy the readable part of a run into another folder; the run itself is not touched.
 
     Args:
         run: the damaged run's folder.
-        out: where the measurements go as a table, with `run.json`; must hold no run.
+        out: the folder for the measurements as a table, with `run.json`; must hold no run.
 
     Raises:
-        UsageError: when a folder is not right.
+        UsageError: when a folder is wrong.
         MltuneError: when nothing at all can be read.
     """
     database = run / DATABASE_NAME

@@ -1,4 +1,4 @@
-"""`mltune search`: ask, run, tell until the budget is used, then measure the leaders again."""
+"""`mltune search`: ask, run, tell until the budget is used, then time the leaders again."""
 
 from __future__ import annotations
 
@@ -48,30 +48,30 @@ from mltune.workflow.run_setup import Note, default_configs, new_study, open_wri
 from mltune.workflow.tuned_study import create_study
 
 _USUAL_SIZES = 16
-"""Leaders on fewer take less than their share of a time limit."""
+"""On fewer sizes, the leaders take less than their share of a time limit."""
 
 _COMPARE_SECONDS = 4.0
 _LEADERS_SECONDS = 25.0
-"""For the leaders, at least, of a longer search: an H200 times 40 on 100 sizes in that time."""
+"""The least time for the leaders of a longer search; an H200 times 40 on 100 sizes in it."""
 
 _WAIT_SECONDS = 120
-"""How long workers of this host wait for the run to be there."""
+"""How long workers of this host wait for the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """What a search found.
+    """The result of a search.
 
     Attributes:
-        choices: for every size the config that was chosen, and those as good.
+        choices: for every size the chosen config, and equally good ones.
         seconds: wall time of this call.
         interrupted: whether it was stopped before its end.
-        stopped: why it ended before its end by itself; empty if it did not.
-        disturbed: rounds of the leaders that were measured again, as something slowed them down.
+        stopped: why it ended early by itself; empty if it did not.
+        disturbed: rounds of the leaders that were repeated, as something slowed them down.
         measured_while_building: the share of the builders' time in which the device measured.
-        stop_reason: what ended the trials.
-        effort: where the budget went.
-        expected_gain: what further trials are expected to bring; None where nobody can tell.
+        stop_reason: why the trials ended.
+        effort: how the budget was used.
+        expected_gain: of further trials; None if unknown.
         gain: over the default kernel, of the roofline, over installed libraries.
     """
 
@@ -92,7 +92,7 @@ class SearchResult:
 
     @property
     def best(self) -> tuple[Measurement, ...]:
-        """The chosen config's measurement of every size."""
+        """The chosen config's measurement on every size."""
         return tuple(choice.best for choice in self.choices)
 
     @property
@@ -102,12 +102,12 @@ class SearchResult:
 
     @property
     def exit_code(self) -> int:
-        """0, 130 when it was interrupted, or 4 when the device was lost."""
+        """The exit code: 0, 130 if it was interrupted, or 4 if the device was lost."""
         return 130 if self.interrupted else 4 if self.stopped else 0
 
     @property
     def next_commands(self) -> tuple[str, ...]:
-        """What the user would type next."""
+        """The commands to type next."""
         if self.interrupted or self.stopped:
             reason = self.stopped or "interrupted"
             again = command("mltune", "search", "--resume", "--run", self.run)
@@ -153,12 +153,12 @@ class SearchResult:
 def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
     """Search the space of a run, new or resumed, and record every measurement.
 
-    Ctrl-C ends it early, with what is known.
+    Ctrl-C ends it early, with the results so far.
 
     Args:
-        options: what was asked.
-        show: is told about the progress after every trial.
-        note: is told single lines, such as where the run lies.
+        options: of the verb.
+        show: called with the progress after every trial.
+        note: called with lines of text, such as the run's folder.
 
     Raises:
         UsageError: when an option, a file or the folder is wrong.
@@ -201,7 +201,7 @@ def _result(
     stopped: str,
     gain: ExpectedGain | None,
 ) -> SearchResult:
-    """What the run holds, once the device is free again.
+    """Return the result from the run's measurements, once the device is free again.
 
     Raises:
         NoCorrectConfigError: when the search ended and nothing was tried, or nothing was right.
@@ -237,7 +237,7 @@ def _result(
 
 
 def _introduction(objective: Objective, options: SearchOptions) -> Iterator[str]:
-    """What is searched, and what may disturb it."""
+    """Note what is searched, and what may disturb it."""
     info = objective.info
     yield (
         f"run {objective.run.folder}: {problem_type_name(info.contraction)} on "
@@ -256,7 +256,7 @@ def _introduction(objective: Objective, options: SearchOptions) -> Iterator[str]
 
 
 def _forecast(info: RunInfo, configs: int, options: SearchOptions) -> str:
-    """Say how long it will take: by the time limit, or as it took on other devices of the kind."""
+    """Note the expected duration: the time limit, or by the pace on similar devices."""
     limit = options.time_limit_seconds
     trials = min(trials_asked(options, info), configs)
     if limit is not None:
@@ -271,7 +271,7 @@ def _forecast(info: RunInfo, configs: int, options: SearchOptions) -> str:
 
 
 def _whole(show: Show, info: RunInfo, options: SearchOptions, started: float) -> Show:
-    """Let the time left be that of the whole search, not of its trials alone."""
+    """Show the time left of the whole search, not of its trials alone."""
     limit = options.time_limit_seconds
     end = math.inf if limit is None else started + limit
     began = time.monotonic()
@@ -302,7 +302,7 @@ def _gained(
     rows: Sequence[Measurement],
     started: float,
 ) -> Gain:
-    """Compare what was chosen with the default, the roofline, and what is installed."""
+    """Compare the chosen kernels with the default, the roofline, and installed libraries."""
     info, session = objective.info, objective.session
     best = [chosen[problem].best for problem in info.problems if problem in chosen]
     if info.objective != TIME:
@@ -320,9 +320,9 @@ def _gained(
 
 
 def _seconds_of_comparison(options: SearchOptions, elapsed: float) -> float:
-    """How long sizes may begin to be timed beside libraries: a small part of the search.
+    """Return the time for comparing with libraries: a small part of the search.
 
-    It is 0 for not at all, as after a search of some seconds.
+    It is 0 for no comparison, as after a search of some seconds.
     """
     limit = options.time_limit_seconds
     seconds = min(_COMPARE_SECONDS, elapsed / 10, math.inf if limit is None else limit / 30)
@@ -330,15 +330,15 @@ def _seconds_of_comparison(options: SearchOptions, elapsed: float) -> float:
 
 
 def _seconds_of_trials(info: RunInfo, limit: float | None, started: float) -> float | None:
-    """How long trials may begin, so that the leaders are done when the time limit ends.
+    """Return the time in which trials may begin, so that the leaders end within the time limit.
 
-    The start of the command counts, too, but some trials there are in any case.
+    The start of the command counts, too, but some trials are made in any case.
     """
     if limit is None:
         return None
     share = info.cross_share or SHARE * min(1.0, len(info.final_problems) / _USUAL_SIZES)
     of_leaders = share * limit
-    if info.cross_share:  # a selector needs them on many sizes, however short the search is
+    if info.cross_share:  # a selector needs the leaders on many sizes, however short the search is
         of_leaders = max(of_leaders, min(_LEADERS_SECONDS, limit / 2))
     return max(limit - of_leaders - (time.monotonic() - started), limit / 4)
 
@@ -389,7 +389,7 @@ def _search_together(
         tuning.work(limit, end)
         if not tuning.counts.concluded and limit is not None:
             reason = StopReason.TIME_LIMIT
-            queue.set_budget(0)  # what is begun is finished, here or elsewhere
+            queue.set_budget(0)  # trials that were begun are finished, here or elsewhere
             tuning.work(leaders_end=end)
         if workers is not None:
             workers.wait()
@@ -399,10 +399,9 @@ def _search_together(
 
 
 def _one_and_others(options: SearchOptions) -> tuple[SearchOptions, LocalWorkers]:
-    """Let this process take the first of all devices, and start a worker for each other one.
+    """Use the first of all devices in this process, and start a worker for each other one.
 
-    They start before there is a run, as loading libraries takes them as long as opening the
-    device takes this process.
+    They start before the run exists, as they load libraries while this process opens its device.
     """
     first, *others = all_devices()
     builders = options.builders

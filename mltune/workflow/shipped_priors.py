@@ -1,7 +1,7 @@
-"""What shipped runs found on devices like this one: priors of a search unless the user says none.
+"""The results of shipped runs on similar devices, which are a search's default priors.
 
-`models/priors.json` lists them with the device, problem and space of each; a file each has the
-configs of a run with their times, the geometric mean over its sizes. A run names them as
+`models/priors.json` lists them with the device, problem and space of each. Each has a file with
+the configs of a run and their times, the geometric mean over its sizes. A run names them as
 `shipped:NAME`, so that it can be resumed wherever mltune is installed.
 """
 
@@ -32,10 +32,10 @@ from mltune.space.union import members_of
 from mltune.workflow.chosen_spaces import SearchSpace
 
 SHIPPED = "shipped:"
-"""Before the name of a prior that ships."""
+"""The prefix of a shipped prior's name."""
 
 NONE = "none"
-"""What `--prior` takes for none."""
+"""The value of `--prior` for none."""
 
 INDEX_NAME = "priors.json"
 _MOST_A_SPACE = 2
@@ -48,9 +48,9 @@ class ShippedPrior:
     Attributes:
         name: of the run.
         file: in the folder `models`.
-        space: the name of its file, without the ending.
-        device: what devices are compared by: kind, vendor, name, platform, wave size, compute
-            capability and units.
+        space: the name of its file, without the suffix.
+        device: the properties by which devices are compared: kind, vendor, name, platform, wave
+            size, compute capability and units.
     """
 
     name: str
@@ -62,10 +62,10 @@ class ShippedPrior:
 
 
 def default_priors(info: RunInfo, space: SearchSpace) -> tuple[str, ...]:
-    """The shipped priors that a search begins with; none where none is of a similar device.
+    """Return the shipped priors that a search begins with; none without a similar device.
 
     Args:
-        info: what is asked for.
+        info: the run's options.
         space: that is searched, which has to share parameters with them.
     """
     if not info.contraction.is_gemm:
@@ -92,7 +92,7 @@ def _teaches(name: str, space: SearchSpace) -> bool:
 def _for_space(
     space: SearchedSpace, contraction: Contraction, device: DeviceInfo
 ) -> Iterable[str]:
-    """The two most similar shipped runs of a space, of equally similar ones the newest."""
+    """Return the two most similar shipped runs for a space, of equal ones the newest."""
     problem = problem_type_name(contraction)
     suitable = [
         prior
@@ -108,7 +108,7 @@ def _for_space(
 
 
 def _rank(prior: ShippedPrior, space: str, problem: str, device: DeviceInfo) -> tuple[float, ...]:
-    """Small for what is alike: the space, the device's size, the transposes, the device."""
+    """Return a rank, small for similar space, device size, transposes and device."""
     units = prior.device["compute_units"] / max(device.compute_units, 1)
     return (
         prior.space != space,
@@ -119,10 +119,10 @@ def _rank(prior: ShippedPrior, space: str, problem: str, device: DeviceInfo) -> 
 
 
 def is_similar(known: Mapping[str, Any], device: DeviceInfo) -> bool:
-    """Whether what is fast on one device says something about another.
+    """Whether times on one device help on another.
 
-    Of GPUs: one vendor, one wave size, one major compute capability. Of processors: one platform,
-    and names whose first two words are the same, such as `pthread-AMD EPYC`.
+    GPUs need equal vendor, wave size and major compute capability; processors need an equal
+    platform and equal first two words of the name, such as `pthread-AMD EPYC`.
     """
     here = identity(device)
     alike = ["kind", "wave_size", "platform" if device.kind == "cpu" else "vendor"]
@@ -130,7 +130,7 @@ def is_similar(known: Mapping[str, Any], device: DeviceInfo) -> bool:
         return False
     if device.kind == "cpu":
         return _words(known["name"]) == _words(device.name)
-    # A run that was measured before mltune asked for the compute capability says 0.
+    # In runs that are older than this field it is 0.
     majors = (known["compute_capability"] // 10, device.compute_capability // 10)
     return majors[0] == majors[1] or str(known["name"]) == device.name
 
@@ -140,7 +140,7 @@ def _words(name: str) -> list[str]:
 
 
 def identity(device: DeviceInfo) -> dict[str, Any]:
-    """What devices are compared by."""
+    """Return the properties by which devices are compared."""
     return {
         "name": device.name,
         "vendor": device.vendor,
@@ -153,7 +153,7 @@ def identity(device: DeviceInfo) -> dict[str, Any]:
 
 
 def describe(names: Sequence[str]) -> str:
-    """One line for people about the shipped priors among some names; empty if there are none."""
+    """Return one line about the shipped priors among some names; empty if there are none."""
     known = {SHIPPED + prior.name: prior for prior in index()}
     used = [known[name] for name in names if name in known]
     if not used:
@@ -164,7 +164,7 @@ def describe(names: Sequence[str]) -> str:
 
 
 def read_shipped(name: str) -> Recording | None:
-    """Read a prior by its name with `SHIPPED`; None where this mltune ships none of that name.
+    """Read a prior by its name with `SHIPPED`; None if this version ships no such prior.
 
     Raises:
         UsageError: when its file is damaged.
@@ -194,7 +194,7 @@ def read_shipped(name: str) -> Recording | None:
 
 @cache
 def index() -> tuple[ShippedPrior, ...]:
-    """All priors that ship; none where there is no index."""
+    """Return all shipped priors; none if there is no index."""
     path = data_folder("models") / INDEX_NAME
     if not path.exists():
         return ()
@@ -207,7 +207,7 @@ def ship(recording: Recording, info: RunInfo, name: str, models: Path) -> Shippe
 
     Args:
         recording: of the run.
-        info: what the run asked for.
+        info: the run's options.
         name: of the run.
         models: the folder of packs.
     """

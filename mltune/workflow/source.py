@@ -1,4 +1,4 @@
-"""`mltune source`: the OpenCL source of a kernel that ships or was measured."""
+"""`mltune source`: the OpenCL source of a kernel of a selector, a pack or a run."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from mltune.workflow.export import kernels_of
 
 @dataclass(frozen=True, slots=True)
 class KernelText:
-    """A kernel as this mltune writes it.
+    """A kernel as this version generates it.
 
     Attributes:
         kernel: with its source and build options.
         recorded_hash: of the source that was measured.
-        chosen: how it was chosen, where nobody named it; else empty.
+        chosen: the reason for the choice, if no kernel was named; else empty.
     """
 
     kernel: Kernel
@@ -51,13 +51,13 @@ class KernelText:
 
 
 def kernel_text(given: Path, wanted: str | None) -> KernelText:
-    """Write the source of a kernel again.
+    """Generate the source of a kernel.
 
     Args:
-        given: a run folder, a selector, or the name of a pack that ships.
-        wanted: a kernel's name, or a part of it that no other kernel's name has; or a number: in
-            a selector its place from 0 on, in a run a measurement's id. None for a selector's
-            first kernel, or for the one that is fastest on the most sizes of a run.
+        given: a run folder, a selector, or the name of a shipped pack.
+        wanted: a kernel's name, or a part of it that fits no other kernel; or a number: in a
+            selector its place from 0 on, in a run a measurement's id. None for a selector's first
+            kernel, or for the one that is fastest on the most sizes of a run.
 
     Raises:
         UsageError: when there is no such folder or kernel, or several fit.
@@ -105,7 +105,7 @@ def _fastest_most_often(rows: Sequence[Measurement], folder: Path) -> tuple[Meas
 
 
 def _place(names: Sequence[str], wanted: str | None, where: str) -> int:
-    """The place of the one name that is meant."""
+    """Return the place of the only name that fits."""
     if wanted is None:
         return 0
     number = _number(wanted)

@@ -43,7 +43,7 @@ from mltune.tuning.tuner import Tuner
 from mltune.workflow.run_setup import of_model
 
 SWEEP = "sweep"
-"""Stands in the place of the sampler in a run's description."""
+"""The sampler's name in `run.json`."""
 
 DEFAULT_REPETITIONS = 4
 DEFAULT_LOCAL = ((8, 8),)
@@ -56,7 +56,7 @@ class SweepOptions:
 
     Attributes:
         local_sizes: of all kernels; None for each kernel's own list.
-        resume: whether to go on with a run, which keeps what it was asked.
+        resume: whether to continue a run, which keeps its options.
     """
 
     kernels: tuple[Path, ...]
@@ -78,11 +78,11 @@ class SweepOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepResult:
-    """What a sweep found.
+    """The result of a sweep.
 
     Attributes:
         stopped: why it ended early; empty if it did not.
-        exit_code: 0, 130 when it was interrupted, or 4 when the device was lost.
+        exit_code: 0, 130 if it was interrupted, or 4 if the device was lost.
     """
 
     run: Path
@@ -95,7 +95,7 @@ class SweepResult:
 
     @property
     def conditions(self) -> tuple[tuple[str, str], ...]:
-        """Under which conditions was measured, for people."""
+        """Return the conditions of the measurements as text."""
         info, device = self.info, self.info.device
         is_row = info.contraction.swaps_operands
         layout = "row-major" if is_row else "column-major"
@@ -143,10 +143,10 @@ def _json(one: Experiment) -> dict[str, Any]:
 
 
 def sweep(options: SweepOptions, show: Show) -> SweepResult:
-    """Measure every kernel with every local size on every size, all of it several times over.
+    """Measure every kernel with every local size on every size, several times.
 
-    One repetition of everything is finished before the next begins: interleaved, so that drift
-    affects all kernels equally. A failure is an answer and ends nothing.
+    One repetition of everything ends before the next begins: they are interleaved, so that drift
+    affects all kernels equally. A failure is recorded, and the sweep continues.
 
     Raises:
         UsageError: when an option, a file or the folder is wrong.
@@ -197,13 +197,13 @@ def _measure(run: Run, runner: WorkerRunner, show: Show) -> None:
         if len(known.get(number, ())) < len(problems)
     ]
     queue = ListQueue(jobs, runner, done=run.info.budget - len(jobs))
-    # Every repetition counts: none is cut short as it is slow, or made again.
+    # Every repetition counts: slow ones are not cut short, and none is repeated.
     session = MeasurementSession(runner, TIME, before, races=False, retries=0)
     Tuner(queue, None, session, AtOnce(run.store.add), problems, show, SWEEP).run()
 
 
 def _trials(info: RunInfo) -> Iterator[Config]:
-    """The configs of a sweep's trials; a trial is one repetition of a config on all sizes."""
+    """Return the configs of a sweep's trials; each trial repeats a config on all sizes."""
     names = outside_names(info.device, info.contraction)
     configs = tuple(parse_space(info.space_text, info.space).bind(names))
     return (configs[trial % len(configs)] for trial in range(info.budget))

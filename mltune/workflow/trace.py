@@ -1,4 +1,4 @@
-"""`mltune trace`: runs a program, and writes which GEMM calls it made, for `mltune tune --for`."""
+"""`mltune trace`: runs a program and writes its GEMM calls, for `mltune tune --for`."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class TraceOptions:
     Attributes:
         program: with its arguments.
         output: the file to write.
-        wait: whether to wait for the device around each call that it computes.
-        keeps_output: whether the program may write to this process's standard output.
+        wait: whether to wait for the device around each call on it.
+        keeps_output: whether the program may use this process's standard output.
     """
 
     program: tuple[str, ...]
@@ -42,11 +42,11 @@ class TraceOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceResult:
-    """What a program called.
+    """The calls of a program.
 
     Attributes:
-        program_code: how it ended: its exit code, or 128 and the number of the signal.
-        seconds: that it ran.
+        program_code: its exit code, or 128 plus the number of the signal that ended it.
+        seconds: its run time.
     """
 
     program: tuple[str, ...]
@@ -64,13 +64,13 @@ class TraceResult:
 
     @property
     def call_seconds(self) -> float | None:
-        """The time of all calls; None where it is not known of some."""
+        """The time of all calls; None if some were not timed."""
         known = [each.seconds for each in self.seen.calls if each.seconds is not None]
         return math.fsum(known) if len(known) == len(self.seen.calls) and known else None
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a user should know."""
+        """Return notes for the user."""
         lines = []
         if not self.seen.calls:
             lines.append(
@@ -85,7 +85,7 @@ class TraceResult:
 
     @property
     def next_commands(self) -> tuple[str, ...]:
-        """What the user would type next."""
+        """The commands to type next."""
         if not self.seen.calls:
             return ()
         return (f"next: {command('mltune', 'tune', '--for', self.output)}",)
@@ -115,12 +115,12 @@ class TraceResult:
 
 
 def trace(options: TraceOptions) -> TraceResult:
-    """Run a program to its end, and write which GEMM calls it made.
+    """Run a program to its end, and write its GEMM calls.
 
-    Ctrl-C reaches the program; what it called until then is written.
+    Ctrl-C reaches the program; its calls until then are written.
 
     Raises:
-        UsageError: when the program is not there, or the file cannot be written.
+        UsageError: when the program does not exist, or the file cannot be written.
         UnsupportedError: when there is no compiler, or the system is not Linux.
     """
     if not options.program:
@@ -145,7 +145,7 @@ def trace(options: TraceOptions) -> TraceResult:
 
 
 def _run(options: TraceOptions, library: Path, folder: Path) -> int:
-    """Run the program with the library in it; return how it ended, as a shell says it."""
+    """Run the program with the tracing library; return its exit code as a shell does."""
     preloaded = [str(library), *filter(None, [os.environ.get("LD_PRELOAD")])]
     environment = os.environ | {
         "LD_PRELOAD": ":".join(preloaded),
@@ -159,7 +159,7 @@ def _run(options: TraceOptions, library: Path, folder: Path) -> int:
             options.program,
             env=environment,
             stdout=None if options.keeps_output else sys.stderr,
-            preexec_fn=_take_interrupts,  # ignoring one is inherited
+            preexec_fn=_take_interrupts,  # an ignored signal is inherited
         )
         code = process.wait()
     except OSError as error:
@@ -174,7 +174,7 @@ def _take_interrupts() -> None:
 
 
 def share(each: Calls, all_calls: Sequence[Calls]) -> float | None:
-    """The part of the time of all calls; None where that is not known."""
+    """Return the share of the time of all calls; None if unknown."""
     times = [one.seconds for one in all_calls]
     total = math.fsum(time for time in times if time is not None)
     if each.seconds is None or None in times or not total:

@@ -1,4 +1,4 @@
-"""`mltune train`: measurements become a cost model."""
+"""`mltune train`: from measurements to a cost model."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from mltune.workflow.recorded import Recorded, read_runs
 
 @dataclass(frozen=True, slots=True)
 class TrainResult:
-    """The cost model, and where it lies.
+    """The cost model and its folder.
 
     Attributes:
-        alone: scores of a model without other devices' rows; None where there was one only.
-        is_helped: whether the model learnt from other devices' rows.
+        alone: scores of a model without other devices' rows; None if there is only one model.
+        is_helped: whether the model learned from other devices' rows.
     """
 
     folder: Path
@@ -56,9 +56,9 @@ def train(
         runs: of one device.
         output: the model's folder; None for the usual one.
         seed: of the fit and the split.
-        others: runs of other devices. They are learnt from if the error on sizes that were held
-            out gets smaller by it, or if there is nothing to hold out.
-        show: takes the progress.
+        others: runs of other devices. They are used if they reduce the error on held-out sizes, or
+            if no size can be held out.
+        show: called with the progress.
 
     Raises:
         UsageError: when a run cannot be read, or the runs do not belong together.
@@ -68,7 +68,7 @@ def train(
     recorded = read_runs(runs, show)
     more = [_other(folder, recorded) for folder in others]
     folder = output or recorded.model_folder
-    make_folder(folder)  # what follows may take minutes
+    make_folder(folder)  # the next steps may take minutes
     measurements, device = recorded.measurements, recorded.device
     model = alone = fit(measurements, device, seed=seed, on_step=Steps("train", show))
     if more:

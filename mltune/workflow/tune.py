@@ -1,4 +1,4 @@
-"""`mltune tune`: from calls or problem types to a library and what it gains, in one command."""
+"""`mltune tune`: from calls or problem types to a library and its gain, in one command."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class TuneOptions:
         calls: a file of a program's calls.
         problems: problem types, as `parse_problem_types` reads them.
         sizes: for `problems`, as `--sizes` of a search.
-        seconds: that the command may take, over all its sessions.
-        folder: where everything is kept.
-        space: as of a search.
+        seconds: the time limit of all sessions together.
+        folder: of all results.
+        space: as for a search.
         against: names of libraries to compare with.
-        languages: that the library is written in.
+        languages: of the library.
     """
 
     calls: Path | None = None
@@ -64,12 +64,12 @@ class TuneOptions:
 def tune(options: TuneOptions, show: Show, note: Note) -> TuneResult:
     """Plan, search each problem type, distil, compare, and write a library and a report.
 
-    Ctrl-C during the searches ends them; what was found until then is exported all the same.
+    Ctrl-C during the searches ends them; the results so far are exported.
 
     Args:
-        options: what was asked.
-        show: is told about the progress.
-        note: is told single lines: the plan, then what begins.
+        options: of the verb.
+        show: called with the progress.
+        note: called with lines of text: the plan, then each step.
 
     Raises:
         UsageError: when an option or a file is wrong, or nothing is left to tune.
@@ -96,7 +96,7 @@ def tune(options: TuneOptions, show: Show, note: Note) -> TuneResult:
 
 
 def _begun(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
-    """Check what was asked, and plan."""
+    """Check the options, and plan."""
     if (options.folder / STATE_NAME).exists() and not options.dry_run:
         raise UsageError(
             f"{options.folder}: was tuned before (--resume continues; -o names another folder)"
@@ -140,7 +140,7 @@ def _begun(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
 
 
 def _languages(parts: Sequence[Part]) -> tuple[str, ...]:
-    """C; and what takes CLBlast's place, where the program calls it."""
+    """Return C, and the replacement of CLBlast if the program calls that."""
     calls_clblast = any(CLBLAST in part.interfaces for part in parts)
     return ("c", CLBLAST) if calls_clblast and CLBLAST in SET_WRITERS else ("c",)
 
@@ -156,7 +156,7 @@ def _check_words(against: tuple[str, ...], languages: tuple[str, ...]) -> None:
 
 
 def _resumed(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
-    """Go on with what a folder holds; only time, libraries and language may be new."""
+    """Resume a folder; only time, libraries and languages may change."""
     state = read_state(options.folder)
     for name, given in (
         ("--for", options.calls),
@@ -183,7 +183,7 @@ def _resumed(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
 
 
 def plan_lines(state: TuneState, device: DeviceInfo) -> tuple[str, ...]:
-    """Say what will be done, for people."""
+    """Return the plan as text."""
     minutes = state.seconds / 60
     whole = f"{minutes:.0f} min" if minutes >= 2 else f"{state.seconds:.0f} s"
     reasons = {name: absence(name, device) for name in state.against}

@@ -1,4 +1,4 @@
-"""Tuned kernels beside the libraries that are installed, on the sizes that cost a program most."""
+"""Tuned kernels beside installed libraries, on the sizes that cost a program most."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from mltune.workflow.tune_plan import Part, expected_seconds
 _ROUNDS = 9
 _MOST_UNSEEN = 60
 _START_SECONDS = 60.0
-"""Beyond the time limit: to start, and to have a library compile its kernels."""
+"""Beyond the time limit: to start, and to let a library compile its kernels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A problem type whose kernels are chosen.
+    """A problem type with its selector.
 
     Attributes:
         run: the folder of its run, which has the sizes.
@@ -55,12 +55,12 @@ def compare_parts(
         chosen: the problem types, at least one.
         against: names of libraries; those that are not installed are left out.
         entry: the device.
-        seconds: for all; the problem types share them as they shared the searches' time.
-        show: is told which one is compared.
+        seconds: for all; problem types share them like the searches' time.
+        show: called with the problem type that is compared.
         seed: of the choice of sizes that no kernel was timed on.
 
     Returns:
-        what each library gives, and what is not known, in words.
+        Each library's comparison, and what is unknown, as text.
     """
     names = [name for name in against if not absence(name, entry.info)]
     if not names:
@@ -95,10 +95,10 @@ def compare_parts(
 
 
 def _sizes(chosen: Chosen, device: DeviceInfo, seed: int) -> tuple[Size, ...]:
-    """What to compare on.
+    """Return the sizes to compare on.
 
-    That are the sizes of a program's calls, the most costly first; else those that were asked for,
-    spread out; and of a suite's nothing, but sizes that no kernel was timed on.
+    For a program they are the sizes of its calls, the most costly first; for given sizes, these,
+    spread out; for a suite, sizes of `models` that no kernel was timed on.
     """
     sizes = read_info(chosen.run).sizes
     contraction = chosen.part.contraction

@@ -1,8 +1,8 @@
-"""What `mltune tune` will do: problem types, sizes, families and each one's share of the time.
+"""The plan of `mltune tune`: problem types, sizes, families, and each type's share of the time.
 
-A fifth of the searches' time is shared evenly, the rest by what each problem type costs the
-program: by the seconds that a trace saw, else by the roofline of the device, else by the work and
-the bytes of the calls.
+A fifth of the searches' time is shared evenly, the rest by the cost of each problem type for the
+program: by the seconds of a trace, else by the device's roofline, else by the operations and bytes
+of the calls.
 """
 
 from __future__ import annotations
@@ -21,16 +21,18 @@ from mltune.runner.roofline import roofline_seconds
 from mltune.workflow.chosen_spaces import choose_spaces
 
 SEARCHING = 0.8
-"""Of the whole time; the rest is for distilling, and for comparing with other libraries."""
+"""Of the whole time; the rest is for distilling and comparing."""
 
 EVEN = 0.2
-"""Of the searches' time, shared evenly."""
+"""Of the searches' time; shared evenly."""
 
 MOST_SIZES = 64
-"""Of a problem type, to search on: the most costly ones. The rule answers for all others."""
+"""The most sizes that are searched for a problem type, the most costly ones; the rule serves
+others.
+"""
 
 _FLOPS, _BYTES = 1e12, 1e11
-"""A second of a device whose peaks are not known; only ratios of what follows count."""
+"""Per second, for a device whose peaks are unknown; only their ratio matters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,11 +41,11 @@ class Part:
 
     Attributes:
         sizes: to search on, with counts; empty for the suite of the device's kind.
-        calls: of the program, of all its sizes; 0 where nobody counted.
+        calls: of the program, on all its sizes; 0 if unknown.
         covered: the share of the cost that the sizes make up.
         share: of the searches' time.
-        families: of kernels, that are searched.
-        interfaces: by which the program calls; empty if unknown.
+        families: of kernels to search.
+        interfaces: that the program calls; empty if unknown.
     """
 
     contraction: Contraction
@@ -61,7 +63,7 @@ class Part:
 
     @property
     def is_counted(self) -> bool:
-        """Whether it is known how often each size is called."""
+        """Whether the number of calls of each size is known."""
         return self.calls > 0
 
     def to_json(self) -> dict[str, Any]:
@@ -93,7 +95,7 @@ def plan_of_calls(
     Args:
         calls: merged.
         device: to tune for.
-        spaces: names and paths, as a search takes them.
+        spaces: names and paths, as for a search.
 
     Raises:
         UsageError: when nothing is left to tune.
@@ -145,7 +147,7 @@ def plan_of_types(
         contractions: the problem types.
         sizes: for all of them; empty for the suite of the device's kind.
         device: to tune for.
-        spaces: names and paths, as a search takes them.
+        spaces: names and paths, as for a search.
 
     Raises:
         UsageError: when nothing is left to tune.
@@ -163,7 +165,7 @@ def plan_of_types(
 def shared_out(
     parts: Sequence[Part], costs: Sequence[float], left_out: Sequence[LeftOut]
 ) -> tuple[Part, ...]:
-    """Give each part its share, the most costly first.
+    """Assign each part its share, and sort by cost.
 
     Raises:
         UsageError: when there are none.
@@ -179,7 +181,7 @@ def shared_out(
 
 
 def _costs(calls: Iterable[Calls], device: DeviceInfo, measured: bool) -> Mapping[Size, float]:
-    """Return what each size costs the program, in seconds if those were measured of all calls."""
+    """Return each size's cost for the program, in seconds if all its calls were timed."""
     counts: dict[tuple[int, ...], int] = {}
     costs: dict[tuple[int, ...], float] = {}
     for each in calls:
@@ -192,7 +194,7 @@ def _costs(calls: Iterable[Calls], device: DeviceInfo, measured: bool) -> Mappin
 
 
 def expected_seconds(problem: Problem, device: DeviceInfo) -> float:
-    """Return the time of a product by the roofline, of a device like others if it is unknown."""
+    """Return a product's time by the roofline, with typical peaks if the device's are unknown."""
     bound = roofline_seconds(problem, device)
     if bound is not None:
         return bound
@@ -207,7 +209,7 @@ def _problem(calls: Calls) -> Problem:
 def _families(
     contraction: Contraction, device: DeviceInfo, spaces: tuple[str, ...]
 ) -> tuple[tuple[str, ...], str]:
-    """The kernel families that will be searched, or why there are none."""
+    """Return the kernel families to search, or the reason why there are none."""
     try:
         refuse_precisions((contraction.precision,), device)
         chosen = choose_spaces(spaces, device, contraction)

@@ -1,4 +1,4 @@
-"""The report of `mltune tune`, in Markdown: what was gained, how sure that is, what is left."""
+"""The report of `mltune tune` in Markdown: the gain, its interval, and what is left."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CLOCKS = {"kernel": "kernel time by device events", "call": "call time by the h
 
 
 def gain_lines(result: TuneResult) -> tuple[str, ...]:
-    """Say what was gained over each library, one line each."""
+    """Return the gain over each library, one line each."""
     return tuple(
         _gain_line(each, result.unseen(each), is_counted=result.is_counted)
         for each in result.against
@@ -50,7 +50,7 @@ def _gain_line(against: Against, unseen: int, *, is_counted: bool) -> str:
 
 
 def left_lines(result: TuneResult) -> tuple[str, ...]:
-    """Say what is left to gain, and what is not known."""
+    """Return what is left to gain, and what is unknown."""
     lines = []
     if (ahead := result.ahead_gain) is not None:
         lines.append(f"100 more trials of each are expected to save {ahead:.1%} of the time")
@@ -63,7 +63,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """Write a time for people: three digits and a unit."""
+    """Write a time with three digits and a unit."""
     size = abs(seconds)
     for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "us")):
         if size * factor >= 0.9995 or unit == "us":
@@ -114,7 +114,7 @@ def _ratio_text(ratio: float | None) -> str:
 
 
 def _by_type(against: Sequence[Against]) -> list[str]:
-    """A table of the problem types."""
+    """Make a table of the problem types."""
     lines = []
     for library in against:
         for name, sizes in library.by_problem.items():
@@ -131,7 +131,7 @@ def _by_type(against: Sequence[Against]) -> list[str]:
 
 
 def _by_size(against: Sequence[Against], *, is_counted: bool) -> list[str]:
-    """A table of the sizes, the most costly first."""
+    """Make a table of the sizes, the most costly first."""
     if not against:
         return []
     rows: dict[tuple[str, tuple[int, ...]], dict[str, Compared]] = defaultdict(dict)

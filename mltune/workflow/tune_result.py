@@ -1,4 +1,4 @@
-"""What `mltune tune` tuned, what it gains, and what to type next."""
+"""The result of `mltune tune`: selectors, gain, and the next commands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mltune.workflow.tune_plan import Part
 from mltune.workflow.tune_state import Searched, TuneState
 
 CLBLAST = "clblast"
-"""The language whose library takes CLBlast's place."""
+"""The language whose library replaces CLBlast."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,14 +45,14 @@ class Tuned:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A library in one language; of languages that take one problem type, one of several."""
+    """A library in one language; in some languages there is one for each problem type."""
 
     language: str
     folder: Path
 
     @property
     def command(self) -> str:
-        """What puts it to use."""
+        """The command that uses it."""
         folder = command(self.folder)
         if self.language == "clblast":
             library = command(self.folder / f"lib{DEFAULT_NAME}_clblast.so")
@@ -63,14 +63,14 @@ class Written:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuneResult:
-    """What was tuned, and what it gains.
+    """The selectors and the gain.
 
     Attributes:
-        tuned: what has a selector; of a plan that was only asked for, nothing.
-        libraries: of all of it.
-        against: the libraries that the tuned kernels were compared with.
-        lacking: what is not known, and why.
-        seconds: that this session took.
+        tuned: problem types with a selector; empty for a dry run.
+        libraries: of all of them.
+        against: the comparisons with libraries.
+        lacking: what is unknown, and why.
+        seconds: of this session.
         stopped: why it ended early; empty if it did not.
     """
 
@@ -87,16 +87,16 @@ class TuneResult:
 
     @property
     def exit_code(self) -> int:
-        """0, 130 when it was interrupted, or 4 when the device was lost."""
+        """The exit code: 0, 130 if it was interrupted, or 4 if the device was lost."""
         return 130 if self.interrupted else 4 if self.stopped else 0
 
     @property
     def is_counted(self) -> bool:
-        """Whether it is known how often the program makes its calls."""
+        """Whether the number of the program's calls is known."""
         return all(part.is_counted for part in self.state.parts)
 
     def unseen(self, against: Against) -> int:
-        """How many of the sizes of a comparison no kernel was timed on before."""
+        """Return the number of compared sizes that no kernel was timed on before."""
         seen = {
             (each.part.name, size[:3]) for each in self.tuned for size in each.distilled.seen_sizes
         }
@@ -104,7 +104,7 @@ class TuneResult:
 
     @property
     def ahead_gain(self) -> float | None:
-        """The share of the time that more trials are expected to save, by the parts' shares."""
+        """The share of the time that more trials should save, weighted by the parts' shares."""
         known = [
             (part.share, each.ahead_gain)
             for part, each in zip(self.state.parts, self.state.searched, strict=True)
@@ -115,7 +115,7 @@ class TuneResult:
 
     @property
     def next_commands(self) -> tuple[str, ...]:
-        """What the user would type next."""
+        """The commands to type next."""
         if not self.tuned and not self.interrupted and not self.stopped:
             return ()
         longer = f"{2 * self.state.seconds:.0f}s"

@@ -1,4 +1,4 @@
-"""One session of `mltune tune`: searches by their shares of the time, then all that follows."""
+"""One session of `mltune tune`: searches by their shares of the time, then the other steps."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from mltune.workflow.tune_state import Searched, TuneState, write_state
 _COMPARING = 0.1
 _MOST_COMPARING = 60.0
 _LEAST_SECONDS = 2.0
-"""A search that is resumed for less is not worth its start."""
+"""A resumed search with less time is not worth its start."""
 _BUDGET: int | None = None
-"""Trials of a search: the time alone ends it."""
+"""Trials of a search: only the time ends it."""
 _MAX_KERNELS = 24
 
 
@@ -42,11 +42,11 @@ class TuneSession:
     """One session of the command.
 
     Args:
-        folder: that holds everything.
-        state: that it begins with.
+        folder: of all results.
+        state: at the begin.
         entry: the device.
-        show: is told about the progress.
-        note: is told single lines.
+        show: called with the progress.
+        note: called with lines of text.
     """
 
     def __init__(
@@ -67,8 +67,8 @@ class TuneSession:
         return self._started + max(0.0, self._state.seconds - self._spent)
 
     def run(self) -> TuneResult:
-        """Do it."""
-        end = self._end  # before the first search counts as spent
+        """Run all steps, and return the result."""
+        end = self._end  # the time before the first search counts, too
         for number in range(len(self._state.parts)):
             if self._interrupted or self._stopped:
                 break
@@ -126,7 +126,7 @@ class TuneSession:
         return self._folder / "runs" / part.name
 
     def _seconds_for(self, number: int) -> float:
-        """What a search gets: what is left, shared by what each one lacks of its share."""
+        """Return the seconds of a search: the time left, divided by what each search lacks."""
         total = SEARCHING * self._state.seconds
         pairs = list(zip(self._state.parts, self._state.searched, strict=True))[number:]
         lacks = [
@@ -160,7 +160,7 @@ class TuneSession:
             self._interrupted = True
         except (NoDeviceError, UsageError):
             raise
-        except MltuneError as error:  # another problem type may do better
+        except MltuneError as error:  # other problem types may still work
             failure = str(error)
         searched = replace(
             before, seconds=before.seconds + time.monotonic() - began, failure=failure
@@ -199,7 +199,7 @@ class TuneSession:
         )
 
     def _whole(self, name: str, number: int) -> Show:
-        """Show a search as a part of the whole, whose time is left."""
+        """Show a search as a part of the whole, with the time left of the whole."""
         of = f"{number + 1}/{len(self._state.parts)} {name}"
 
         def shown(progress: Progress) -> None:
@@ -211,7 +211,7 @@ class TuneSession:
         return shown
 
     def _distil(self) -> dict[int, DistilResult]:
-        """Distil what has a right kernel, by the number of the part."""
+        """Distil the parts that have a right kernel; return the results by the parts' numbers."""
         found: dict[int, DistilResult] = {}
         for number, part in enumerate(self._state.parts):
             folder = self._run_folder(part)
@@ -226,7 +226,7 @@ class TuneSession:
             with suppress(NoCorrectConfigError):
                 try:
                     found[number] = distil_runs(options, self._whole(part.name, number))
-                except UsageError:  # without a measurement
+                except UsageError:  # there is no measurement
                     if self._state.searched[number].trials:
                         raise
         if not found:
@@ -237,7 +237,7 @@ class TuneSession:
         return found
 
     def _export(self, tuned: Sequence[Tuned]) -> tuple[tuple[Written, ...], tuple[str, ...]]:
-        """Write the libraries; what cannot be written costs nothing of the rest."""
+        """Write the libraries; if one cannot be written, the others still are."""
         written, refused = [], []
         for language in self._state.languages:
             folder = self._folder / "library" / language

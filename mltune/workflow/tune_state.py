@@ -1,4 +1,4 @@
-"""The folder of `mltune tune`: what was asked, the plan, and how far it came, in one JSON file."""
+"""The state of `mltune tune`: options, plan and progress, in one JSON file."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _FORMAT = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searched:
-    """How far the search of one problem type came.
+    """The progress of one problem type's search.
 
     Attributes:
-        seconds: that it took, in all sessions.
-        trials: that its run holds.
+        seconds: of all sessions.
+        trials: in its run.
         used_up: whether every config was tried.
         ahead_gain: the share of the time that 100 more trials are expected to save; None if
-            nobody can tell.
+            unknown.
         over_default: speed / the default kernel's, geometric mean of the sizes; None if unknown.
         failure: why it has no result; empty if it has one or was not begun.
     """
@@ -70,17 +70,17 @@ class Searched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuneState:
-    """What a folder of `mltune tune` holds.
+    """The content of a folder of `mltune tune`.
 
     Attributes:
-        seconds: that the whole command may take, over all sessions.
-        device: as it was asked for.
-        model: of the device that was found.
-        spaces: as they were asked for.
+        seconds: the time limit of all sessions together.
+        device: the value of `--device`.
+        model: of the device.
+        spaces: the value of `--space`.
         against: libraries to compare with.
-        languages: that the library is written in.
+        languages: of the library.
         parts: of the plan, the most costly first.
-        searched: for each part, how far it came.
+        searched: the progress of each part.
     """
 
     seconds: float
@@ -121,7 +121,7 @@ class TuneState:
 
 
 def write_state(state: TuneState, folder: Path) -> None:
-    """Keep a state in its folder.
+    """Write a state into its folder.
 
     Raises:
         MltuneError: when it cannot be written.

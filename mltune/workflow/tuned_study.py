@@ -79,7 +79,7 @@ def create_study(
 
 
 def _take_up(study: optuna.Study, info: RunInfo) -> None:
-    """Say whose study it is that lies in a storage of the user's, and end what was cut off."""
+    """Mark a storage's study with its run, and end trials that were cut off."""
     held = study.get_trials(deepcopy=False)
     owner = study.user_attrs.get("run")
     if owner != info.id and (owner is not None or held):
@@ -91,7 +91,7 @@ def _take_up(study: optuna.Study, info: RunInfo) -> None:
         study.set_user_attr(name, value)
     for trial in held:
         if trial.state == TrialState.RUNNING:
-            # Nothing is known of it: a failure would teach the sampler something.
+            # Its result is unknown, and a failure would mislead the sampler.
             study.tell(trial.number, state=TrialState.PRUNED)
 
 
@@ -99,7 +99,7 @@ class TunedStudy(optuna.Study):
     """A study whose `optimize`, given its objective, builds ahead and ends as `search` does."""
 
     def bind(self, objective: Objective, open_shown: Callable[[], StudyWriter] | None) -> None:
-        """Take up an objective, and learn from what its run holds already."""
+        """Use an objective, and learn from the measurements of its run."""
         self._objective = objective
         self._tuning = tuning_study(self, objective.info, objective.space)
         self.tuning = LocalTuning(
@@ -117,9 +117,9 @@ class TunedStudy(optuna.Study):
         gc_after_trial: bool = False,
         show_progress_bar: bool = False,
     ) -> None:
-        """Search; given the study's own objective, build ahead and measure the leaders at the end.
+        """Search; with the study's own objective, build ahead and time the leaders at the end.
 
-        Any other function goes to Optuna's own loop. For the arguments see
+        Any other function runs in Optuna's own loop. For the arguments see
         `optuna.Study.optimize`. One device measures one trial at a time, so `n_jobs` is 1.
 
         Raises:
@@ -159,19 +159,19 @@ class TunedStudy(optuna.Study):
             self.tuning.measure_leaders(show)
 
     def expected_gain(self, trials: int) -> ExpectedGain | None:
-        """What so many further trials are expected to bring; None where that is not known."""
+        """Return the expected gain of so many further trials; None if unknown."""
         return self._tuning.expected_gain(trials)
 
     def stop(self) -> None:
-        """End `optimize` after the trial that is measured now."""
-        if self._thread_local.in_optimize_loop:  # Optuna's own, of another function
+        """End `optimize` after the current trial."""
+        if self._thread_local.in_optimize_loop:  # Optuna's own loop, with another function
             super().stop()
         else:
             self.tuning.stop()
 
 
 class Bar:
-    """A progress bar as Optuna's, for notebooks and terminals."""
+    """A progress bar like Optuna's, for notebooks and terminals."""
 
     def __enter__(self) -> Show:
         from tqdm.auto import tqdm

@@ -1,4 +1,4 @@
-"""Sizes of runs for which no kernel that may ship has a time, each with the reason."""
+"""Sizes of runs on which no shippable kernel has a time, with the reasons."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def untimed(
     limited: Collection[Config],
     timed: Collection[Size],
 ) -> tuple[LeftOut, ...]:
-    """Name the sizes that were asked for or measured, and are not among those that are timed.
+    """Return the sizes that were asked for or measured, but have no time, with the reasons.
 
     Args:
-        asked: the problems that the runs were to measure.
+        asked: the problems of the runs.
         measurements: of all runs.
-        limited: configs that take multiples only.
-        timed: sizes that have a time of a kernel that may ship.
+        limited: configs that support multiples only.
+        timed: sizes with a time of a kernel that may ship.
     """
     rows: dict[Size, list[Measurement]] = defaultdict(list)
     for problem in asked:

@@ -1,4 +1,4 @@
-"""`mltune worker`: take part in a search that is kept in a shared database."""
+"""`mltune worker`: works on a search in a shared database."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ class WorkerOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerResult:
-    """What a worker did.
+    """The work of a worker.
 
     Attributes:
-        info: of the run that it worked on.
+        info: of its run.
         trials: how many it finished.
-        counts: how far the run has come, by whoever.
-        stopped: why it ended before its end by itself; empty if it did not.
+        counts: the progress of the run, by all workers.
+        stopped: why it ended early by itself; empty if it did not.
     """
 
     study: str
@@ -76,7 +76,7 @@ class WorkerResult:
 
     @property
     def exit_code(self) -> int:
-        """0, 130 when it was interrupted, or 4 when the device was lost."""
+        """The exit code: 0, 130 if it was interrupted, or 4 if the device was lost."""
         return 130 if self.interrupted else 4 if self.stopped else 0
 
     def to_json(self) -> dict[str, Any]:
@@ -98,12 +98,12 @@ class WorkerResult:
 
 
 def work_on_all(options: WorkerOptions, note: Note) -> list[dict[str, Any]]:
-    """Start a worker for each device, and return what each of them did.
+    """Start a worker for each device, and return their results.
 
     Raises:
-        UsageError: when an option is wrong, or the database holds no such study.
+        UsageError: when an option is wrong, or the database has no such study.
         NoDeviceError: when there is no device.
-        MltuneError: when a worker failed, which has said why.
+        MltuneError: when a worker failed; it has printed the reason.
     """
     url = read_url(options.storage)
     with Store(url, create=False) as store:
@@ -124,24 +124,24 @@ def work_on_all(options: WorkerOptions, note: Note) -> list[dict[str, Any]]:
 def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
     """Measure trials of a study until none is left.
 
-    Ctrl-C ends it early: what it has begun is taken up by others.
+    Ctrl-C ends it early; other workers continue its trials.
 
     Args:
-        options: what was asked.
-        show: is told about the progress after every trial.
-        note: is told single lines, such as what it works on.
+        options: of the verb.
+        show: called with the progress after every trial.
+        note: called with lines of text, such as the name of the study.
 
     Raises:
-        UsageError: when an option is wrong, or the database holds no such study.
+        UsageError: when an option is wrong, or the database has no such study.
         NoDeviceError: when there is no such device.
-        MltuneError: when the database was away for too long.
+        MltuneError: when the database did not answer for too long.
     """
     started = time.monotonic()
     url = read_url(options.storage)
     interrupted, stopped = False, ""
     with ExitStack() as stack:
         opening = None
-        if options.wait_seconds:  # there is time to open the device meanwhile
+        if options.wait_seconds:  # the device is opened meanwhile
             opening = stack.enter_context(Opening(options.device, builders=options.builders))
         asked = _await_study(url, options.study, options.wait_seconds)
         check_sampler_given(f"study {asked.id}", asked.sampler, options.sampler)
@@ -185,7 +185,7 @@ def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
 
 
 def _await_study(url: URL, study: str | None, seconds: float) -> RunInfo:
-    """Read what a study asks for, once it is there; load what a search needs meanwhile."""
+    """Wait for a study and return its options; load the search's libraries meanwhile."""
     importlib.import_module("mltune.search.guided")
     end = time.monotonic() + seconds
     while True:
@@ -201,7 +201,7 @@ def _await_study(url: URL, study: str | None, seconds: float) -> RunInfo:
 def _run_of(
     device: DeviceInfo, asked: RunInfo, url: URL, command: tuple[str, ...]
 ) -> tuple[RunInfo, SearchSpace]:
-    """The run of a device's model, a new one if it is the first of its model, and its space."""
+    """Return the run of a device's model, made if it is the first of its model, and its space."""
     info = asked.asked_of(device, command)
     info = info.met_on(problem for problem in info.cross_problems if fits(problem, device))
     refuse_too_large(info.final_problems, device)

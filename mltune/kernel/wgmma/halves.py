@@ -10,28 +10,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mltune.kernel.arithmetic import Arithmetic
-from mltune.kernel.build_options import build_options
-from mltune.kernel.epilogue import Finish
 from mltune.kernel.kernel import Kernel
-from mltune.kernel.mma.macro_tile import tile_operands, tile_sums
-from mltune.kernel.name import kernel_name
-from mltune.kernel.parameters.wgmma import WGMMA
+from mltune.kernel.mma.macro_tile import tile_operands
 from mltune.kernel.passes import Area, Pass
-from mltune.kernel.rules import Settings
-from mltune.kernel.signature import Signature
-from mltune.kernel.split_sum import SplitSum
-from mltune.kernel.template import Section, kernel_source
+from mltune.kernel.template import Section
 from mltune.kernel.wgmma import packing
+from mltune.kernel.wgmma.warpgroup_kernel import VECTOR, WarpgroupKernel
 from mltune.problem import Contraction
 from mltune.space.config import Config
 
-_LANES = 128  # of a warpgroup
-_ROWS = 64  # of an instruction, along d1
 _UNIT = 16  # terms of a sum that one instruction adds
 _DEPTH = packing.DEPTH
 _BYTES = 4  # of an element: of its two halves
-_VECTOR = 2  # neighbouring elements of C that a lane has
 _SLICES = 8  # work-groups that look for the largest magnitude of a row
 _SMALL_SCALE = 2048  # what the small part is multiplied with: 11 bits are in the large one
 _FEW_TERMS = 4  # from so many terms on, what splitting loses is far inside the rounding error
@@ -48,65 +38,26 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
     Raises:
         UsageError: when a parameter's value is refused.
     """
-    settings = WGMMA.read(config, contraction.precision)
-    signature, arithmetic = Signature(contraction), Arithmetic(contraction.precision)
-    name = kernel_name(contraction, config)
-    groups, tile = settings.pair("warp_groups"), settings.pair("warp_group_tile")
-    macro_tile = (groups[0] * tile[0], groups[1] * tile[1])
-    threads = _LANES * groups[0] * groups[1]
-    split = SplitSum.of(settings, has_other_scratch=True)
-    before, after = split.passes(name)
-    finish = Finish(contraction, arithmetic, _VECTOR)
-    finish.check(split)
+    kernel = WarpgroupKernel.of(contraction, config, has_other_scratch=True)
+    name, macro_tile = kernel.name, kernel.macro_tile
     names = {
-        "name": name,
-        "p": dict(settings.values.items()),
-        "threads": threads,
-        "columns": tile[0],
-        "by_rows": False,
         "shows_copies": False,
         "pack_items": packing.ITEMS,
         "pack_names": {operand: packing.pack_name(name, operand) for operand in "ab"},
         "largest_names": {operand: _largest_name(name, operand) for operand in "ab"},
-        "arithmetic": arithmetic,
-        "signature": signature,
-        "finish": finish,
-        "operands": tile_operands(signature),
-        "split": split,
-        "sums": tile_sums(tile[0] * tile[1] // _LANES),
-        "writes_c": not split.has_other_pass,
+        "operands": tile_operands(kernel.signature),
     }
-    sections = (
-        Section("Numbers.", arithmetic.definitions("expr", _VECTOR)),
-        _group_section(settings, split, signature, arithmetic),
-        split.section,
-        finish.section,
-    )
-    return Kernel(
-        name=name,
-        family="wgmma",
-        contraction=contraction,
-        config=config,
-        source=kernel_source(
-            "wgmma/halves.cl", name, arithmetic.pragmas, sections, names, instructions
-        ),
-        build_options=build_options(settings.number("max_registers")),
-        work_group=(threads, 1, 1),
-        macro_tile=macro_tile,
-        split=split.slices,
-        before=(
-            *(each(name, operand) for operand in "ab" for each in (_largest, packing.pack_pass)),
-            *before,
-        ),
-        after=after,
+    return kernel.written(
+        "wgmma/halves.cl",
+        names,
+        (_group_section(kernel), kernel.split.section),
+        instructions,
+        before=[each(name, operand) for operand in "ab" for each in (_largest, packing.pack_pass)],
         scratch=(
-            *split.scratch(arithmetic, macro_tile),
-            Area(element_bytes=_BYTES, tile=(macro_tile[0], 2 * _DEPTH), over="il"),
-            Area(element_bytes=_BYTES, tile=(macro_tile[1], 2 * _DEPTH), over="jl"),
+            *packing.packed_areas(macro_tile, _BYTES),
             Area(element_bytes=4, tile=(macro_tile[0], 1), over="i1", copies=_SLICES + 1),
             Area(element_bytes=4, tile=(macro_tile[1], 1), over="j1", copies=_SLICES + 1),
         ),
-        counters=split.has_counters,
     )
 
 
@@ -125,18 +76,17 @@ def _largest(name: str, operand: str) -> Pass:
     )
 
 
-def _group_section(
-    settings: Settings, split: SplitSum, signature: Signature, arithmetic: Arithmetic
-) -> Section:
+def _group_section(kernel: WarpgroupKernel) -> Section:
     """The macros of the template."""
-    groups, tile = settings.pair("warp_groups"), settings.pair("warp_group_tile")
-    free_a, free_b = groups[0] * tile[0], groups[1] * tile[1]
+    groups, tile, settings = kernel.groups, kernel.tile, kernel.settings
+    split, arithmetic = kernel.split, kernel.arithmetic
+    free_a, free_b = kernel.macro_tile
     return Section(
         "Warpgroups, the tiles that they multiply, and how A and B are packed for them.",
         (
             ("GROUPS_A", groups[0]),
             ("GROUPS_B", groups[1]),
-            ("THREADS", _LANES * groups[0] * groups[1]),
+            ("THREADS", kernel.threads),
             ("MT0", free_a),
             ("MT1", free_b),
             ("DU", _DEPTH),
@@ -154,10 +104,10 @@ def _group_section(
             ("SUMS", tile[0] // 2),
             ("PACK_ITEMS", packing.ITEMS),
             ("PACK_ROWS", packing.ROWS),
-            ("ALL_TERMS", signature.all_terms),
-            ("VW", _VECTOR),
-            ("READ_C(p)", arithmetic.read(_VECTOR, "cast")),
-            ("WRITE_C(v, p)", arithmetic.write(_VECTOR, "cast")),
+            ("ALL_TERMS", kernel.signature.all_terms),
+            ("VW", VECTOR),
+            ("READ_C(p)", arithmetic.read(VECTOR, "cast")),
+            ("WRITE_C(v, p)", arithmetic.write(VECTOR, "cast")),
             ("A_FREE", free_a),
             ("B_FREE", free_b),
             ("A_GROUP", tile[0]),

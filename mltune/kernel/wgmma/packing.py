@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mltune.kernel.passes import Pass
+from mltune.kernel.passes import Area, Pass
 
 DEPTH = 32
 """Terms of a tile: a swizzled row of 128 bytes, be it of single or of pairs of halves."""
@@ -30,3 +30,12 @@ def pack_pass(name: str, operand: str) -> Pass:
         tile=(ROWS, 2 * DEPTH),
         over=INDICES[operand],
     )
+
+
+def packed_areas(macro_tile: tuple[int, int], element_bytes: int) -> tuple[Area, Area]:
+    """The scratch memory for packed A and B."""
+    a, b = (
+        Area(element_bytes=element_bytes, tile=(extent, 2 * DEPTH), over=INDICES[operand])
+        for operand, extent in zip("ab", macro_tile, strict=True)
+    )
+    return a, b
