@@ -21,7 +21,6 @@
 #define BUFFERS 4
 #define LOCAL ushort
 #define CHUNK 8
-#define AT_ONCE 4
 #define SUMS 128
 #define BLOCKS 1
 #define STEP 32
@@ -60,6 +59,20 @@ static inline void copy_chunk(__local LOCAL *to, const __global LOCAL *from, con
                  :: "r"((uint)to), "l"(from), "r"(bytes) : "memory");
 }
 
+/* The same for fewer elements: all are there, or none. A single half has too few bytes for that. */
+static inline void copy_piece(__local LOCAL *to, const __global LOCAL *from, const uint elements,
+                              const bool are_there)
+{
+    if (elements * 2 == 8)
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;"
+                     :: "r"((uint)to), "l"(from), "r"(are_there ? 8 : 0) : "memory");
+    else if (elements * 2 == 4)
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                     :: "r"((uint)to), "l"(from), "r"(are_there ? 4 : 0) : "memory");
+    else
+        *to = are_there ? *from : (LOCAL)0;
+}
+
 /* Copies between two COMMITs are a group; AWAIT(n) waits for all groups but the youngest n. */
 #define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
 #define AWAIT(n) asm volatile("cp.async.wait_group %0;" :: "n"(n) : "memory")
@@ -87,18 +100,6 @@ static inline ulong descriptor(const __local LOCAL *first, const uint panel)
 {
     return ((uint)first & 0x3ffff) >> 4 | (ulong)(panel >> 4) << 16 | (ulong)(1024 >> 4) << 32
            | 1ul << 62;
-}
-
-/* Nothing is known of a number any more: so what follows from it is not kept in registers. */
-#define HIDE(number) asm volatile("" : "+r"(number))
-
-/* The warpgroup's number: that of its first lane, so that the compiler knows that all have the
-   same, and keeps what follows from it once for all. */
-static inline uint warp_group_of(const uint item)
-{
-    uint number;
-    asm("shfl.sync.idx.b32 %0, %1, 0, 0x1f, 0xffffffff;" : "=r"(number) : "r"(item / 128));
-    return number;
 }
 
 /* Add the products of 64 rows of j with 256 columns of i, over 16 terms, to a warpgroup's sums. */
@@ -192,20 +193,6 @@ static inline uint as_halves(const float2 v)
          ? 0                                                                 \
          : min((along_left) - (panel) * 64 - item % 8 * CHUNK, (uint)CHUNK) * (uint)sizeof(LOCAL))
 
-/* Of two chunks that follow each other, the one that begins `shift` elements after the first's
-   beginning; behind its first `inside` elements zeros. */
-static inline uint4 chunk_of(const uint4 here, const uint4 next, const uint shift,
-                             const uint inside)
-{
-    uint4 low = shift & 4 ? (uint4)(here.zw, next.xy) : here;
-    uint2 high = shift & 4 ? next.zw : next.xy;
-    low = shift & 2 ? (uint4)(low.yzw, high.x) : low;
-    high.x = shift & 2 ? high.y : high.x;
-    low = shift & 1 ? low >> 16 | (uint4)(low.yzw, high.x) << 16 : low;
-    const uint4 last = (uint4)(1, 3, 5, 7);
-    return (last < inside ? low : last - 1 < inside ? low & 0xffff : 0);
-}
-
 /*
  * ---- A: from global memory to the local tile ----
  *
@@ -222,10 +209,22 @@ static inline uint4 chunk_of(const uint4 here, const uint4 next, const uint shif
 #define A_IN_PANEL(n) ((n) * STEP / A_ROWS)
 #define A_ROW(n) (item / 8 + (n) * STEP % A_ROWS)
 
-/* Copy this work-item's share of a tile whose rows begin at multiples of a chunk, and which lies
-   inside of the matrix; then of one that may not, with zeros for what lies outside. */
+/* Copy this work-item's share of a tile whose rows begin at multiples of a chunk: of one that lies
+   inside of the matrix; of one that ends beyond it along the free index, where whatever is in local
+   memory may be multiplied, as nothing of it is stored; and of any, with zeros for what lies outside. */
+#define A_IS_INSIDE(n, free_left) (A_IN_PANEL(n) * 64 + item % 8 * CHUNK < (free_left))
+
 #define COPY_WHOLE_A()                                                       \
     _Pragma("unroll") for (uint n = 0; n < A_LOADS; ++n)                     \
+            copy_chunk(tile_a + filling * A_TILE + n * STEP * 64 +           \
+                           A_PLACE(item / 8, item % 8),                      \
+                       (const __global LOCAL *)next_a + A_IN_PANEL(n) * 64 + \
+                           item % 8 * CHUNK + A_ROW(n) * ld_a,               \
+                       16)
+
+#define COPY_INSIDE_A(free_left)                                             \
+    _Pragma("unroll") for (uint n = 0; n < A_LOADS; ++n)                     \
+            if (A_IS_INSIDE(n, free_left))                                   \
             copy_chunk(tile_a + filling * A_TILE + n * STEP * 64 +           \
                            A_PLACE(item / 8, item % 8),                      \
                        (const __global LOCAL *)next_a + A_IN_PANEL(n) * 64 + \
@@ -240,52 +239,28 @@ static inline uint4 chunk_of(const uint4 here, const uint4 next, const uint shif
                            item % 8 * CHUNK + A_ROW(n) * ld_a,               \
                        BYTES_INSIDE(A_ROW(n), A_IN_PANEL(n), terms_left, free_left))
 
-/* The same for rows that begin anywhere: a chunk is put together from the two multiples of a chunk
-   that it lies in. Near the end of the matrix, beyond which nothing is read, and where neighbours
-   do not lie beside each other, element by element. */
-static inline __attribute__((always_inline))
-void copy_a(__local LOCAL *tile, const __global LOCAL *a, const ulong step_a,
+/* The same for rows that begin anywhere. */
+static inline void copy_a(__local LOCAL *tile, const __global LOCAL *a, const ulong step_a,
                           const ulong ld_a, const uint item, const uint free_left,
-                          const uint terms_left)
+                          const uint terms_left, const uint piece)
 {
     const uint rows_left = terms_left;
     const uint along_left = free_left;
 #pragma unroll 1
-    for (uint first = item; first < A_ALL_ROWS * 8; first += AT_ONCE * THREADS) {
-        uint4 here[AT_ONCE], next[AT_ONCE];
+    for (uint n = item; n < A_ALL_ROWS * 8; n += THREADS) {
+        const uint row = n / 8 % A_ROWS, along = n / 8 / A_ROWS * 64 + n % 8 * CHUNK;
+        const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
+        __local LOCAL *to = tile + A_PLACE(n / 8, n % 8);
+        /* Where nothing is inside, nothing is read. */
+        const __global LOCAL *from = a + along * step_a + row * ld_a;
+        if (piece == 2) {
 #pragma unroll
-        for (uint c = 0; c < AT_ONCE; ++c) {
-            const uint n = first + c * THREADS;
-            const uint row = n / 8 % A_ROWS, along = n / 8 / A_ROWS * 64 + n % 8 * CHUNK;
-            const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
-            const __global LOCAL *from = a + along + row * ld_a;
-            here[c] = next[c] = (uint4)(0);
-            if (inside > 0 && step_a == 1
-                && inside + (rows_left - 1 - row) * ld_a >= 2 * CHUNK) {
-                const uint shift = (ulong)from / sizeof(LOCAL) % CHUNK;
-                here[c] = *(const __global uint4 *)(from - shift);
-                if (shift + min(inside, (uint)CHUNK) > CHUNK)
-                    next[c] = *(const __global uint4 *)(from - shift + CHUNK);
-            }
-        }
+            for (uint e = 0; e < CHUNK; e += 2)
+                copy_piece(to + e, from + e, 2, e < inside);
+        } else {
 #pragma unroll
-        for (uint c = 0; c < AT_ONCE; ++c) {
-            const uint n = first + c * THREADS;
-            const uint row = n / 8 % A_ROWS, along = n / 8 / A_ROWS * 64 + n % 8 * CHUNK;
-            const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
-            const __global LOCAL *from = a + along * step_a + row * ld_a;
-            __local LOCAL *to = tile + A_PLACE(n / 8, n % 8);
-            if (n >= A_ALL_ROWS * 8)
-                break;
-            if (inside == 0
-                || (step_a == 1 && inside + (rows_left - 1 - row) * ld_a >= 2 * CHUNK)) {
-                const uint shift = (ulong)from / sizeof(LOCAL) % CHUNK;
-                *(__local uint4 *)to = chunk_of(here[c], next[c], shift, inside);
-            } else {
-#pragma unroll
-                for (uint e = 0; e < CHUNK; ++e)
-                    to[e] = e < inside ? from[e * step_a] : (LOCAL)0;
-            }
+            for (uint e = 0; e < CHUNK; ++e)
+                copy_piece(to + e, from + e * step_a, 1, e < inside);
         }
     }
 }
@@ -306,10 +281,22 @@ void copy_a(__local LOCAL *tile, const __global LOCAL *a, const ulong step_a,
 #define B_IN_PANEL(n) ((n) * STEP / B_ROWS)
 #define B_ROW(n) (item / 8 + (n) * STEP % B_ROWS)
 
-/* Copy this work-item's share of a tile whose rows begin at multiples of a chunk, and which lies
-   inside of the matrix; then of one that may not, with zeros for what lies outside. */
+/* Copy this work-item's share of a tile whose rows begin at multiples of a chunk: of one that lies
+   inside of the matrix; of one that ends beyond it along the free index, where whatever is in local
+   memory may be multiplied, as nothing of it is stored; and of any, with zeros for what lies outside. */
+#define B_IS_INSIDE(n, free_left) (B_ROW(n) < (free_left))
+
 #define COPY_WHOLE_B()                                                       \
     _Pragma("unroll") for (uint n = 0; n < B_LOADS; ++n)                     \
+            copy_chunk(tile_b + filling * B_TILE + n * STEP * 64 +           \
+                           B_PLACE(item / 8, item % 8),                      \
+                       (const __global LOCAL *)next_b + B_IN_PANEL(n) * 64 + \
+                           item % 8 * CHUNK + B_ROW(n) * ld_b,               \
+                       16)
+
+#define COPY_INSIDE_B(free_left)                                             \
+    _Pragma("unroll") for (uint n = 0; n < B_LOADS; ++n)                     \
+            if (B_IS_INSIDE(n, free_left))                                   \
             copy_chunk(tile_b + filling * B_TILE + n * STEP * 64 +           \
                            B_PLACE(item / 8, item % 8),                      \
                        (const __global LOCAL *)next_b + B_IN_PANEL(n) * 64 + \
@@ -324,52 +311,28 @@ void copy_a(__local LOCAL *tile, const __global LOCAL *a, const ulong step_a,
                            item % 8 * CHUNK + B_ROW(n) * ld_b,               \
                        BYTES_INSIDE(B_ROW(n), B_IN_PANEL(n), free_left, terms_left))
 
-/* The same for rows that begin anywhere: a chunk is put together from the two multiples of a chunk
-   that it lies in. Near the end of the matrix, beyond which nothing is read, and where neighbours
-   do not lie beside each other, element by element. */
-static inline __attribute__((always_inline))
-void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ulong step_b,
+/* The same for rows that begin anywhere. */
+static inline void copy_b(__local LOCAL *tile, const __global LOCAL *b, const ulong step_b,
                           const ulong ld_b, const uint item, const uint free_left,
-                          const uint terms_left)
+                          const uint terms_left, const uint piece)
 {
     const uint rows_left = free_left;
     const uint along_left = terms_left;
 #pragma unroll 1
-    for (uint first = item; first < B_ALL_ROWS * 8; first += AT_ONCE * THREADS) {
-        uint4 here[AT_ONCE], next[AT_ONCE];
+    for (uint n = item; n < B_ALL_ROWS * 8; n += THREADS) {
+        const uint row = n / 8 % B_ROWS, along = n / 8 / B_ROWS * 64 + n % 8 * CHUNK;
+        const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
+        __local LOCAL *to = tile + B_PLACE(n / 8, n % 8);
+        /* Where nothing is inside, nothing is read. */
+        const __global LOCAL *from = b + along * step_b + row * ld_b;
+        if (piece == 2) {
 #pragma unroll
-        for (uint c = 0; c < AT_ONCE; ++c) {
-            const uint n = first + c * THREADS;
-            const uint row = n / 8 % B_ROWS, along = n / 8 / B_ROWS * 64 + n % 8 * CHUNK;
-            const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
-            const __global LOCAL *from = b + along + row * ld_b;
-            here[c] = next[c] = (uint4)(0);
-            if (inside > 0 && step_b == 1
-                && inside + (rows_left - 1 - row) * ld_b >= 2 * CHUNK) {
-                const uint shift = (ulong)from / sizeof(LOCAL) % CHUNK;
-                here[c] = *(const __global uint4 *)(from - shift);
-                if (shift + min(inside, (uint)CHUNK) > CHUNK)
-                    next[c] = *(const __global uint4 *)(from - shift + CHUNK);
-            }
-        }
+            for (uint e = 0; e < CHUNK; e += 2)
+                copy_piece(to + e, from + e, 2, e < inside);
+        } else {
 #pragma unroll
-        for (uint c = 0; c < AT_ONCE; ++c) {
-            const uint n = first + c * THREADS;
-            const uint row = n / 8 % B_ROWS, along = n / 8 / B_ROWS * 64 + n % 8 * CHUNK;
-            const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
-            const __global LOCAL *from = b + along * step_b + row * ld_b;
-            __local LOCAL *to = tile + B_PLACE(n / 8, n % 8);
-            if (n >= B_ALL_ROWS * 8)
-                break;
-            if (inside == 0
-                || (step_b == 1 && inside + (rows_left - 1 - row) * ld_b >= 2 * CHUNK)) {
-                const uint shift = (ulong)from / sizeof(LOCAL) % CHUNK;
-                *(__local uint4 *)to = chunk_of(here[c], next[c], shift, inside);
-            } else {
-#pragma unroll
-                for (uint e = 0; e < CHUNK; ++e)
-                    to[e] = e < inside ? from[e * step_b] : (LOCAL)0;
-            }
+            for (uint e = 0; e < CHUNK; ++e)
+                copy_piece(to + e, from + e * step_b, 1, e < inside);
         }
     }
 }
@@ -424,27 +387,36 @@ static inline float2 as_singles(const uint v)
         EXCHANGE(v[1], v[3], 2); \
     } while (0)
 
+/* Whether all that lies inside of the matrices along the free indices are whole chunks. */
+#define WHOLE_CHUNKS                              \
+    (chunks_a && chunks_b                         \
+     && (size_i % CHUNK == 0 || left_i >= A_FREE) \
+    )
+
 /* Begin to copy the next tiles, if there are more. */
 #define COPY_NEXT()                                                                             \
     do {                                                                                        \
         if (copied < whole_tiles) {                                                             \
-            COPY_WHOLE_A();                                                                     \
-            COPY_WHOLE_B();                                                                     \
+            if (is_whole) {                                                                     \
+                COPY_WHOLE_A();                                                                 \
+                COPY_WHOLE_B();                                                                 \
+            } else {                                                                            \
+                COPY_INSIDE_A(left_i);                                                          \
+                COPY_INSIDE_B(left_j);                                                          \
+            }                                                                                   \
         } else if (copied < tiles) {                                                            \
-            uint hidden = item;                                                                 \
-            HIDE(hidden);                                                                       \
-            const uint item = hidden, left = terms - min(terms, copied * DU);                   \
+            const uint left = terms - min(terms, copied * DU);                                  \
             if (chunks_a) {                                                                     \
                 COPY_EDGE_A(left_i, left);                                                      \
             } else {                                                                            \
                 copy_a(tile_a + filling * A_TILE, (const __global LOCAL *)next_a, step_a, ld_a, \
-                       item, left_i, left);                                                     \
+                       item, left_i, left, piece_a);                                            \
             }                                                                                   \
             if (chunks_b) {                                                                     \
                 COPY_EDGE_B(left_j, left);                                                      \
             } else {                                                                            \
                 copy_b(tile_b + filling * B_TILE, (const __global LOCAL *)next_b, step_b, ld_b, \
-                       item, left_j, left);                                                     \
+                       item, left_j, left, piece_b);                                            \
             }                                                                                   \
         }                                                                                       \
         COMMIT();                                                                               \
@@ -470,8 +442,7 @@ void Cij_Aik_Bkj_HB_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64(
 
     const uint item = get_local_id(0);
     const uint lane = item % 32, g = lane / 4, t = lane % 4, warp = item / 32 % 4;
-    const uint warp_group = warp_group_of(item);
-    const uint group_a = warp_group % GROUPS_A, group_b = warp_group / GROUPS_A;
+    const uint group_a = item / 128 % GROUPS_A, group_b = item / 128 / GROUPS_A;
 
     /* Work-groups walk over C in strips of WGM columns of tiles: those that run at the same time
        then share more of A and B in the cache. Only the last strip needs a true division. */
@@ -493,9 +464,14 @@ void Cij_Aik_Bkj_HB_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64(
     const size_t start_a = offset_a + batch * batch_stride_a;
     const size_t start_b = offset_b + batch * batch_stride_b;
 
-    /* Whether A and B are copied in chunks, which are 16 bytes at a multiple of 16. */
+    /* A and B are copied in chunks, which are 16 bytes at a multiple of 16, else in pairs, else
+       element by element. A vector of C lies as a chunk does. */
     const bool chunks_a = step_a == 1 && (start_a | ld_a) % CHUNK == 0;
     const bool chunks_b = step_b == 1 && (start_b | ld_b) % CHUNK == 0;
+    const bool pairs_a = step_a == 1 && (start_a | ld_a | size_i) % 2 == 0;
+    const bool pairs_b = step_b == 1 && (start_b | ld_b | size_l) % 2 == 0;
+    const uint piece_a = chunks_a ? CHUNK : pairs_a ? 2 : 1;
+    const uint piece_b = chunks_b ? CHUNK : pairs_b ? 2 : 1;
 
     const ulong free_step_a = step_a;
     const ulong free_step_b = ld_b;
@@ -509,7 +485,7 @@ void Cij_Aik_Bkj_HB_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64(
     /* As in BLAS, A and B are not read if alpha is zero. */
     const uint terms = IS_ZERO(alpha) ? 0 : size_l;
     const uint left_i = size_i - tile_i, left_j = size_j - tile_j;
-    const bool whole_chunks = chunks_a && chunks_b && left_i >= A_FREE && left_j >= B_FREE;
+    const bool is_whole = left_i >= A_FREE && left_j >= B_FREE;
 
     float sums[BLOCKS][SUMS];
 #pragma unroll
@@ -522,7 +498,7 @@ void Cij_Aik_Bkj_HB_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64(
         const __global STORED *next_a = a, *next_b = b;
         /* Of an empty sum there is one tile, of zeros. */
         const uint tiles = max(1u, terms / DU + (terms % DU > 0));
-        const uint whole_tiles = whole_chunks ? terms / DU : 0;
+        const uint whole_tiles = WHOLE_CHUNKS ? terms / DU : 0;
         uint copied = 0, filling = 0, buffer = 0, done = 0;
 #pragma unroll 1
         for (int ahead = 0; ahead < BUFFERS - 2; ++ahead)

@@ -17,20 +17,6 @@
          ? 0
          : min((along_left) - (panel) * 64 - item % 8 * CHUNK, (uint)CHUNK) * (uint)sizeof(LOCAL))
 {% endfilter %}
-
-/* Of two chunks that follow each other, the one that begins `shift` elements after the first's
-   beginning; behind its first `inside` elements zeros. */
-static inline uint4 chunk_of(const uint4 here, const uint4 next, const uint shift,
-                             const uint inside)
-{
-    uint4 low = shift & 4 ? (uint4)(here.zw, next.xy) : here;
-    uint2 high = shift & 4 ? next.zw : next.xy;
-    low = shift & 2 ? (uint4)(low.yzw, high.x) : low;
-    high.x = shift & 2 ? high.y : high.x;
-    low = shift & 1 ? low >> 16 | (uint4)(low.yzw, high.x) << 16 : low;
-    const uint4 last = (uint4)(1, 3, 5, 7);
-    return (last < inside ? low : last - 1 < inside ? low & 0xffff : 0);
-}
 {% for o in operands %}
 
 {% include "wgmma/load.cl" %}
@@ -66,6 +52,16 @@ static inline uint4 chunk_of(const uint4 here, const uint4 next, const uint shif
 {% include "wgmma/chunks_of_c.cl" %}
 
 {% endif %}
+/* Whether all that lies inside of the matrices along the free indices are whole chunks. */
+{% filter continued %}
+#define WHOLE_CHUNKS
+    (chunks_a && chunks_b
+{% for o, size, tile, left in ((a, signature.extent("i"), "A_FREE", "left_i"), (b, signature.extent("j"), "B_FREE", "left_j")) if o.free_is_contiguous %}
+     && ({{ size }} % CHUNK == 0 || {{ left }} >= {{ tile }})
+{% endfor %}
+    )
+{% endfilter %}
+
 {% if walks %}
 /* The first row and column of a macro tile. They are counted in strips of WGM columns of tiles:
    those that are computed at the same time then share more of A and B in the cache. */
@@ -85,9 +81,8 @@ static inline uint2 tile_at(const uint number, const uint groups_0, const uint g
         next_b = b + at.y * free_step_b;
         left_i = size_i - at.x;
         left_j = size_j - at.y;
-        whole_tiles = 0;
-        if (chunks_a && chunks_b && left_i >= A_FREE && left_j >= B_FREE)
-            whole_tiles = terms / DU;
+        is_whole = left_i >= A_FREE && left_j >= B_FREE;
+        whole_tiles = WHOLE_CHUNKS ? terms / DU : 0;
         copied = 0;
     } while (0)
 {% endfilter %}
@@ -98,23 +93,26 @@ static inline uint2 tile_at(const uint number, const uint groups_0, const uint g
 #define COPY_NEXT()
     do {
         if (copied < whole_tiles) {
-            COPY_WHOLE_A();
-            COPY_WHOLE_B();
+            if (is_whole) {
+                COPY_WHOLE_A();
+                COPY_WHOLE_B();
+            } else {
+                COPY_INSIDE_A(left_i);
+                COPY_INSIDE_B(left_j);
+            }
         } else if (copied < tiles) {
-            uint hidden = item;
-            HIDE(hidden);
-            const uint item = hidden, left = terms - min(terms, copied * DU);
+            const uint left = terms - min(terms, copied * DU);
             if (chunks_a) {
                 COPY_EDGE_A(left_i, left);
             } else {
                 copy_a(tile_a + filling * A_TILE, (const __global LOCAL *)next_a, step_a, ld_a,
-                       item, left_i, left);
+                       item, left_i, left, piece_a);
             }
             if (chunks_b) {
                 COPY_EDGE_B(left_j, left);
             } else {
                 copy_b(tile_b + filling * B_TILE, (const __global LOCAL *)next_b, step_b, ld_b,
-                       item, left_j, left);
+                       item, left_j, left, piece_b);
             }
         }
         COMMIT();
@@ -139,8 +137,7 @@ static inline uint2 tile_at(const uint number, const uint groups_0, const uint g
 
     const uint item = get_local_id(0);
     const uint lane = item % 32, g = lane / 4, t = lane % 4, warp = item / 32 % 4;
-    const uint warp_group = warp_group_of(item);
-    const uint group_a = warp_group % GROUPS_A, group_b = warp_group / GROUPS_A;
+    const uint group_a = item / 128 % GROUPS_A, group_b = item / 128 / GROUPS_A;
 
 {% if walks %}
     const uint groups_0 = ({{ signature.extent("i") }} - 1) / MT0 + 1;
@@ -165,6 +162,7 @@ static inline uint2 tile_at(const uint number, const uint groups_0, const uint g
     const uint tiles = max(1u, terms / DU + (terms % DU > 0));
     const __global STORED *next_a, *next_b;
     uint left_i, left_j, whole_tiles, copied, filling = 0, buffer = 0;
+    bool is_whole;
     BEGIN_COPIES();
 #pragma unroll 1
     for (int ahead = 0; ahead < BUFFERS - 2; ++ahead)
@@ -193,7 +191,7 @@ static inline uint2 tile_at(const uint number, const uint groups_0, const uint g
 }
 {% else %}
     const uint left_i = size_i - tile_i, left_j = size_j - tile_j;
-    const bool whole_chunks = chunks_a && chunks_b && left_i >= A_FREE && left_j >= B_FREE;
+    const bool is_whole = left_i >= A_FREE && left_j >= B_FREE;
 
     float sums[BLOCKS][SUMS];
 {% include "wgmma/zeros.cl" %}
@@ -201,7 +199,7 @@ static inline uint2 tile_at(const uint number, const uint groups_0, const uint g
 {{ signature.outer_loop }}
         /* Of an empty sum there is one tile, of zeros. */
         const uint tiles = max(1u, terms / DU + (terms % DU > 0));
-        const uint whole_tiles = whole_chunks ? terms / DU : 0;
+        const uint whole_tiles = WHOLE_CHUNKS ? terms / DU : 0;
         uint copied = 0, filling = 0, buffer = 0, done = 0;
 #pragma unroll 1
         for (int ahead = 0; ahead < BUFFERS - 2; ++ahead)

@@ -25,11 +25,6 @@ _TERMS = 16  # of a sum that one instruction adds
 _ROW = 64  # elements in the 128 bytes that a swizzled row has
 _BYTES = 2  # of an element
 _CHUNK = 8  # elements in the 16 bytes that are copied at once
-_AT_ONCE = 4  # chunks that a work-item reads before it writes them, where rows begin anywhere
-_CHUNK_REGISTERS = 10  # for each of them
-_OTHER_REGISTERS = 60  # beside these and the sums
-_REGISTERS, _MOST_REGISTERS = 65536, 255  # of a compute unit, and of a work-item
-_LOCAL_BYTES = 227 << 10  # of a compute unit
 _VECTOR = 2  # neighbouring elements of C that a lane has
 
 
@@ -66,7 +61,7 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         "bytes": _BYTES,
         "by_rows": False,
         "shows_copies": True,
-        "copies_pieces": False,
+        "copies_pieces": True,
         "steps_addresses": False,
         "arithmetic": arithmetic,
         "signature": signature,
@@ -126,7 +121,6 @@ def _group_section(settings: Settings, arithmetic: Arithmetic) -> Section:
             ("BUFFERS", settings.number("local_buffers")),
             ("LOCAL", "ushort"),
             ("CHUNK", _CHUNK),
-            ("AT_ONCE", _at_once(settings)),
             ("SUM", "float4"),
             ("SUMS", tile[0] // 2),
             ("BLOCKS", tile[1] // _ROWS),
@@ -136,16 +130,6 @@ def _group_section(settings: Settings, arithmetic: Arithmetic) -> Section:
             ("WRITE_C(v, p)", arithmetic.write(_VECTOR, "cast")),
         ),
     )
-
-
-def _at_once(settings: Settings) -> int:
-    """How many chunks a work-item has registers for, with as many work-groups as have tiles."""
-    groups, tile = settings.pair("warp_groups"), settings.pair("warp_group_tile")
-    rows = -(-groups[0] * tile[0] // _ROW) * _ROW + groups[1] * tile[1]
-    tiles_bytes = rows * settings.number("depth_u") * _BYTES * settings.number("local_buffers")
-    items = _LANES * groups[0] * groups[1] * max(_LOCAL_BYTES // tiles_bytes, 1)
-    free = min(_REGISTERS // items, _MOST_REGISTERS) - tile[0] * tile[1] // _LANES
-    return min(max((free - _OTHER_REGISTERS) // _CHUNK_REGISTERS, 1), _AT_ONCE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,11 +25,19 @@
 #define {{ X }}_ROW(n) ((item / 8 + (n) * STEP) % {{ X }}_ROWS)
 {% endif %}
 
-/* Copy this work-item's share of a tile whose rows begin at multiples of a chunk, and which lies
-   inside of the matrix; then of one that may not, with zeros for what lies outside. */
-{% for inside in ("16", "BYTES_INSIDE(" ~ X ~ "_ROW(n), " ~ X ~ "_IN_PANEL(n), " ~ ("terms_left, free_left" if o.free_is_contiguous else "free_left, terms_left") ~ ")") %}
+/* Copy this work-item's share of a tile whose rows begin at multiples of a chunk: of one that lies
+   inside of the matrix; of one that ends beyond it along the free index, where whatever is in local
+   memory may be multiplied, as nothing of it is stored; and of any, with zeros for what lies outside. */
+{% if o.free_is_contiguous %}
+#define {{ X }}_IS_INSIDE(n, free_left) ({{ X }}_IN_PANEL(n) * 64 + item % 8 * CHUNK < (free_left))
+{% else %}
+#define {{ X }}_IS_INSIDE(n, free_left) ({{ X }}_ROW(n) < (free_left))
+{% endif %}
+
+{% set bytes = "BYTES_INSIDE(" ~ X ~ "_ROW(n), " ~ X ~ "_IN_PANEL(n), " ~ ("terms_left, free_left" if o.free_is_contiguous else "free_left, terms_left") ~ ")" %}
+{% for kind, arguments, inside in (("WHOLE", "", "16"), ("INSIDE", "free_left", "16"), ("EDGE", "free_left, terms_left", bytes)) %}
 {% filter continued %}
-#define COPY_{{ "WHOLE" if loop.first else "EDGE" }}_{{ X }}({{ "free_left, terms_left" if not loop.first }})
+#define COPY_{{ kind }}_{{ X }}({{ arguments }})
     _Pragma("unroll") for (uint n = 0; n < {{ X }}_LOADS; ++n)
 {% if o.is_partial and o.rest %}
         if (item / 8 + n * STEP < {{ X }}_ALL_ROWS &&
@@ -39,6 +47,9 @@
 {% elif o.rest %}
         if ({{ X }}_IN_PANEL(n) < {{ X }}_WHOLE_PANELS || item % 8 < {{ o.rest }})
 {% endif %}
+{% if kind == "INSIDE" %}
+            if ({{ X }}_IS_INSIDE(n, free_left))
+{% endif %}
             copy_chunk(tile_{{ x }} + filling * {{ X }}_TILE + n * STEP * 64 +
                            {{ X }}_PLACE(item / 8, item % 8),
                        (const __global LOCAL *)next_{{ x }} + {{ X }}_IN_PANEL(n) * 64 +
@@ -47,52 +58,28 @@
 {% endfilter %}
 
 {% endfor %}
-/* The same for rows that begin anywhere: a chunk is put together from the two multiples of a chunk
-   that it lies in. Near the end of the matrix, beyond which nothing is read, and where neighbours
-   do not lie beside each other, element by element. */
-static inline __attribute__((always_inline))
-void copy_{{ x }}(__local LOCAL *tile, const __global LOCAL *{{ x }}, const ulong step_{{ x }},
+/* The same for rows that begin anywhere. */
+static inline void copy_{{ x }}(__local LOCAL *tile, const __global LOCAL *{{ x }}, const ulong step_{{ x }},
                           const ulong ld_{{ x }}, const uint item, const uint free_left,
-                          const uint terms_left)
+                          const uint terms_left, const uint piece)
 {
     const uint rows_left = {{ "terms_left" if o.free_is_contiguous else "free_left" }};
     const uint along_left = {{ "free_left" if o.free_is_contiguous else "terms_left" }};
 #pragma unroll 1
-    for (uint first = item; first < {{ X }}_ALL_ROWS * 8; first += AT_ONCE * THREADS) {
-        uint4 here[AT_ONCE], next[AT_ONCE];
+    for (uint n = item; n < {{ X }}_ALL_ROWS * 8; n += THREADS) {
+        const uint row = n / 8 % {{ X }}_ROWS, along = n / 8 / {{ X }}_ROWS * 64 + n % 8 * CHUNK;
+        const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
+        __local LOCAL *to = tile + {{ X }}_PLACE(n / 8, n % 8);
+        /* Where nothing is inside, nothing is read. */
+        const __global LOCAL *from = {{ x }} + along * step_{{ x }} + row * ld_{{ x }};
+        if (piece == 2) {
 #pragma unroll
-        for (uint c = 0; c < AT_ONCE; ++c) {
-            const uint n = first + c * THREADS;
-            const uint row = n / 8 % {{ X }}_ROWS, along = n / 8 / {{ X }}_ROWS * 64 + n % 8 * CHUNK;
-            const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
-            const __global LOCAL *from = {{ x }} + along + row * ld_{{ x }};
-            here[c] = next[c] = (uint4)(0);
-            if (inside > 0 && step_{{ x }} == 1
-                && inside + (rows_left - 1 - row) * ld_{{ x }} >= 2 * CHUNK) {
-                const uint shift = (ulong)from / sizeof(LOCAL) % CHUNK;
-                here[c] = *(const __global uint4 *)(from - shift);
-                if (shift + min(inside, (uint)CHUNK) > CHUNK)
-                    next[c] = *(const __global uint4 *)(from - shift + CHUNK);
-            }
-        }
+            for (uint e = 0; e < CHUNK; e += 2)
+                copy_piece(to + e, from + e, 2, e < inside);
+        } else {
 #pragma unroll
-        for (uint c = 0; c < AT_ONCE; ++c) {
-            const uint n = first + c * THREADS;
-            const uint row = n / 8 % {{ X }}_ROWS, along = n / 8 / {{ X }}_ROWS * 64 + n % 8 * CHUNK;
-            const uint inside = row < rows_left && along < along_left ? along_left - along : 0;
-            const __global LOCAL *from = {{ x }} + along * step_{{ x }} + row * ld_{{ x }};
-            __local LOCAL *to = tile + {{ X }}_PLACE(n / 8, n % 8);
-            if (n >= {{ X }}_ALL_ROWS * 8)
-                break;
-            if (inside == 0
-                || (step_{{ x }} == 1 && inside + (rows_left - 1 - row) * ld_{{ x }} >= 2 * CHUNK)) {
-                const uint shift = (ulong)from / sizeof(LOCAL) % CHUNK;
-                *(__local uint4 *)to = chunk_of(here[c], next[c], shift, inside);
-            } else {
-#pragma unroll
-                for (uint e = 0; e < CHUNK; ++e)
-                    to[e] = e < inside ? from[e * step_{{ x }}] : (LOCAL)0;
-            }
+            for (uint e = 0; e < CHUNK; ++e)
+                copy_piece(to + e, from + e * step_{{ x }}, 1, e < inside);
         }
     }
 }

@@ -7,18 +7,6 @@ static inline ulong descriptor(const __local LOCAL *first, const uint panel)
            | 1ul << 62;
 }
 
-/* Nothing is known of a number any more: so what follows from it is not kept in registers. */
-#define HIDE(number) asm volatile("" : "+r"(number))
-
-/* The warpgroup's number: that of its first lane, so that the compiler knows that all have the
-   same, and keeps what follows from it once for all. */
-static inline uint warp_group_of(const uint item)
-{
-    uint number;
-    asm("shfl.sync.idx.b32 %0, %1, 0, 0x1f, 0xffffffff;" : "=r"(number) : "r"(item / 128));
-    return number;
-}
-
 {% set sums = columns // 2 %}
 /* Add the products of 64 rows of j with {{ columns }} columns of i, over 16 terms, to a warpgroup's sums. */
 {% filter continued %}

@@ -1,8 +1,5 @@
 /* ---- The products in plain OpenCL C: a lane computes its sums from local memory ---- */
 
-#define HIDE(number)
-#define warp_group_of(item) ((item) / 128)
-
 /* An element of a tile: bits 4 to 6 of its address are changed by bits 7 to 9. */
 static inline float element(const __local LOCAL *tile, const uint place)
 {
