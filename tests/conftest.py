@@ -9,13 +9,16 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from alembic.util import pyfiles
 from hypothesis import HealthCheck, settings
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
+from threadpoolctl import threadpool_limits
 
 from mltune.device.opencl.linker import has_linker
 from mltune.device_info import DeviceInfo
@@ -49,6 +52,9 @@ os.environ["MLTUNE_DEVICES_DIR"] = str(_CACHE.with_name("devices"))
 has_linker()
 # What one test computed must not answer another, nor the user's own cache.
 os.environ["MLTUNE_CACHE_DIR"] = ""
+# Tests run side by side, with a worker each: threads of NumPy and scikit-learn would only spin.
+os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+threadpool_limits(limits=1)  # of what is loaded already
 # Warnings are errors here, and pyopencl warns about every kernel that has a build log.
 os.environ["PYOPENCL_COMPILER_OUTPUT"] = "0"
 
@@ -58,6 +64,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # No power fails here. SQLite would wait for the disk several times a commit, as the product does.
 database._SYNCHRONOUS = "OFF"
+
+# Optuna's storage loads the scripts of all its versions three times for each new database.
+pyfiles.load_module_py = cache(pyfiles.load_module_py)  # type: ignore[assignment]
 
 # A machine with much other work is slow, not wrong.
 settings.register_profile(

@@ -1,7 +1,9 @@
-"""Marks the tests that need a device, and keeps all others from opening one.
+"""Marks the tests that need a device, keeps all others from opening one, and picks the quick ones.
 
-`pytest -m "not device"` is for machines without a driver. So a test that opens a device without
-the marker fails, with a line that says so; in its child processes there are no drivers.
+`pytest -m "not device"` is what contributors run while they work: a minute, and no driver. So it
+leaves out tests with the marker `long`, and a test that opens a device without the marker
+`device` fails, with a line that says so; in its child processes there are no drivers. All other
+expressions mean what they say: `-m "long or not device"` is all that needs no driver.
 """
 
 from __future__ import annotations
@@ -18,7 +20,16 @@ from tests.sessions import IS_RECORDING, pack_sessions
 DEVICE_FIXTURES = frozenset({"device_spec", "queue", "opencl_environment"})
 """The fixtures that stand for a device; who uses one of them needs one."""
 
+QUICK = "not device"
+"""The expression that leaves out `long`, too."""
+
 _WORDS = "this test opens a device and is not marked: give it @pytest.mark.device"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the quick command be short to type."""
+    if config.option.markexpr == QUICK:
+        config.option.markexpr = f"{QUICK} and not long"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,4 +1,4 @@
-"""The tuned library beside other libraries: same sizes, same numbers, same clocks, one run."""
+"""The tuned library beside other libraries: same sizes, numbers and clocks, in one run."""
 
 from mltune.bench.comparison import Comparison, SizeResult, compare
 from mltune.bench.contestant import Contestant, Product

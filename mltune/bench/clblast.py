@@ -1,4 +1,4 @@
-"""CLBlast (https://github.com/CNugteren/CLBlast), by its C interface, on the same context."""
+"""CLBlast (https://github.com/CNugteren/CLBlast) through its C interface, in the same context."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class CLBlast:
         self._queues = queues
 
     def describe(self, precision: Precision) -> str:
-        """Return the library's file, as it has no call that tells its version; and the device."""
+        """Return the library's file, as no call returns its version, and the device."""
         return f"CLBlast ({self._path}) on {self._queues.device}"
 
     def prepare(self, task: Task) -> CLBlastProduct:
@@ -68,7 +68,7 @@ class CLBlast:
         return CLBlastProduct(self._library, self._queues, task)
 
     def close(self) -> None:
-        """Nothing: the compiled kernels stay in the library's cache until the process ends."""
+        """Do nothing: the compiled kernels stay in the library's cache until the process ends."""
 
 
 class CLBlastProduct:
@@ -95,7 +95,7 @@ class CLBlastProduct:
         self._arguments = self._blas_arguments(task, batched)
         self._finish = OpenCLFinish(context, task, self._c) if task.has_epilogue else None
         try:
-            self._call(queues.calls)  # compiles
+            self._call(queues.calls)  # compiles the kernels
             queues.calls.finish()
         except cl.Error as error:
             raise CannotComputeError(f"CLBlast's kernel failed: {error}") from error
@@ -107,10 +107,11 @@ class CLBlastProduct:
         return self._out.copy()
 
     def kernel_seconds(self, count: int) -> float | None:
-        """Time a train of calls, or each alone, from a marker before it: what is less.
+        """Return the smaller one of two times: of a sequence of calls, and of single calls.
 
-        CLBlast copies and pads before it multiplies, tells of its last kernel only, and waits for
-        the device where it frees what it copied to.
+        CLBlast copies and pads before it multiplies, returns the event of its last kernel only,
+        and waits for the device when it frees the copies. So a single call is timed from a marker
+        before it.
         """
         alone = 0
         for _ in range(count):

@@ -1,6 +1,6 @@
-"""Time contestants on one size in turns, so that what disturbs the machine disturbs all alike.
+"""Times contestants on one size in turns, so that disturbances affect all equally.
 
-What was disturbed too much is kept, and takes part in no ratio.
+Samples that were disturbed too much are kept, but in no ratio.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ _SAMPLE_SECONDS = 0.002  # of work in one sample, so that the host's clock resol
 _MOST_CALLS = 50
 _WARM_SECONDS = 0.05
 _LEAST_ROUNDS = 3
-_NAP_SECONDS = 0.01  # a system counts the time of a thread that goes on each 4 to 10 ms
+_NAP_SECONDS = 0.01  # a system updates the time of a running thread each 4 to 10 ms
 _MOST_NAPS = 10
-_BUSY = 0.25  # of the processor, taken by other programs
+_BUSY = 0.25  # share of the processor that other programs take
 _SLACK = 1.1  # kernel and call times are sampled one after the other
 
 
 _MOST_REASONS = 3
 
 CLOCKS = ("kernel", "call")
-"""What is timed: a product in a train of them, and a call from the host."""
+"""The clocks: a product's time in a sequence on the device, and a call's time on the host."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """What one contestant took for one size.
+    """The times of one contestant on one size.
 
     Attributes:
-        kernel_seconds: samples of one product's time in a train of calls on a busy device; empty
-            for what runs on the host.
+        kernel_seconds: samples of one product's time in a sequence on a busy device; empty for a
+            library on the host.
         call_seconds: samples of the host's time of one product.
         error: Frobenius norm of the error relative to the result's, against float64.
-        kernel: what it ran, where it tells.
-        kernel_lost: samples of the kernel time that were lost in what disturbs the host.
+        kernel: the kernel's name, if the library reports it.
+        kernel_lost: number of kernel times that were lost by disturbances of the host.
     """
 
     kernel_seconds: tuple[float, ...]
@@ -53,12 +53,12 @@ class Timing:
 
     @property
     def kernel_best(self) -> float | None:
-        """The least of the kernel times."""
+        """The least kernel time."""
         return min(self.kernel_seconds, default=None)
 
     @property
     def call_best(self) -> float:
-        """The least of the call times."""
+        """The least call time."""
         return min(self.call_seconds)
 
     @property
@@ -72,7 +72,7 @@ class Timing:
         return statistics.median(self.call_seconds)
 
     def disturbance(self, clock: str) -> str:
-        """Say why the samples of a clock are not to be trusted; empty if they are."""
+        """Return why a clock's samples cannot be trusted; empty if they can."""
         kernel = self.kernel_median
         if kernel is not None and kernel > _SLACK * self.call_median:
             return "kernel times are above call times"
@@ -84,10 +84,10 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class SizeResult:
-    """One size: what each contestant took, or why it did not take part.
+    """One size: the times of each contestant, or the reason why it has none.
 
     Attributes:
-        other_work: the part of the processor that other programs took meanwhile; None if unknown.
+        other_work: the share of the processor that other programs took; None if unknown.
     """
 
     problem: Problem
@@ -96,14 +96,14 @@ class SizeResult:
     other_work: float | None = None
 
     def disturbance(self, name: str, clock: str) -> str:
-        """Say why a contestant's samples of a clock are not to be trusted; empty if they are."""
+        """Return why a contestant's samples of a clock cannot be trusted; empty if they can."""
         if self.other_work is not None and self.is_loaded:
             return _load(self.other_work)
         return self.timings[name].disturbance(clock)
 
     @property
     def disturbances(self) -> tuple[str, ...]:
-        """All of them, each once."""
+        """All reasons, each once."""
         if self.other_work is not None and self.is_loaded:
             return (_load(self.other_work),)
         found = (
@@ -115,18 +115,18 @@ class SizeResult:
 
     @property
     def is_loaded(self) -> bool:
-        """Whether other programs were in the way."""
+        """Whether other programs disturbed the measurement."""
         return self.other_work is not None and self.other_work > _BUSY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
-    """How fast one contestant is against another: its speed / the other's, over sizes.
+    """The speed of one contestant / the other's, over sizes.
 
     Attributes:
         clock: `kernel` or `call`.
         by_size: (problem, ratio of the medians) in the order of the sizes.
-        of_best: the ratio of the best samples, likewise.
+        of_best: the ratios of the best samples, likewise.
         left_out: sizes whose samples were disturbed.
     """
 
@@ -144,34 +144,34 @@ class Ratio:
 
     @property
     def geomean_of_best(self) -> float:
-        """The same, of the best samples."""
+        """Geometric mean of the ratios of the best samples."""
         return statistics.geometric_mean(self.of_best)
 
     @property
     def worst(self) -> float:
-        """The smallest."""
+        """The smallest ratio."""
         return min(ratio for _, ratio in self.by_size)
 
     @property
     def best(self) -> float:
-        """The largest."""
+        """The largest ratio."""
         return max(ratio for _, ratio in self.by_size)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All sizes."""
+    """The results of all sizes."""
 
     results: tuple[SizeResult, ...]
 
     @property
     def disturbed(self) -> tuple[SizeResult, ...]:
-        """The sizes with samples that are not to be trusted."""
+        """The sizes with samples that cannot be trusted."""
         return tuple(result for result in self.results if result.disturbances)
 
     @property
     def warning(self) -> str:
-        """One line for people that says what was disturbed, and how; empty if nothing was."""
+        """One line that says what was disturbed, and how; empty if nothing was."""
         found = self.disturbed
         if not found:
             return ""
@@ -187,7 +187,7 @@ class Comparison:
         )
 
     def ratios(self, name: str, against: str) -> tuple[Ratio, ...]:
-        """Compare two by each clock that both have, on the undisturbed sizes of both."""
+        """Compare two contestants by each clock that both have, on sizes undisturbed for both."""
         both = [r for r in self.results if name in r.timings and against in r.timings]
         found = (self._ratio(both, name, against, clock) for clock in CLOCKS)
         return tuple(ratio for ratio in found if ratio.by_size)
@@ -216,7 +216,7 @@ def _load(share: float) -> str:
 
 
 def _times(timing: Timing, clock: str) -> tuple[float, float] | None:
-    """The median and the best of a clock's samples."""
+    """Return the median and the best of a clock's samples."""
     if clock == "call":
         return timing.call_median, timing.call_best
     median, best = timing.kernel_median, timing.kernel_best
@@ -234,7 +234,7 @@ def compare(
     """Let all contestants compute one problem, in turns.
 
     Args:
-        contestants: who takes part; each begins as many rounds as the others.
+        contestants: each begins equally many rounds.
         problem: packed, with alpha = 1 and beta = 0.
         rounds: samples of each, and of each clock.
         seed: of the numbers.
@@ -275,7 +275,7 @@ def compare(
 
 @dataclass(slots=True)
 class _Samples:
-    """What one contestant's clocks said, and how often the kernel's said nothing."""
+    """The samples of one contestant's clocks, and the number of lost kernel times."""
 
     kernel: list[float] = field(default_factory=list)
     call: list[float] = field(default_factory=list)
@@ -308,9 +308,9 @@ def _in_turns(
 
 
 def let_threads_sleep() -> None:
-    """Wait until no thread of this process works: OpenBLAS's go on for 25 ms after a call.
+    """Wait until no thread of this process works, as OpenBLAS's spin for 25 ms after a call.
 
-    They would take a core from the next library, if that computes on the same processor.
+    They would take a core from the next library on the same processor.
     """
     for _ in range(_MOST_NAPS):
         begin = time.process_time()
@@ -320,7 +320,7 @@ def let_threads_sleep() -> None:
 
 
 def _warm_up(product: Product) -> int:
-    """Run until the clocks are up, and return how many calls make a sample."""
+    """Run until the clocks are steady, and return the number of calls for a sample."""
     total = 0.0
     while True:
         pace = product.call_seconds(1)

@@ -1,4 +1,4 @@
-"""What is compared: a library that multiplies, and one multiplication ready to be timed."""
+"""The protocols of a comparison: a library that multiplies, and a product ready to be timed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from mltune.problem import Precision
 
 
 class NotPresentError(MltuneError):
-    """A library is not installed, or does not work with this device; the message says which."""
+    """A library is not installed, or does not work with this device; the message names it."""
 
 
 class CannotComputeError(MltuneError):
-    """A library is there, but does not compute such a problem."""
+    """A library is installed, but does not compute such a problem."""
 
 
 class Product(Protocol):
@@ -22,27 +22,27 @@ class Product(Protocol):
 
     @property
     def kernel(self) -> str:
-        """What the library runs, where it tells; else empty."""
+        """The kernel's name, if the library reports it; else empty."""
         ...
 
     @property
     def has_kernel_time(self) -> bool:
-        """Whether there is a device whose time can be told from the host's."""
+        """Whether the product runs on a device that has its own time."""
         ...
 
     def compute(self) -> Array:
-        """Return C as `Task.c_shape` says, computed by the very call that is timed."""
+        """Return C with the shape of `Task.c_shape`, computed by the call that is timed."""
         ...
 
     def kernel_seconds(self, count: int) -> float | None:
-        """Return one product's time in a train of `count` on a busy device.
+        """Return one product's time in a sequence of `count` on a busy device.
 
-        None on the host, and where what disturbs it took longer than the train.
+        None on the host, and if disturbances took longer than the sequence.
         """
         ...
 
     def call_seconds(self, count: int) -> float:
-        """Return the host's time of one product: `count` calls between two waits, divided."""
+        """Return the host's time of one product: of `count` calls between two waits, divided."""
         ...
 
     def close(self) -> None:
@@ -59,11 +59,11 @@ class Contestant(Protocol):
         ...
 
     def describe(self, precision: Precision) -> str:
-        """Return name and version, where it runs, and how it computes with such numbers."""
+        """Return name and version, device, and precision of the computation."""
         ...
 
     def prepare(self, task: Task) -> Product:
-        """Copy the numbers to where the library computes.
+        """Copy the numbers to the library's device.
 
         Raises:
             CannotComputeError: when the library has no such product.
@@ -71,5 +71,5 @@ class Contestant(Protocol):
         ...
 
     def close(self) -> None:
-        """Free what the library holds."""
+        """Free the library's resources."""
         ...

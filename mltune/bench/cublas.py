@@ -1,7 +1,7 @@
-"""cuBLAS, timed as CUDA graphs: the device's time without the host's delays.
+"""cuBLAS, timed by CUDA graphs: the device's time without the host's delays.
 
-Single precision is computed in single precision: the default mode of cuBLAS uses no TF32. Half is
-multiplied by tensor cores and summed up in single precision, as in mltune's kernels.
+Single precision is computed in single precision: cuBLAS's default mode uses no TF32. Half is
+multiplied by tensor cores and summed in single precision, as in mltune's kernels.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ MODES = {
     Precision.COMPLEX_SINGLE: "complex single precision without TF32",
     Precision.COMPLEX_DOUBLE: "complex double precision",
 }
-"""How it multiplies such numbers, for people."""
+"""The precision of the computation, as text."""
 
 
 class CuBLAS:
-    """The library on the CUDA device that an OpenCL device is."""
+    """The library on the CUDA device that corresponds to an OpenCL device."""
 
     name = "cublas"
 
@@ -56,7 +56,7 @@ class CuBLAS:
         if not device.uuid.startswith("pci-"):
             raise NotPresentError(f"{device.name} is no NVIDIA device")
         self._cuda = Cuda(device.uuid.removeprefix("pci-") + ".0")
-        load_library("cublasLt", hint=HINT)  # where pip puts it no loader finds it by itself
+        load_library("cublasLt", hint=HINT)  # the loader does not find it where pip installs it
         self._library, _ = load_library("cublas", hint=HINT)
         self._handle = ctypes.c_void_p()
         version = ctypes.c_int()
@@ -72,7 +72,7 @@ class CuBLAS:
         self._device = device.name
 
     def describe(self, precision: Precision) -> str:
-        """Return version, device, and how it multiplies such numbers."""
+        """Return version, device, and precision of the computation."""
         version = f"{self._version // 10000}.{self._version // 100 % 100}.{self._version % 100}"
         return f"cuBLAS {version} on {self._device} ({MODES[precision]})"
 
@@ -85,7 +85,7 @@ class CuBLAS:
         return CuBLASProduct(self._cuda, self._library, self._handle, task)
 
     def close(self) -> None:
-        """Free what cuBLAS holds."""
+        """Free cuBLAS's resources."""
         self._do("cublasDestroy_v2", self._handle)
         self._cuda.free(self._workspace)
 
@@ -134,7 +134,7 @@ class CuBLASProduct:
         ]
         self._finish = CudaFinish(cuda, task, self._c) if task.has_epilogue else None
         self._graphs: dict[int, ctypes.c_void_p] = {}
-        self._call()  # makes cuBLAS load its kernel, which it cannot do during a capture
+        self._call()  # cuBLAS loads its kernel now, as it cannot during a capture
         cuda.wait()
 
     def compute(self) -> Array:
@@ -144,7 +144,7 @@ class CuBLASProduct:
         return self._out.copy()
 
     def kernel_seconds(self, count: int) -> float:
-        """Time a graph of `count` calls, about 1 us of gap each included."""
+        """Time a graph of `count` calls; each includes a gap of about 1 us."""
         if count not in self._graphs:
             self._graphs[count] = self._cuda.graph(lambda: self._calls(count))
             self._cuda.graph_seconds(self._graphs[count])

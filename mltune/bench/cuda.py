@@ -1,4 +1,4 @@
-"""What is needed of CUDA's runtime: memory, a stream, events and graphs, through ctypes."""
+"""The needed part of CUDA's runtime: memory, a stream, events and graphs, through ctypes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Cuda:
         return pointer
 
     def free(self, pointer: ctypes.c_void_p) -> None:
-        """Give memory back."""
+        """Free device memory."""
         self._do("cudaFree", pointer)
 
     def upload(self, array: Array) -> ctypes.c_void_p:
@@ -71,13 +71,14 @@ class Cuda:
         self._do("cudaStreamSynchronize", self.stream)
 
     def graph(self, enqueue: Callable[[], None]) -> ctypes.c_void_p:
-        """Record what a function enqueues, to be launched as one."""
+        """Record the commands that a function enqueues, to be launched as one graph."""
         graph, executable = ctypes.c_void_p(), ctypes.c_void_p()
         self._do("cudaStreamBeginCapture", self.stream, ctypes.c_int(_CAPTURE_RELAXED))
         enqueue()
         self._do("cudaStreamEndCapture", self.stream, ctypes.byref(graph))
         self._do(
-            "cudaGraphInstantiateWithFlags",  # the plain one changed its arguments in CUDA 12
+            # the function without Flags has other arguments from CUDA 12 on
+            "cudaGraphInstantiateWithFlags",
             ctypes.byref(executable),
             graph,
             ctypes.c_ulonglong(0),
@@ -86,7 +87,7 @@ class Cuda:
         return executable
 
     def graph_seconds(self, executable: ctypes.c_void_p) -> float:
-        """Launch a graph, and return how long it took on the device."""
+        """Launch a graph, and return its time on the device."""
         self._do("cudaEventRecord", self._start, self.stream)
         self._do("cudaGraphLaunch", executable, self.stream)
         self._do("cudaEventRecord", self._end, self.stream)
@@ -96,7 +97,7 @@ class Cuda:
         return milliseconds.value * 1e-3
 
     def drop_graph(self, executable: ctypes.c_void_p) -> None:
-        """Forget a graph."""
+        """Free a graph."""
         self._do("cudaGraphExecDestroy", executable)
 
     def _attribute(self, device: ctypes.c_int, number: int) -> int:

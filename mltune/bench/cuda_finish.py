@@ -16,8 +16,8 @@ class CudaFinish:
 
     Args:
         cuda: the device and its stream.
-        task: whose epilogue it is.
-        c: where the product lies.
+        task: with the epilogue.
+        c: the product.
     """
 
     def __init__(self, cuda: Cuda, task: Task, c: ctypes.c_void_p) -> None:
@@ -36,7 +36,7 @@ class CudaFinish:
         )
 
     def enqueue(self) -> None:
-        """Finish the product that the stream computed before."""
+        """Enqueue the epilogue of the product that the stream computed before."""
         self._kernel.launch(self._cuda.stream, self._text.groups, GROUP, self._arguments)
 
     def release(self) -> None:

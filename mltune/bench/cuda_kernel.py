@@ -1,4 +1,4 @@
-"""A CUDA kernel from its source: compiled by NVRTC, launched by the driver, through ctypes."""
+"""A CUDA kernel from source: compiled by NVRTC, launched by the driver, through ctypes."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The device's time of one call in a train of them, without what a single launch costs.
+"""The device's time of one call in a sequence of calls, without the cost of a single launch.
 
-A call that is enqueued alone has its start and its end noted by the device, and waits for both; on
-a GPU that takes longer than a small kernel. So `DeviceClock` keeps the device busy with a kernel
-of its own while the host enqueues the calls, which then run one after the other, and divides what
-they add to the time of that kernel by their number. It is the host's clock that tells: a queue
-that records events takes over 1 us longer from each kernel to the next (H200, driver 580.159).
+The events of a single call include waiting for the device, which on a GPU takes longer than a
+small kernel. So `DeviceClock` keeps the device busy with a kernel of its own while the host
+enqueues the calls, which then run one after the other. It divides the time that they add to that
+kernel by their number. The host's clock measures it, because a queue that records events takes
+over 1 us longer from each kernel to the next (H200, driver 580.159).
 """
 
 from __future__ import annotations
@@ -28,18 +28,19 @@ __kernel void hold(__global uint *out, const uint steps)
 }
 """
 _LEAST_SECONDS, _MOST_SECONDS = 200e-6, 20e-3
-_MARGIN = 1.5  # the device may begin before the host goes on
+_MARGIN = 1.5  # the device may begin before the host continues
 _FIRST_STEPS = 200_000
 _PAIRS, _LONG_SECONDS = 6, 10e-3
-_MOST_HELD = 3.0  # of what is wanted: a long hold, such as after a build, adds its own noise
+# times the wanted hold: a longer one, such as after a build, adds noise of its own
+_MOST_HELD = 3.0
 _TRIES = 4  # a call that waits for the device is never ahead of it
 
 
 class DeviceClock:
-    """Times trains of calls on one queue."""
+    """Times sequences of calls on one queue."""
 
     def __init__(self, queue: cl.CommandQueue) -> None:
-        """Build the kernel that holds the queue, and find its pace.
+        """Build the kernel that holds the queue, and measure its pace.
 
         Args:
             queue: in order, without profiling.
@@ -48,19 +49,19 @@ class DeviceClock:
         self._out = cl.Buffer(queue.context, cl.mem_flags.WRITE_ONLY, size=4)
         self._kernel = cl.Kernel(built(queue.context, _SOURCE), "hold")
         self._steps = _FIRST_STEPS
-        self._run(_nothing, 0)  # what is compiled at a first launch is compiled now
+        self._run(_nothing, 0)  # drivers that compile at the first launch do it now
         seconds, _ = self._run(_nothing, 0)
         self._pace = seconds / _FIRST_STEPS
         self._hold(_LEAST_SECONDS)
 
     def seconds(self, call: Callable[[cl.CommandQueue], object], count: int) -> float | None:
-        """Return the mean time of a call; what the host delays a call that waits for it is in it.
+        """Return the mean time of a call, with the host's delays if the call waits for the device.
 
-        None where the calls take no time that can be told from what disturbs the host.
+        None if disturbances of the host are longer than the calls.
 
         Args:
-            call: enqueues all commands of one.
-            count: how many make a train; at least one.
+            call: enqueues all commands of one call.
+            count: calls in a sequence; at least one.
         """
         for _ in range(_TRIES):
             held, _ = self._run(call, 0)
@@ -75,11 +76,11 @@ class DeviceClock:
         return added / count if added > 0 else None
 
     def _added(self, call: Callable[[cl.CommandQueue], object], count: int) -> float:
-        """Return what a train adds to the holding kernel, in the median of several pairs.
+        """Return the time that a sequence adds to the holding kernel, the median of pairs.
 
-        The holding kernel takes up to 0.15 ms more or less by what the device did before (H100:
-        10 us of a kernel were 7.8 after cuBLAS and 11.9 after itself). So each follows each as
-        often.
+        The holding kernel's time varies by up to 0.15 ms with the work before it (H100: a kernel
+        of 10 us took 7.8 after cuBLAS and 11.9 after itself). So both orders of a pair are equally
+        frequent: with the sequence first, and without it first.
         """
         added = []
         for number in range(_PAIRS):
@@ -92,7 +93,7 @@ class DeviceClock:
         self._steps = min(round(seconds / self._pace), 2**32 - 1)
 
     def _run(self, call: Callable[[cl.CommandQueue], object], count: int) -> tuple[float, float]:
-        """Return how long a train behind the holding kernel took, and its enqueueing alone."""
+        """Return the time of a sequence with the holding kernel, and that of enqueueing alone."""
         self._queue.finish()
         start = time.perf_counter()
         self._kernel.set_args(self._out, np.uint32(self._steps))

@@ -1,4 +1,4 @@
-"""The picture of a comparison: speed ratios over the sizes, and a roofline of what was reached."""
+"""The picture of a comparison: speed ratios over the sizes, and a roofline with the speeds."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def draw(comparison: Comparison, names: Sequence[str], title: str) -> str:
     """Return an SVG file.
 
     Args:
-        comparison: what was measured.
-        names: the contestants; the first is held against the others.
+        comparison: the results.
+        names: the contestants; the first is compared with the others.
         title: what, where and when.
     """
     ratios = [r for name in names[1:] for r in comparison.ratios(names[0], name)[:1]]

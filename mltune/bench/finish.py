@@ -1,7 +1,7 @@
-"""The kernel that a library without epilogues is followed by: bias and activation, C in place.
+"""The kernel of the epilogue for a library without epilogues: bias and activation, in place.
 
-One text for OpenCL C and CUDA C++. Each work-item takes up to four neighbours of a column, as one
-wide load and store, so that the memory's bandwidth is what it costs.
+One text for OpenCL C and CUDA C++. Each work-item takes up to four neighbours of a column, with
+one wide load and store, so that the memory's bandwidth limits its speed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ GROUP = 256
 """Work-items of a work-group, along the rows."""
 
 MOST_COLUMNS = 32768
-"""Work-groups along the columns; a grid of CUDA's has at most 65,535. Each walks over the rest."""
+"""Most work-groups along the columns; a CUDA grid has at most 65,535. Each processes several
+columns.
+"""
 
 _OPENCL = """
 #define KERNEL __kernel
@@ -89,7 +91,7 @@ class FinishKernel:
     """The kernel for one task.
 
     Attributes:
-        task: its columns of all products are one matrix, as C is packed.
+        task: the columns of all its products form one matrix, as C is packed.
 
     Raises:
         CannotComputeError: for complex numbers.
@@ -99,11 +101,11 @@ class FinishKernel:
 
     def __post_init__(self) -> None:
         if self.task.dtype.name not in _TYPES:
-            raise CannotComputeError("a bias of complex numbers is added by nobody else")
+            raise CannotComputeError("no library adds a bias to complex numbers")
 
     @property
     def width(self) -> int:
-        """Elements that a work-item takes of each column."""
+        """Elements of each column per work-item."""
         return next(width for width in (4, 2, 1) if self.task.m % width == 0)
 
     @property
@@ -118,12 +120,12 @@ class FinishKernel:
 
     @property
     def columns(self) -> int:
-        """Columns of all products."""
+        """The number of columns of all products."""
         return self.task.n * self.task.batch
 
     @property
     def groups(self) -> tuple[int, int]:
-        """Work-groups along rows and columns."""
+        """The numbers of work-groups along rows and columns."""
         rows = -(-self.task.m // (self.width * GROUP))
         return rows, min(self.columns, MOST_COLUMNS)
 

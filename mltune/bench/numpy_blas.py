@@ -1,4 +1,4 @@
-"""numpy, that is the BLAS it is linked with (OpenBLAS in pip's wheels), on the host's cores."""
+"""numpy with the BLAS it is linked with (OpenBLAS in pip's wheels), on the host's cores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mltune.problem import Precision
 
 
 class NumpyBlas:
-    """`numpy.matmul` into a given result."""
+    """`numpy.matmul` into an array."""
 
     name = "numpy"
 
@@ -31,17 +31,17 @@ class NumpyBlas:
         """Bind the numbers.
 
         Raises:
-            CannotComputeError: for half precision, which no BLAS of numpy's has.
+            CannotComputeError: for half precision, which numpy's BLAS lacks.
         """
         if task.dtype == np.float16:
             raise CannotComputeError("numpy has no BLAS for half precision")
         a, b = task.operands()
-        # The transposed product, whose result is row-major: what BLAS writes without a copy.
+        # The transposed product, whose result is row-major, which BLAS writes without a copy.
         out = np.empty(task.c_shape, task.dtype)
         return NumpyProduct(task, b.swapaxes(1, 2), a.swapaxes(1, 2), out)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +62,7 @@ class NumpyProduct:
         return self.out.copy()
 
     def kernel_seconds(self, count: int) -> None:
-        """A host has no device clock."""
+        """Return None, as the host has no device clock."""
 
     def call_seconds(self, count: int) -> float:
         """Time the calls."""
@@ -72,7 +72,7 @@ class NumpyProduct:
         return (time.perf_counter() - start) / count
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing."""
 
     def _multiply(self) -> None:
         for left, right, out in zip(self.left, self.right, self.out, strict=True):

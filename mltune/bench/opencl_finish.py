@@ -15,7 +15,7 @@ class OpenCLFinish:
 
     Args:
         context: to build it in.
-        task: whose epilogue it is.
+        task: with the epilogue.
         c: the buffer of the product.
     """
 
@@ -35,7 +35,7 @@ class OpenCLFinish:
         )
 
     def enqueue(self, queue: cl.CommandQueue) -> cl.Event:
-        """Finish the product that the queue computed before."""
+        """Enqueue the epilogue of the product that the queue computed before."""
         rows, columns = self._text.groups
         return cl.enqueue_nd_range_kernel(queue, self._kernel, (rows * GROUP, columns), (GROUP, 1))
 

@@ -1,4 +1,4 @@
-"""A context with two queues: one as users have it, and one that records when kernels run."""
+"""A context with two queues: a plain one, and one that records the times of kernels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mltune.device.opencl.listing import driver_device
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Queues:
-    """In-order queues of one device, and the clock of the first."""
+    """In-order queues of one device, and the clock of the first one."""
 
     device: str
     calls: cl.CommandQueue
@@ -38,7 +38,7 @@ class Queues:
         )
 
     def call_seconds(self, call: Callable[[cl.CommandQueue], object], count: int) -> float:
-        """Return the host's time of one call: `count` of them between two waits, divided."""
+        """Return the host's time of one call: of `count` calls between two waits, divided."""
         self.calls.finish()
         start = time.perf_counter()
         for _ in range(count):

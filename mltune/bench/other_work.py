@@ -1,4 +1,4 @@
-"""How much of the processor other programs take while something is measured."""
+"""The share of the processor that other programs take during a measurement."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ _IDLE = slice(3, 5)
 
 
 class OtherWork:
-    """Counts from the moment that it is made, on the cores that this process may use."""
+    """Measures from its creation on, for the cores that this process may use."""
 
     def __init__(self, root: Path = Path("/")) -> None:
-        """Begin.
+        """Start.
 
         Args:
-            root: where the system's files lie.
+            root: of the system's files.
         """
         self._file = root / "proc" / "stat"
         self._names = {f"cpu{core}" for core in usable_cores()}
         self._begin = self._now()
 
     def share(self) -> float | None:
-        """Return the part of these cores' time since then; None where the system does not say."""
+        """Return the share of these cores' time since the start; None if it is unknown."""
         began, now = self._begin, self._now()
         if began is None or now is None or now[0] <= began[0]:
             return None
@@ -33,7 +33,7 @@ class OtherWork:
         return min(max((busy - own) / total, 0.0), 1.0)
 
     def _now(self) -> tuple[float, float, float] | None:
-        """Seconds of all cores, seconds that they worked, and those that they did so for us."""
+        """Return the seconds of all cores, their busy seconds, and those of this process."""
         try:
             lines = [line.split() for line in self._file.read_text("ascii").splitlines()]
             rows = [

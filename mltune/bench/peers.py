@@ -1,4 +1,4 @@
-"""The libraries that mltune can be compared with, by the names that `--against` takes."""
+"""The libraries that mltune can be compared with, by their names for `--against`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ PEERS: dict[str, Callable[[DeviceInfo, Queues], Contestant]] = {
     "cublas": lambda device, _: CuBLAS(device),
     "numpy": lambda *_: NumpyBlas(),
 }
-"""Each opens a library for a device, or raises `NotPresentError`."""
+"""Each value opens a library on a device, or raises `NotPresentError`."""
 
 
 def absence(name: str, device: DeviceInfo) -> str:
-    """Say why a library cannot be compared with on a device; empty if it seems to be there.
+    """Return why a library cannot be used with a device; empty if it seems to be installed.
 
-    It is found and loaded, and not started: that may fail all the same.
+    It is found and loaded, but not initialised, which may still fail.
     """
     try:
         if name == CuBLAS.name and not device.uuid.startswith("pci-"):

@@ -1,7 +1,7 @@
-"""Find a vendor's shared library: where the loader looks, in CUDA's folder, in pip's wheels.
+"""Finds vendors' shared libraries: on the loader's path, in CUDA's folder, in pip's wheels.
 
-Without a compiler `find_library` does not look into `LD_LIBRARY_PATH`, and never finds there what
-has a version behind its name, such as `libclblast.so.1`.
+Without a compiler `find_library` ignores `LD_LIBRARY_PATH`, and never finds files with a version
+behind the name there, such as `libclblast.so.1`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ def load_library(stem: str, *, hint: str) -> tuple[ctypes.CDLL, str]:
 
     Args:
         stem: the library's name, such as `cublas`.
-        hint: how one gets it, for the error.
+        hint: how to install it, for the error.
 
     Returns:
         The library, and the file's name.
 
     Raises:
-        NotPresentError: when there is none that can be loaded.
+        NotPresentError: when no file can be loaded.
     """
     reasons = []
     for path in _places(stem):

@@ -1,4 +1,4 @@
-"""One product to compute: BLAS's words for it, and the numbers."""
+"""One product to compute: its arguments in BLAS's terms, and the numbers."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ _CHECKED_ROWS = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """A packed GEMM problem with alpha = 1 and beta = 0, and fresh numbers for it.
+    """A packed GEMM problem with alpha = 1 and beta = 0, and random numbers for it.
 
-    Where the problem has an epilogue it is done, too.
+    The problem's epilogue is computed, too.
 
-    A, B and C are those of the canonical problem, whose C is column-major: a row-major problem
-    is the transposed one with A and B exchanged, as BLAS libraries have it, too.
+    A, B and C are those of the canonical problem, whose C is column-major: a row-major problem is
+    the transposed one with A and B exchanged, as for BLAS libraries.
 
     Attributes:
         problem: as the user named it.
-        a: (batch, columns, rows) as they lie in memory; likewise b.
+        a: (batch, columns, rows) as in memory.
+        b: likewise.
         bias: of the epilogue: a number for each row or column of C; None without one.
     """
 
@@ -77,19 +78,19 @@ class Task:
 
     @property
     def batch(self) -> int:
-        """Products."""
+        """The number of products."""
         return self.problem.batch
 
     @property
     def trans_a(self) -> str:
-        """What BLAS does to A: `N`, `T` or `C`."""
+        """BLAS's letter for A: `N`, `T` or `C`."""
         contraction = self.problem.contraction.canonical()
         plain = contraction.index_assignments_a[0] == contraction.free_indices_a[0]
         return "N" if plain else "C" if contraction.conjugate_a else "T"
 
     @property
     def trans_b(self) -> str:
-        """What BLAS does to B."""
+        """BLAS's letter for B."""
         contraction = self.problem.contraction.canonical()
         plain = contraction.index_assignments_b[0] == contraction.summation_indices[0]
         return "N" if plain else "C" if contraction.conjugate_b else "T"
@@ -116,7 +117,7 @@ class Task:
 
     @property
     def has_epilogue(self) -> bool:
-        """Whether something becomes of the product before it is done."""
+        """Whether there is an epilogue."""
         return bool(self.problem.contraction.epilogue)
 
     @property
@@ -128,11 +129,11 @@ class Task:
         return contraction.epilogue.bias == contraction.d0
 
     def finish(self, c: Array, rows: slice | Array = slice(None)) -> None:
-        """Do the epilogue in place.
+        """Compute the epilogue in place.
 
         Args:
             c: of `c_shape`, or some rows of it, in any precision.
-            rows: which ones.
+            rows: which rows of C these are.
         """
         if self.bias is not None:
             bias = self.bias.astype(c.dtype, copy=False)
@@ -149,9 +150,9 @@ class Task:
         )
 
     def relative_error(self, c: Array) -> float:
-        """Compare with float64: Frobenius norm of the difference, relative to the result's.
+        """Return the Frobenius norm of the error in float64, relative to the result's.
 
-        At most 64 rows of C, drawn at random, are computed in float64; they stand for the rest.
+        At most 64 random rows of C are computed in float64.
         """
         rng = np.random.default_rng(self.m)
         rows = np.sort(rng.permutation(self.m)[:_CHECKED_ROWS])

@@ -1,4 +1,4 @@
-"""The tuned library itself, through the calls that its users make."""
+"""The tuned library, through its public calls."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Tuned:
         self._queues = queues
 
     def describe(self, precision: Precision) -> str:
-        """Return how many kernels, where they run, and where they were tuned if elsewhere."""
+        """Return the number of kernels, the device, and the tuned device if it is another one."""
         selector, here = self._gemm.selector, self._queues.device
         home = dict(selector.conditions).get("device", "")
         tuned = "" if here.startswith(home) else f", tuned on {home}"
@@ -93,7 +93,7 @@ class TunedProduct:
         return c
 
     def kernel_seconds(self, count: int) -> float | None:
-        """Time a train of calls, all passes of each included, as C makes them: without events."""
+        """Time a sequence of calls with all passes, without events, as exported C makes them."""
         return self._queues.clock.seconds(partial(self._call, watched=False), count)
 
     def call_seconds(self, count: int) -> float:
@@ -115,7 +115,7 @@ class TunedProduct:
         return turned
 
     def _call(self, queue: cl.CommandQueue, watched: bool = True) -> tuple[cl.Event, ...]:
-        self._c.events.clear()  # the queue is in order: nothing must be waited for
+        self._c.events.clear()  # the queue is in order, so there is nothing to wait for
         _, events = self._gemm.enqueue(
             queue, self._a, self._b, self._c, **self._epilogue, watched=watched
         )

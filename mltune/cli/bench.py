@@ -1,4 +1,4 @@
-"""`mltune bench`: the tuned library beside its peers."""
+"""`mltune bench`: the tuned library beside others."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _print(result: BenchResult) -> None:
 
 
 def print_speeds(results: Sequence[SizeResult], names: list[str]) -> None:
-    """Print one table, or one for each library where the terminal is too narrow for all."""
+    """Print one table, or one for each library if the terminal is too narrow."""
     header = ["size"]
     for name in names:
         header += [f"{name} kernel", *_FIGURES[1:]]

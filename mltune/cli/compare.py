@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = "mltune compare runs/here runs/there"
 
-_MOST_ROWS = 60  # more are a table for a program: people get a row for each size
+_MOST_ROWS = 60  # with more rows the table has one row per size
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +24,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print a row for each kernel on each size that all runs have, or for each size if many."""
+    """Print a row for each kernel on each size that all runs have, or a row for each size."""
     from mltune.workflow.compare import compare
 
     result = compare(args.runs)

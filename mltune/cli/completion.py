@@ -1,4 +1,4 @@
-"""`mltune completion`: what lets a shell complete verbs and options."""
+"""`mltune completion`: scripts by which a shell completes verbs and options."""
 
 from __future__ import annotations
 

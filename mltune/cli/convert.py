@@ -38,7 +38,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Convert, and say what was made and what was not."""
+    """Convert, and print the results."""
     from mltune.workflow.exchange import convert
 
     result = convert(args.source, args.to, args.output, args.licence)
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def print_converted(result: Converted) -> None:
-    """Print the files that were written; what is not in them goes to stderr."""
+    """Print the files that were written; notes about what is missing go to stderr."""
     for line in result.notes:
         print(f"mltune: note: {line}", file=sys.stderr)
     print(f"{result.source}: {result.kind}, as {result.target}:")

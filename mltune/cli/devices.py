@@ -1,4 +1,4 @@
-"""`mltune devices`: what there is to run on."""
+"""`mltune devices`: the devices of this machine."""
 
 from __future__ import annotations
 

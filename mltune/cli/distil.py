@@ -1,4 +1,4 @@
-"""`mltune distil`: a portfolio and a tree."""
+"""`mltune distil`: a portfolio and a rule."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mltune.workflow.distil import DistilResult
 
 _NAMED = 3
-"""Sizes of a kind that are named; --json has all."""
+"""Sizes that are named for each reason; --json has all."""
 
 EXAMPLE = "mltune distil runs/2026-11-21-sgemm-nn-nvidia-h200 --max-kernels 8"
 
@@ -148,7 +148,7 @@ def _print_shape(result: DistilResult) -> None:
 
 
 def _print_left_out(left_out: Sequence[LeftOut]) -> None:
-    """The sizes by their reasons, the first few of each by name."""
+    """Print the sizes by their reasons, the first few of each by name."""
     by_reason: dict[str, list[str]] = {}
     for one in left_out:
         by_reason.setdefault(one.reason, []).append(one.size.label)

@@ -1,4 +1,4 @@
-"""`mltune export`: code to ship."""
+"""`mltune export`: a library to ship."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from mltune.cli.output import print_json
 
 EXAMPLE = "mltune export nvidia-h200/sgemm_nn --lang c -o tuned-c"
-_KERNELS = ("opencl", "kernel_sources")  # folders of as many files as there are kernels
+_KERNELS = ("opencl", "kernel_sources")  # folders with a file per kernel
 _NEXT = {
     "c": "make -C {folder} && {folder}/example",
     "clblast": "make -C {folder}",
@@ -65,7 +65,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Export, and say what was made."""
+    """Export, and print what was written."""
     from mltune.shell import shell_path
     from mltune.workflow.export import export_selectors
 

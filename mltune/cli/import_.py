@@ -33,7 +33,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Import, and say what was made and what was not."""
+    """Import, and print the results."""
     from mltune.workflow.exchange import import_files
 
     results = import_files(args.files, args.output)

@@ -1,4 +1,4 @@
-"""The command `mltune`: its verbs, and what their errors mean for the exit code."""
+"""The command `mltune`: its verbs, and the exit codes of errors."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ VERBS: dict[str, str] = {
     "protocol": "measure kernels by Tensile's seven steps, from its YAML file",
     "completion": "print shell completions of verbs and options",
 }
-"""In the order in which they are listed, the way to a library first.
+"""The verbs in the order of the help, the way to a library first.
 
 Each verb is the module of its name in `mltune.cli`, with EXAMPLE, `declare` and `run`.
 """
@@ -68,7 +68,7 @@ _EXIT_CODES: tuple[tuple[type[MltuneError], int], ...] = (
 
 
 _VERBATIM = {"completion", "source"}
-"""Verbs that print what a program reads."""
+"""Verbs whose output is for programs."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -91,7 +91,7 @@ def _run(arguments: list[str]) -> int:
             break_lines()
         signal.signal(signal.SIGTERM, _interrupt)
         code = _module(args.verb).run(args)
-        sys.stdout.flush()  # here, where its failure can still be told
+        sys.stdout.flush()  # here, where an error can still be reported
         return int(code)
     except MltuneError as error:
         _complain(str(error))
@@ -100,7 +100,7 @@ def _run(arguments: list[str]) -> int:
         _complain("interrupted")
         return _INTERRUPTED
     except BrokenPipeError:
-        _drop_output()  # its reader has gone: nobody is left to tell
+        _drop_output()  # the reader has closed the pipe
         return 1
     except OSError as error:
         _drop_output()
@@ -109,7 +109,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _check_text(word: str) -> None:
-    """Refuse bytes that are no UTF-8: records and exports are, and they keep names of files."""
+    """Refuse bytes that are no UTF-8, as records and exports contain names of files."""
     try:
         word.encode()
     except UnicodeEncodeError:
@@ -117,7 +117,7 @@ def _check_text(word: str) -> None:
 
 
 def _module(verb: str) -> ModuleType:
-    """The module of a verb; `import` is a word of Python's own, so its module is `import_`."""
+    """Return a verb's module; `import` is a keyword, so its module is `import_`."""
     return importlib.import_module(f"mltune.cli.{verb}{'_' * keyword.iskeyword(verb)}")
 
 
@@ -149,7 +149,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def parser_of(verb: str) -> Parser:
-    """The parser of one verb's options."""
+    """Return the parser of one verb's options."""
     parser = Parser(prog=f"mltune {verb}")
     _declare(parser, _module(verb))
     return parser
@@ -176,7 +176,7 @@ def _set_logging(verbosity: int) -> None:
 def _complain(line: str) -> None:
     head = "mltune: "
     first, *others = wrapped(head + " ".join(line.split("\n")), columns(sys.stderr))
-    said = first.removeprefix(head.rstrip()).lstrip()  # nothing where a path fills the next line
+    said = first.removeprefix(head.rstrip()).lstrip()  # empty if a path fills the next line
     say((head, "bad"), (said, ""), stream=sys.stderr)
     for each in others:
         print(each, file=sys.stderr)
@@ -189,8 +189,8 @@ def _os_error_line(error: OSError) -> str:
 
 
 def _drop_output() -> None:
-    """Send what is still to be flushed nowhere, or Python tries again at its end and complains."""
-    with contextlib.suppress(OSError):  # nor need it be a real file
+    """Discard unflushed output, which Python would try to write again at its end."""
+    with contextlib.suppress(OSError):  # the stream need not be a real file
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.stdout.fileno())
         os.close(null)

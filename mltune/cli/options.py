@@ -1,4 +1,4 @@
-"""Options that several verbs take, worded once."""
+"""Options that several verbs share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def declare_builders(add: Add) -> None:
 
 
 def declare_limits(add: Add) -> None:
-    """Add the options for what a build and a size may take, and the pause between sizes."""
+    """Add the options for the time limits of builds and sizes, and for the pause between sizes."""
     add(
         "--build-timeout",
         type=seconds,
@@ -38,7 +38,7 @@ def declare_limits(add: Add) -> None:
 def import_from_here(sampler: str | None) -> None:
     """Let `module:Class` name a file of the current folder.
 
-    The folder comes last, so that a file of it that is named like a library is not taken for one.
+    The folder comes last on the path, so that no file in it replaces a library.
     """
     if sampler is not None and ":" in sampler:
         sys.path.append(str(Path.cwd()))

@@ -1,4 +1,4 @@
-"""Tables for people, JSON for programs, and the progress of long work on stderr."""
+"""Tables as text, JSON for programs, and progress bars on stderr."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def print_json(document: dict[str, Any]) -> None:
 
 
 class Result(Protocol):
-    """What a verb did, and what may come next."""
+    """The result of a verb, with the next commands."""
 
     @property
     def next_commands(self) -> tuple[str, ...]:
-        """Lines that name the commands."""
+        """Return lines with the commands."""
         ...
 
     def to_json(self) -> dict[str, Any]:
@@ -44,7 +44,7 @@ R = TypeVar("R", bound=Result)
 
 
 def conclude(result: R, show: Callable[[R], None], *, as_json: bool) -> None:
-    """Print a result as one document or by `show`; the next commands never spoil the document."""
+    """Print a result as one JSON document or by `show`; JSON output has no next commands."""
     if as_json:
         print_json(result.to_json())
     else:
@@ -54,12 +54,12 @@ def conclude(result: R, show: Callable[[R], None], *, as_json: bool) -> None:
 
 
 def table_width(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> int:
-    """How many columns of a terminal `print_table` takes."""
+    """Return the columns of the terminal for `print_table`."""
     return sum(len(GAP) + column.width for column in _columns(header, rows)) - len(GAP)
 
 
 def short_number(value: float | None) -> Short | None:
-    """A number that a table shows with three digits."""
+    """Return a number that a table shows with three digits."""
     return None if value is None else Short(value)
 
 
@@ -68,9 +68,9 @@ class Short(float):
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
-    """Print a table on stdout: text to the left, numbers to the right.
+    """Print a table on stdout: text on the left, numbers on the right.
 
-    On a terminal it is at most as wide as that: text is wrapped, further columns come below.
+    On a terminal it is at most as wide as that: text is wrapped, and further columns come below.
     """
     for number, block in enumerate(table_blocks(_columns(header, rows), columns())):
         if number:
@@ -91,7 +91,7 @@ def _columns(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[Colu
 
 
 def _style(cell: str, line: int) -> str:
-    """A heading, how a measurement ended, or nothing."""
+    """Return the style of a heading, a status, or other text."""
     return "heading" if line == 0 else _status_styles().get(cell.strip(), "")
 
 
@@ -111,7 +111,7 @@ def _cell(cell: Cell) -> str:
 
 
 def number_text(value: float) -> str:
-    """Write a number for people: four digits, no exponent unless the number is tiny."""
+    """Write a number with four digits, without an exponent unless it is tiny."""
     size = abs(value)
     if size >= 999.95:
         return f"{value:,.0f}"
@@ -119,11 +119,11 @@ def number_text(value: float) -> str:
 
 
 def short_names(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Split kernel names, which are long, into what tells them apart and what they share.
+    """Split long kernel names into parts that differ and parts that all share.
 
     Returns:
-        For each name, its macro tile and the parts that not all names have; and the parts that
-        all have. Names that would be nothing then keep all their parts.
+        For each name, its macro tile and the parts that not all names have; and the parts that all
+        have. Names without a differing part keep all their parts.
     """
     split = [name.split("_") for name in names]
     shared = [
@@ -138,7 +138,7 @@ def short_names(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def kernel_letters(kernels: Iterable[str]) -> dict[str, str]:
-    """A short name for each kernel of a table, in their order: a to z, then aa, ab, ..."""
+    """Return a letter for each kernel of a table, in their order: a to z, then aa, ab, ..."""
     alphabet = string.ascii_lowercase
     return {
         name: (alphabet[place // 26 - 1] if place >= 26 else "") + alphabet[place % 26]
@@ -147,7 +147,7 @@ def kernel_letters(kernels: Iterable[str]) -> dict[str, str]:
 
 
 def print_kernels(letters: Mapping[str, str]) -> None:
-    """Say which kernel has which letter."""
+    """Print which kernel has which letter."""
     names, shared = short_names(list(letters))
     for letter, name in zip(letters.values(), names, strict=True):
         print(f"{letter}: {name}")
@@ -157,19 +157,20 @@ def print_kernels(letters: Mapping[str, str]) -> None:
 
 _BAR_WIDTH = 16
 _BAR_COLUMNS = 60
-"""The whole line: one that never wraps leaves nothing behind where a terminal gets narrower."""
+"""The length of the line, short enough that it never wraps, also in terminals that get narrower.
+"""
 
 
 class ProgressBar:
     """Shows the progress of long work on stderr: a bar on a terminal, else a line now and then.
 
-    The bar comes with the first progress and goes with the work: what fails at once, or is done,
-    leaves none behind.
+    The bar appears with the first progress and disappears at the end, so work that fails at once
+    shows none.
     """
 
     _PLAIN_SECONDS = 10.0
     shown: ClassVar[ProgressBar | None] = None
-    """The one that is on the terminal now."""
+    """The bar that is on the terminal now."""
 
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet
@@ -190,7 +191,7 @@ class ProgressBar:
                 TextColumn(
                     "{task.fields[state]}", markup=False, table_column=RichColumn(no_wrap=True)
                 ),
-                console=Console(file=getattr(sys.stderr, "stream", sys.stderr)),  # it moves
+                console=Console(file=getattr(sys.stderr, "stream", sys.stderr)),  # it is animated
                 transient=True,
             )
             self._task = self._bar.add_task("", total=1, state="")
@@ -202,7 +203,7 @@ class ProgressBar:
             self._bar.stop()
 
     def note(self, line: str) -> None:
-        """Say one thing, above the bar."""
+        """Print a line above the bar."""
         if self._quiet:
             return
         if self._bar is not None:
@@ -239,7 +240,7 @@ class LogLines(logging.Handler):
     """Writes log lines to stderr, above the bar if there is one."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one."""
+        """Write one line."""
         if ProgressBar.shown is not None:
             ProgressBar.shown.note(self.format(record))
         else:
@@ -247,11 +248,11 @@ class LogLines(logging.Handler):
 
 
 def state_text(progress: Progress, room: int | None = None) -> str:
-    """Say how a search does; what a person looks for first comes first, and the last gives way.
+    """Describe the state of a search, the most important parts first; the last ones may be cut.
 
     Args:
-        progress: its state.
-        room: how many letters there is room for; None is any number.
+        progress: the state.
+        room: the number of characters; None for any number.
     """
     parts = []
     if progress.best_gflops is not None:
@@ -269,7 +270,7 @@ def state_text(progress: Progress, room: int | None = None) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """Write a time to wait for people, in at most two units."""
+    """Write a duration in at most two units."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

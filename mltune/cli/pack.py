@@ -1,4 +1,4 @@
-"""`mltune pack`: what was tuned for a device, to be shipped."""
+"""`mltune pack`: builds, checks and lists packs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do it, and print what came of it."""
+    """Run the action, and print its result."""
     from mltune.errors import UsageError
 
     wrong = {"output": args.output, "seed": args.seed}

@@ -1,4 +1,4 @@
-"""An argument parser whose complaints are one line, with a guess at what was meant."""
+"""An argument parser with errors of one line, which suggest the nearest word."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Parser(argparse.ArgumentParser):
     """`argparse`, except that wrong usage raises `UsageError` with a single line."""
 
     def format_help(self) -> str:
-        """Break what argparse leaves too long, such as an example."""
+        """Break lines that argparse leaves too long, such as an example."""
         room, text = columns(), super().format_help()
         return "\n".join(part for line in text.split("\n") for part in wrapped(line, room))
 
     def error(self, message: str) -> NoReturn:
-        """Raise instead of printing the usage and leaving."""
+        """Raise instead of printing the usage and exiting."""
         verb = self.prog.partition(" ")[2]
         where = f"{verb}: " if verb else ""
         raise UsageError(f"{where}{message.removeprefix('argument ')} (see {self.prog} --help)")
@@ -31,7 +31,7 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Refuse what is unknown here, where the options are known that may have been meant."""
+        """Refuse unknown options here, where the known ones can be suggested."""
         parsed, extras = super().parse_known_args(args, namespace)
         if extras and extras[0].startswith("-"):
             near = difflib.get_close_matches(extras[0], self._option_string_actions, n=1)
@@ -42,7 +42,7 @@ class Parser(argparse.ArgumentParser):
         return parsed, extras
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
-        """Name the nearest choice when a verb or a word is misspelt."""
+        """Suggest the nearest choice for a misspelt verb or word."""
         if action.choices is not None and value not in action.choices:
             choices = [str(choice) for choice in action.choices]
             near = difflib.get_close_matches(str(value), choices, n=1)

@@ -1,4 +1,4 @@
-"""`mltune predict`: ask the cost model."""
+"""`mltune predict`: the predictions of the cost model."""
 
 from __future__ import annotations
 
@@ -74,5 +74,5 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _extents(text: str) -> tuple[int, ...]:
-    """Read `MxNxK`; the numbers may also be arguments of their own."""
+    """Read `MxNxK`, or three numbers as separate arguments."""
     return tuple(map(positive, text.split("x")))

@@ -55,7 +55,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Go through the steps, and print what each of them kept."""
+    """Run the steps, and print the kernels that each of them kept."""
     from mltune.workflow.protocol import ProtocolOptions, plan_protocol, run_protocol
 
     options = ProtocolOptions(

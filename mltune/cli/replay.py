@@ -1,4 +1,4 @@
-"""`mltune replay`: one point again."""
+"""`mltune replay`: one measurement again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Repeat, and print both."""
+    """Repeat the measurement, and print both results."""
     from mltune.workflow.replay import replay
 
     result = replay(args.run_folder, args.id, args.device)

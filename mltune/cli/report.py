@@ -46,7 +46,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write it, and say where it is."""
+    """Write it, and print its path."""
     from mltune.workflow.report import report
 
     if args.live:
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _follow(args: argparse.Namespace) -> int:
-    """Serve the page until somebody interrupts, which is how this ends well."""
+    """Serve the page until it is interrupted, which is a success."""
     from mltune.workflow.live_report import REFRESH_SECONDS, serve
 
     for option, value in (("-o", args.output), ("--against", args.against)):

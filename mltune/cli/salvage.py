@@ -1,4 +1,4 @@
-"""`mltune salvage`: what is left of a damaged run."""
+"""`mltune salvage`: saves the readable part of a damaged run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Save, and say what is lost; 1 if `run.json` is."""
+    """Save, and print what is lost; return 1 if `run.json` is."""
     from mltune.workflow.salvage import salvage
 
     result = salvage(args.run_folder, args.output)

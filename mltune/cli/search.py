@@ -1,4 +1,4 @@
-"""`mltune search`: the main job."""
+"""`mltune search`: searches a space and records every measurement."""
 
 from __future__ import annotations
 
@@ -154,8 +154,9 @@ def _declare_choice(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="records to learn from first, of any device or size: files as for --replay, or "
-        "run folders; or none (default: shipped runs of this device or a similar one)",
+        help="records to learn from first, of any device or size: files as for --replay, run "
+        "folders, or selectors, whose kernels are tried first; or none (default: shipped, the "
+        "shipped runs and packs of this device or a similar one)",
     )
     _declare_end(add)
     add("--objective", metavar="WORD", help="time, or energy with --observe (default: time)")
@@ -347,7 +348,7 @@ def _print_result(result: SearchResult) -> None:
 def _columns(
     result: SearchResult, shown: Sequence[Measurement]
 ) -> tuple[list[str], list[tuple[Cell, ...]]]:
-    """Header and rows of the last table, as wide as the terminal: the last columns give way."""
+    """Return header and rows of the last table, with the columns that fit the terminal."""
     gain = result.gain
     letters = _letters(shown)
     columns: list[tuple[str, list[Cell]]] = [
@@ -379,7 +380,7 @@ def _letters(shown: Sequence[Measurement]) -> dict[str, str]:
 
 
 def _print_columns(gain: Gain) -> None:
-    """Say what the columns of the table are."""
+    """Print what the columns of the table mean."""
     said = []
     if gain.over_default:
         said.append("gain: speed over the default kernel's")

@@ -1,4 +1,4 @@
-"""`mltune source`: what a kernel's source looks like."""
+"""`mltune source`: the source of a kernel."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the source, and beside it on stderr what it is."""
+    """Print the source, and its description on stderr."""
     from mltune.workflow.source import kernel_text
 
     text = kernel_text(args.path, args.kernel)

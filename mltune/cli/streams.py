@@ -1,4 +1,4 @@
-"""Output that shows what foreign text is made of, and never obeys it."""
+"""Output streams that print foreign text safely."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from mltune.cli.wrapping import wrapped
 
 
 class PlainStream(io.TextIOBase):
-    """Writes to another stream; all that cannot be printed is written as its escape.
+    """Writes to another stream; characters that cannot be printed are escaped.
 
-    A device's name may hold what moves a terminal's cursor or sets its title, and a path may hold
-    bytes that are no text.
+    A device's name may contain codes that move a terminal's cursor or set its title, and a path
+    may contain bytes that are no text.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -25,9 +25,9 @@ class PlainStream(io.TextIOBase):
         self.breaks_lines = False
 
     def write(self, text: str) -> int:
-        """Write a text; only its line ends and tabs are obeyed.
+        """Write a text; only its line ends and tabs stay as they are.
 
-        On a terminal whole lines are broken between words, if `breaks_lines` is set.
+        On a terminal, whole lines are broken between words if `breaks_lines` is set.
         """
         encoding = self.stream.encoding or "utf-8"
         shown = printable(text)
@@ -50,20 +50,20 @@ class PlainStream(io.TextIOBase):
         return self.stream.fileno()
 
     def writable(self) -> bool:
-        """It is."""
+        """True."""
         return True
 
 
 def width_of(terminal: TextIO) -> int:
-    """How many columns a terminal has, whatever the other streams lead to."""
-    with contextlib.suppress(OSError, ValueError):  # no terminal of its own
+    """Return the columns of the process's terminal, even if other streams are redirected."""
+    with contextlib.suppress(OSError, ValueError):  # the process has no terminal
         if not os.environ.get("COLUMNS"):
             return os.get_terminal_size(terminal.fileno()).columns
     return shutil.get_terminal_size().columns
 
 
 def printable(text: str) -> str:
-    """A text in which what cannot be printed stands as its escape, but for line ends and tabs."""
+    """Escape what cannot be printed in a text, except line ends and tabs."""
     if text.isprintable():
         return text
     return "".join(
@@ -75,7 +75,7 @@ def printable(text: str) -> str:
 
 
 def break_lines() -> None:
-    """From now on break lines for people that are longer than the terminal is wide."""
+    """Break lines that are longer than the terminal is wide, from now on."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, PlainStream):
             stream.breaks_lines = True
@@ -83,7 +83,7 @@ def break_lines() -> None:
 
 @contextlib.contextmanager
 def plain_output() -> Iterator[None]:
-    """Have everything printed through plain streams, by whatever library."""
+    """Print everything through plain streams, also what libraries print."""
     with contextlib.ExitStack() as stack:
         if sys.stdout is not None:
             stack.enter_context(contextlib.redirect_stdout(PlainStream(sys.stdout)))

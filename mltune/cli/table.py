@@ -1,4 +1,4 @@
-"""Tables that fit the terminal: wide text is wrapped, and columns that do not fit come below."""
+"""Tables that fit the terminal: wide text is wrapped, and columns without room come below."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NARROWEST = 18
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column as text; numbers stand to the right."""
+    """One column as text; numbers are on the right."""
 
     name: str
     cells: tuple[str, ...]
@@ -22,7 +22,7 @@ class Column:
 
     @property
     def width(self) -> int:
-        """How many columns of the terminal it takes unwrapped."""
+        """The columns of the terminal that it needs without wrapping."""
         return max(map(len, (self.name, *self.cells)))
 
 
@@ -30,7 +30,7 @@ def table_blocks(columns: Sequence[Column], room: int | None) -> Iterator[list[l
     """Lay a table out in `room` columns of a terminal; None is endless.
 
     Yields:
-        Blocks one above the other, each as lines of padded cells, its header first. Blocks after
+        Blocks one below the other, each as lines of padded cells, its header first. Blocks after
         the first begin with the first column again.
     """
     widths = [column.width for column in columns]
@@ -45,7 +45,7 @@ def _total(widths: Sequence[int]) -> int:
 
 
 def _shrunk(columns: Sequence[Column], widths: Sequence[int], room: int) -> list[int]:
-    """Wrap the widest text first, as far as is needed and as text can be wrapped."""
+    """Wrap the widest text first, as far as needed and possible."""
     found = list(widths)
     while (excess := _total(found) - room) > 0:
         wide = [at for at, one in enumerate(columns) if not one.is_number]
@@ -62,7 +62,7 @@ def _shrunk(columns: Sequence[Column], widths: Sequence[int], room: int) -> list
 
 
 def _split(widths: Sequence[int], room: int | None) -> Iterator[list[int]]:
-    """Which columns stand in which block."""
+    """Return the columns of each block."""
     block = list(range(min(len(widths), 1)))
     for at in range(1, len(widths)):
         wider = _total([widths[each] for each in (*block, at)])
@@ -90,7 +90,7 @@ def _lines(columns: Sequence[Column], widths: Sequence[int]) -> list[list[str]]:
 
 
 def _wrapped(cell: str, width: int) -> list[str]:
-    """Break a text at spaces, else behind the marks that names and paths hold."""
+    """Break a text at spaces, else behind the punctuation of names and paths."""
     if len(cell) <= width:
         return [cell]
     lines: list[str] = []

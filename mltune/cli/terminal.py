@@ -1,4 +1,4 @@
-"""What the terminal is: its width, and whether it shows colours."""
+"""The terminal's properties: its width, and whether it shows colours."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _LEAST_COLUMNS = 40
 
 
 def columns(stream: TextIO | None = None) -> int | None:
-    """How many columns a stream (standard output, if none) has; None where it is no terminal."""
+    """Return the columns of a stream (default: standard output); None if it is no terminal."""
     asked = sys.stdout if stream is None else stream
     return max(width_of(asked), _LEAST_COLUMNS) if _is_terminal(asked) else None
 
 
 def has_colours(stream: TextIO) -> bool:
-    """Whether a stream shows colours, and nobody forbids them (https://no-color.org)."""
+    """Whether a stream shows colours, and they are not disabled (https://no-color.org)."""
     return (
         _is_terminal(stream)
         and not os.environ.get("NO_COLOR")
@@ -29,13 +29,13 @@ def has_colours(stream: TextIO) -> bool:
 
 
 def say(*parts: tuple[str, str], stream: TextIO | None = None) -> None:
-    """Print a line of texts, each with its style; "" is none."""
+    """Print a line of texts, each with its style; "" is no style."""
     out = sys.stdout if stream is None else stream
     if not has_colours(out):
         print("".join(text for text, _ in parts).rstrip(), file=out)
         return
     out.flush()
-    raw = getattr(out, "stream", out)  # past what writes escapes out in full
+    raw = getattr(out, "stream", out)  # the stream below, as this one escapes control characters
     raw.write("".join(_styled(parts)).rstrip() + "\n")
 
 

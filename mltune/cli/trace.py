@@ -1,4 +1,4 @@
-"""`mltune trace`: which GEMM calls a program makes."""
+"""`mltune trace`: the GEMM calls of a program."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Trace, print the calls, and end as the program did."""
+    """Trace, print the calls, and exit with the program's code."""
     from mltune.workflow.trace import TraceOptions, trace
 
     words = args.program[1:] if args.program[:1] == ["--"] else args.program

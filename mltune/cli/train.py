@@ -34,7 +34,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train, and print what the model is worth."""
+    """Train, and print the scores of the model."""
     from mltune.shell import shell_path
     from mltune.workflow.train import train
 

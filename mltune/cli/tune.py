@@ -71,7 +71,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Tune, and print what was gained."""
+    """Tune, and print the gain."""
     from mltune.space.shipped import split_names
     from mltune.workflow.tune import TuneOptions, tune
 

@@ -1,4 +1,4 @@
-"""`mltune worker`: one more device, process or host for a search."""
+"""`mltune worker`: adds a device, process or host to a search."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Work until nothing is left to do, and say what was done."""
+    """Work until nothing is left to do, and print what was done."""
     from mltune.problem import problem_type_name
     from mltune.tuning.local_workers import STORAGE_VARIABLE
     from mltune.tuning.search_options import ALL_DEVICES

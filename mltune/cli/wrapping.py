@@ -1,4 +1,4 @@
-"""Sentences that fit the terminal: broken between words; a broken command can be copied."""
+"""Sentences that fit the terminal: broken between words, with commands that can be copied."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ _INDENT = "  "
 def wrapped(line: str, room: int | None) -> list[str]:
     """Break a line between words.
 
-    A command at its end, after a colon, stands on a line of its own; several, with `or: `, on a
-    line each. A command that is longer is continued as in a shell, with a backslash, so that it
-    can be copied.
+    A command at its end, after a colon, gets a line of its own; several, with `or: `, a line each.
+    A longer command is continued with a backslash, as in a shell, so that it can be copied.
 
     Args:
         line: without a line end.
@@ -47,7 +46,7 @@ def wrapped(line: str, room: int | None) -> list[str]:
 
 
 def _continued(command: str, room: int) -> Iterator[str]:
-    """Break a command between words, and lists of sizes behind commas, as a shell allows it."""
+    """Break a command between words, and lists of sizes behind commas, as a shell allows."""
     margin = command[: len(command) - len(command.lstrip())]
     indent, line = margin + 2 * _INDENT, margin
     words = _WORD.findall(command)
@@ -58,7 +57,7 @@ def _continued(command: str, room: int) -> Iterator[str]:
             line = indent
         for item in _items(word) if len(line) + len(word) + backslash > room else [word]:
             if line.strip() and len(line) + len(item) + 1 > room:
-                yield f"{line}\\"  # a shell joins what follows, so that has no indent
+                yield f"{line}\\"  # a shell joins the next line, so it has no indent
                 line = ""
             line += item
         line += " "
@@ -66,5 +65,5 @@ def _continued(command: str, room: int) -> Iterator[str]:
 
 
 def _items(word: str) -> list[str]:
-    """The items of a list, each with its comma; what is quoted stays whole."""
+    """Return the items of a list, each with its comma; quoted items stay whole."""
     return [word] if _QUOTES & {*word} else re.findall(r"[^,]*,|[^,]+", word)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 Array = NDArray[np.float64]
 
@@ -24,7 +26,6 @@ def boosted(
             measure of uncertainty.
     """
     from sklearn.ensemble import HistGradientBoostingRegressor  # takes a second to load
-    from threadpoolctl import threadpool_limits
 
     model = HistGradientBoostingRegressor(
         max_iter=trees,
@@ -40,11 +41,17 @@ def boosted(
         rows = np.random.default_rng(seed).integers(len(target), size=len(target))
         features, target = features[rows], target[rows]
     # One thread, as in train.py: OpenMP's threads spin, which slows other processes.
-    with threadpool_limits(limits=1, user_api="openmp"):
+    with _openmp().limit(limits=1, user_api="openmp"):
         model.fit(features, target)
 
     def predict(asked: Array) -> Array:
-        with threadpool_limits(limits=1, user_api="openmp"):
+        with _openmp().limit(limits=1, user_api="openmp"):
             return np.asarray(model.predict(asked), dtype=np.float64)
 
     return predict
+
+
+@cache
+def _openmp() -> ThreadpoolController:
+    """Return the loaded libraries, once scikit-learn is; to find them takes milliseconds."""
+    return ThreadpoolController()

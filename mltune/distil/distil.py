@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from mltune.distil.best import MOST_LOST, best_rule
 from mltune.distil.exact import LeftOut, exact_map, reserved
-from mltune.distil.fit import Settings
+from mltune.distil.fit import Fitted, Settings
 from mltune.distil.leaf_losses import with_losses
 from mltune.distil.methods import AUTO, METHODS, TAUGHT, fit_rule
 from mltune.distil.regret import RegretRow, regret_table
@@ -93,12 +93,7 @@ def distil(
     best, student = _best(by_rule, method, table, for_rule)
     rule = best if method == AUTO else method
     regret = by_rule[rule].regret if rows else None
-    student = student if rule == TAUGHT else None
-    fitted = student.fitted if student else fit_rule(rule, table, for_rule)
-    tree = fitted.tree
-    if rows and not fitted.formulas and isinstance(tree, Split):
-        check = student.check if student else None
-        tree = with_losses(tree, table.sizes, by_rule[rule].losses, check)
+    fitted = _fitted(rule, table, for_rule, student, by_rule[rule].losses if rows else ())
     exact = exact_map(
         every,
         table,
@@ -110,7 +105,7 @@ def distil(
     selector = Selector(
         contraction=contraction,
         portfolio=tuple(every.kernels[column] for column in exact.portfolio),
-        tree=tree,
+        tree=fitted.tree,
         formulas=fitted.formulas,
         exact=tuple(((*size,), kernel) for size, kernel in exact.kernels),
         regret=regret,
@@ -148,6 +143,22 @@ def _best(
         if by_rule[other].regret.geomean >= by_rule[TAUGHT].regret.geomean:
             return other, None
     return best, student
+
+
+def _fitted(
+    rule: str,
+    table: TimeTable,
+    settings: Settings,
+    student: Taught | None,
+    losses: Sequence[float],
+) -> Fitted:
+    """Fit a rule to all sizes; the leaves of a tree state the losses of each size, if known."""
+    student = student if rule == TAUGHT else None
+    fitted = student.fitted if student else fit_rule(rule, table, settings)
+    if not losses or fitted.formulas or not isinstance(fitted.tree, Split):
+        return fitted
+    check = student.check if student else None
+    return replace(fitted, tree=with_losses(fitted.tree, table.sizes, losses, check))
 
 
 def _with_auto(rows: Sequence[RegretRow], best: str) -> Iterator[RegretRow]:

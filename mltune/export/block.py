@@ -28,9 +28,9 @@ FEATURE_VALUES: dict[str, Node] = {
     "k_per_m": _ratio(_K, _M),
     "k_per_n": _ratio(_K, _N),
 }
-"""How features follow from sizes, which are from 0 to 2^63 - 1.
+"""The expressions of features from sizes, which are from 0 to 2^63 - 1.
 
-With 64 bits products stay at 2^63 - 1. That answers as exact ones would: thresholds are lower.
+With 64 bits, products saturate at 2^63 - 1, which gives exact answers, as thresholds are lower.
 """
 
 
@@ -52,17 +52,17 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Guards that are tried in order; when none holds, the kernel of this leaf."""
+    """Guards that are tried in order; if none holds, the kernel of this leaf."""
 
     guards: tuple[Guard, ...]
     leaf: Leaf
 
 
 def block_of(tree: Tree) -> Block:
-    """Turn a tree into guards.
+    """Convert a tree to guards.
 
-    The shallower side of a split goes into its guard and the deeper side follows the guard, so
-    that even a long thin tree is nested little.
+    The shallower side of a split becomes its guard and the deeper side follows the guard, so that
+    even a long thin tree is nested little.
     """
     guards = []
     while isinstance(tree, Split):
@@ -84,9 +84,9 @@ def nested(
 
     Args:
         block: what to write.
-        condition: writes a question.
-        words: what begins an if with its condition, what ends it, what answers with a kernel.
-        comment: how a leaf's loss is written after its answer.
+        condition: writes a condition.
+        words: the texts that begin an if with its condition, end it, and return a kernel.
+        comment: writes a leaf's loss, after its kernel.
         level: of the indentation.
     """
     pad, (begins, ends, answers) = "    " * level, words
@@ -101,18 +101,18 @@ def nested(
 
 
 def features_of(tree: Tree) -> frozenset[str]:
-    """What the conditions of a tree name: features, sizes, and the sizes of `CAPPED`."""
+    """Return the names in a tree's conditions: features, sizes, and the sizes of `CAPPED`."""
     asked = {node.feature for node, _ in nodes(tree) if isinstance(node, Split)}
     return frozenset[str]().union(*(names(_value(feature)) for feature in asked))
 
 
 def feature_texts(tree: Tree, dialect: Dialect, capped: str) -> dict[str, str]:
-    """The names in a tree's conditions, except the sizes, and how a language computes them.
+    """Return the names in a tree's conditions, except the sizes, with their expressions.
 
     Args:
-        tree: what chooses.
+        tree: the rule.
         dialect: of the language.
-        capped: how it writes the less of a size and a number.
+        capped: writes the smaller one of a size and a number.
     """
     texts = {name: dialect.text(value) for name, value in FEATURE_VALUES.items()}
     texts |= {name: capped.format(size, CAP) for name, size in CAPPED.items()}
@@ -120,7 +120,7 @@ def feature_texts(tree: Tree, dialect: Dialect, capped: str) -> dict[str, str]:
 
 
 def with_sizes(features: frozenset[str]) -> frozenset[str]:
-    """Features together with the sizes that they are computed from."""
+    """Return features together with the sizes that they are computed from."""
     return features.union(
         *(names(FEATURE_VALUES[each]) for each in features & FEATURE_VALUES.keys()),
         (CAPPED[each] for each in features & CAPPED.keys()),
@@ -128,7 +128,7 @@ def with_sizes(features: frozenset[str]) -> frozenset[str]:
 
 
 def _value(feature: str) -> Node:
-    """A condition's left side: a variable, or an expression where no variable is needed."""
+    """Return a condition's left side: a variable, or an expression if no variable is needed."""
     if (counted := tiling(feature)) is not None:
         return counted.expression
     tile = rest_tile(feature)

@@ -1,7 +1,7 @@
-"""Prints expressions: the tree is the same for all languages, each writes operators its own way.
+"""Prints expressions: all languages share the tree, and each has its own operators.
 
-Beside the operators of `mltune.space.expression` there are two for time formulas: `flag` makes 1
-or 0 of a condition, and `given` is its first operand where the second, a flag, is 1, and else 0.
+Beside the operators of `mltune.space.expression` there are two for time formulas: `flag` converts
+a condition to 1 or 0; `given` is its first operand if the second, a flag, is 1, else 0.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ _LEVELS = {"<=": 3, ">": 3, "+": 4, "-": 4, "*": 5, "//": 5, "%": 5}
 _INSIDE, _ATOM = 0, 9
 
 EXTENT_NAMES = {"i": "rows", "j": "columns", "l": "terms", "z": "batch", "u": "units"}
-"""What exports call the extents of `kernel.passes`."""
+"""The names of `kernel.passes`'s extents in exports."""
 
 
 def layout_names(field: str) -> dict[str, str]:
-    """What a language writes for where C, A and B lie: a matrix `{0}` and its field `{1}`."""
+    """Return the names of the matrices' layouts: texts with a matrix `{0}` and a field `{1}`."""
     words = {"offset": "offset", "ld": "ld", "batch_stride": "stride"}
     return {f"{word}_{x}": field.format(x, words[word]) for x in "cab" for word in words}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """How a language writes expressions.
+    """The operators of a language.
 
     Attributes:
         templates: for operators that do not stand between their operands: a text with `{0}` and
-            `{1}`, which stands for itself wherever it is put.
+            `{1}`, which needs no brackets around itself.
         tight: of these, the ones whose operands need brackets.
-        symbols: for the others, where the language does not write them as mltune does.
+        symbols: for the others, if the language has another symbol than mltune.
     """
 
     templates: Mapping[str, str]
@@ -44,7 +44,7 @@ class Dialect:
 
         Args:
             node: the expression.
-            names: what to write for its names, where that is something else.
+            names: replacements for its names.
         """
         return self._text(node, names or {}, _INSIDE)
 
@@ -67,7 +67,7 @@ class Dialect:
 
 
 def operators(node: Node) -> frozenset[str]:
-    """The operators of an expression."""
+    """Return the operators of an expression."""
     if not isinstance(node, Operation):
         return frozenset()
     return frozenset({node.operator}).union(*map(operators, node.operands))

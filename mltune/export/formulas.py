@@ -1,4 +1,4 @@
-"""Time formulas as straight-line code, before any language: counts first, then sums of them."""
+"""Time formulas as straight-line code for any language: counts first, then sums of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to compute: counts that formulas share, in order, and the time of each kernel."""
+    """The computation: counts that formulas share, in order, and the time of each kernel."""
 
     counts: tuple[Count, ...]
     times: tuple[Node, ...]
@@ -29,9 +29,9 @@ class Plan:
 def plan(formulas: Sequence[TimeFormula]) -> Plan:
     """Plan the computation so that every count is computed once.
 
-    Waves are counted from waves of fewer slots where that is exact, ceil(ceil(x / a) / b) being
-    ceil(x / ab): a computer divides by 2 and 4 at once. Nothing overflows 63 bits for sizes within
-    the formulas' `work_limit`.
+    Waves are counted from waves of fewer slots if that is exact, as ceil(ceil(x / a) / b) is
+    ceil(x / ab), and divisions by 2 and 4 are fast. Nothing overflows 63 bits for sizes within the
+    formulas' `work_limit`.
     """
     counts: dict[str, Count] = {}
     every = [waves for formula in formulas for waves in (*formula.waves, *formula.odd_waves)]
@@ -76,7 +76,7 @@ def plan(formulas: Sequence[TimeFormula]) -> Plan:
 
 
 def sizes_of(plan: Plan) -> frozenset[str]:
-    """Those of m, n, k and batch that the counts need."""
+    """Return those of m, n, k and batch that the counts need."""
     named = frozenset().union(*(names(entry.value) for entry in plan.counts))
     return named & {"m", "n", "k", "batch"}
 
@@ -106,7 +106,7 @@ def _sum(terms: Sequence[Node]) -> Node:
 
 
 def _is_odd(multiples: tuple[int, int, int]) -> tuple[str, Node]:
-    """The name and the value of a flag: whether a size is no multiple of these."""
+    """Return the name and the value of a flag: whether a size is no multiple of these."""
     asked = [(size, multiple) for size, multiple in zip("mnk", multiples, strict=True)]
     rests = [Operation("%", (Name(x), Number(multiple))) for x, multiple in asked if multiple > 1]
     name = "_".join(f"{size}{multiple}" for size, multiple in asked if multiple > 1)

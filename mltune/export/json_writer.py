@@ -1,4 +1,4 @@
-"""Writes one JSON document: what chooses, and every kernel with its source, for other programs."""
+"""Writes one JSON document for other programs: the rule, and every kernel with its source."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DIALECT = Dialect(templates={"ceil_div": "ceil_div({0}, {1})", "max": "max({0}, 
 
 
 class JsonWriter:
-    """Writes what a program in any language needs to choose, build and launch the kernels."""
+    """Writes everything that a program needs to choose, build and launch the kernels."""
 
     @property
     def name(self) -> str:
@@ -63,7 +63,7 @@ class JsonWriter:
 
 
 def _argument(argument: Argument) -> dict[str, str]:
-    """What a launch passes; of an integer, what it is computed from."""
+    """Return an argument of a launch; for an integer, its expression."""
     described = {"name": argument.name, "kind": argument.kind.value}
     if argument.value is None:
         return described

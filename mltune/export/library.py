@@ -1,4 +1,4 @@
-"""What an export is about: a selector with its kernels, checked to belong together."""
+"""The content of an export: a selector with its kernels."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Library:
 
     Raises:
         UnsupportedError: when the problem type is no GEMM.
-        UsageError: when the kernels are not the portfolio's, or one has a name that is no name in
-            C and Python.
+        UsageError: when the kernels are not the portfolio's, or a kernel's name is no name in C
+            and Python.
     """
 
     selector: Selector
@@ -50,7 +50,7 @@ class Library:
 
     @classmethod
     def of(cls, selector: Selector, kernels: Sequence[Kernel]) -> Library:
-        """Check and join the two."""
+        """Combine the two, and check them."""
         return cls(selector, tuple(kernels))
 
     @property
@@ -65,7 +65,7 @@ class Library:
 
     @property
     def orders(self) -> str:
-        """The memory orders of A, B and C, as `memory_orders` gives them."""
+        """The memory orders of A, B and C, from `memory_orders`."""
         return memory_orders(self.selector.contraction)
 
     @property
@@ -75,12 +75,12 @@ class Library:
 
     @property
     def formula(self) -> str:
-        """What is computed, such as `C = alpha * A^T * B + beta * C`."""
+        """Return the computation, such as `C = alpha * A^T * B + beta * C`."""
         contraction = self.selector.contraction
         conjugate = (contraction.conjugate_a, contraction.conjugate_b)
         operands = []
         for letter, order, conjugated in zip("AB", self.orders, conjugate, strict=False):
-            if order != self.orders[2]:  # it lies across C, so it enters transposed
+            if order != self.orders[2]:  # it has the other order than C, so it is transposed
                 operands.append(letter + ("^H" if conjugated else "^T"))
             else:
                 operands.append(f"conj({letter})" if conjugated else letter)
@@ -88,7 +88,7 @@ class Library:
         return f"C = {self.finished(f'alpha * {product} + beta * C', 'bias')}"
 
     def finished(self, result: str, bias: str) -> str:
-        """What an epilogue makes of a result, in words; the result itself without one."""
+        """Return the epilogue of a result in words; without one, the result itself."""
         contraction = self.selector.contraction
         side, activation = bias_side(contraction), contraction.epilogue.activation
         if side:
@@ -99,7 +99,7 @@ class Library:
         return f"{activation.value}({result}{limits})"
 
     def refuse_epilogue(self, language: str) -> None:
-        """Refuse an epilogue, for a language that passes none.
+        """Refuse an epilogue, for a language without them.
 
         Raises:
             UnsupportedError: when there is one.
@@ -111,7 +111,7 @@ class Library:
             )
 
     def refuse_beyond(self, language: str, precisions: Collection[Precision]) -> None:
-        """Refuse what a language of plain calls lacks: epilogues, two-step builds, a precision.
+        """Refuse epilogues, two-step builds, or a precision, for a language without them.
 
         Raises:
             UnsupportedError: when there is one of them.

@@ -1,4 +1,4 @@
-"""What an export of several selectors is about: a library for each problem type, and a name."""
+"""The content of an export of several selectors: a library for each problem type, and a name."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _NAME = re.compile("[a-z][a-z0-9_]{0,30}")
 
 @dataclass(frozen=True, slots=True)
 class LibrarySet:
-    """The libraries that become one, one for each problem type.
+    """Libraries that become one library, one for each problem type.
 
     Attributes:
-        name: the prefix of everything in it.
+        name: the prefix of all its names.
         libraries: at least one.
 
     Raises:
@@ -42,5 +42,5 @@ class LibrarySet:
             seen.add(library.problem_type)
 
     def prefix(self, library: Library) -> str:
-        """What the names of everything begin with that belongs to one problem type."""
+        """Return the prefix of all names that belong to one problem type."""
         return f"{self.name}_{library.problem_type}"

@@ -1,4 +1,4 @@
-"""Text from outside, such as a device's name, reduced to characters safe in all languages."""
+"""Foreign text, such as a device's name, reduced to characters that are safe in all languages."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import textwrap
 from collections.abc import Sequence
 
 _KEPT = frozenset(string.ascii_letters + string.digits + " .,:;()+-*/=_^%'")
-"""No quotation mark but the single one, no backslash, and of brackets the round ones."""
+"""Without double quotation marks and backslashes, and with round brackets only."""
 
 _ALIKE = {'"': "'", "\\": "/", "[": "(", "{": "(", "<": "(", "]": ")", "}": ")", ">": ")"}
 
 
 def plain(text: str) -> str:
-    """Return a text of the same length, on one line, in which only kept characters are left.
+    """Return a text of the same length, on one line, with only safe characters.
 
-    Such a text cannot end a docstring in three double quotation marks, stand for another character
-    or be markup. A comment of C asks for more: `mltune.export.c.text.comment`.
+    Such a text cannot end a docstring in three double quotation marks, be an escape, or be markup.
+    A comment of C needs more: `mltune.export.c.text.comment`.
     """
     return "".join(letter if letter in _KEPT else _ALIKE.get(letter, " ") for letter in text)
 
 
 def plain_paragraphs(paragraphs: Sequence[str]) -> str:
-    """Paragraphs for a docstring or a README, wrapped, with an empty line between them."""
+    """Return paragraphs for a docstring or a README, wrapped, with an empty line between them."""
     return "\n\n".join(
         textwrap.fill(plain(each), 95, break_long_words=False, break_on_hyphens=False)
         for each in paragraphs

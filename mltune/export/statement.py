@@ -1,4 +1,4 @@
-"""An export's statement about itself: how it chooses, its loss, and where it was measured."""
+"""An export's statement about itself: its rule, its loss, and the conditions of measurement."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mltune.selector import Leaf, Selector, depth
 def statement(library: Library) -> list[str]:
     """Return the paragraphs that every export states.
 
-    They quote texts of a selector's file, which each language escapes in its own way.
+    They quote texts of a selector's file, which each language escapes.
     """
     selector = library.selector
     precision = selector.contraction.precision.name.lower().replace("_", " ")
@@ -44,7 +44,7 @@ def _loss(selector: Selector) -> str:
 
 
 def _conditions(selector: Selector) -> list[str]:
-    """One paragraph on how it was measured, or none."""
+    """Return one paragraph about the measurements, or none."""
     if not selector.conditions:
         return []
     pairs = "; ".join(f"{name} {text}" for name, text in selector.conditions)

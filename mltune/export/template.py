@@ -13,10 +13,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 def fill(template: Path, values: Mapping[str, str]) -> str:
     """Return a template's text with every `@name@` replaced by its value.
 
-    What a value holds is not looked at again, so it may contain anything.
+    Values are not expanded again, so they may contain anything.
 
     Raises:
-        KeyError: when the template names something that has no value.
+        KeyError: when the template has a name without a value.
     """
     text = template.read_text(encoding="utf-8")
     return re.sub(r"@(\w+)@", lambda match: values[match[1]], text)
@@ -25,10 +25,10 @@ def fill(template: Path, values: Mapping[str, str]) -> str:
 def render(folder: Path, values: Mapping[str, object]) -> dict[str, str]:
     """Return the texts of all Jinja templates of a folder, by their paths in it; README.md first.
 
-    What a value holds is not looked at again, so it may contain anything.
+    Values are not expanded again, so they may contain anything.
 
     Raises:
-        jinja2.UndefinedError: when a template names something that has no value.
+        jinja2.UndefinedError: when a template has a name without a value.
     """
     templates = _templates(folder)
     names = sorted(templates.list_templates(), key=lambda name: (name != "README.md", name))

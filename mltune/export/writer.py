@@ -20,7 +20,7 @@ class Writer(Protocol):
         ...
 
     def write(self, selector: Selector, kernels: Sequence[Kernel], out: Path) -> list[Path]:
-        """Write the library into a folder, which is made if need be.
+        """Write the library into a folder, which is made if needed.
 
         The same selector and kernels give the same files, byte for byte.
 
@@ -33,9 +33,8 @@ class Writer(Protocol):
             The files, the one to read first in front.
 
         Raises:
-            UnsupportedError: when the language cannot express the problem type yet.
-            UsageError: when selector and kernels do not belong together, or `out` cannot be
-                written.
+            UnsupportedError: when the language does not support the problem type.
+            UsageError: when the kernels are not the selector's, or `out` cannot be written.
         """
         ...
 
@@ -49,19 +48,19 @@ class SetWriter(Protocol):
         ...
 
     def write(self, libraries: LibrarySet, out: Path) -> list[Path]:
-        """Write the library into a folder, which is made if need be.
+        """Write the library into a folder, which is made if needed.
 
         The same set gives the same files, byte for byte.
 
         Args:
-            libraries: what it holds, and its name.
+            libraries: the set, with its name.
             out: the folder; files of the same names are replaced.
 
         Returns:
             The files, the one to read first in front.
 
         Raises:
-            UnsupportedError: when the language cannot express a problem type.
+            UnsupportedError: when the language does not support a problem type.
             UsageError: when `out` cannot be written.
         """
         ...

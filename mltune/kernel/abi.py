@@ -53,7 +53,7 @@ _LETTERS = "ijklmnopqrstuvwxyzabcdefgh"
 
 
 class Kind(Enum):
-    """What an argument is; the value is its name in exports."""
+    """The kind of an argument; the value is its name in exports."""
 
     MATRIX = "matrix"
     FACTOR = "factor"
@@ -64,7 +64,7 @@ class Kind(Enum):
 
     @property
     def is_integer(self) -> bool:
-        """Whether it is a number that follows from the problem."""
+        """Whether it is a number computed from the problem."""
         return self in (Kind.UINT, Kind.ULONG)
 
 
@@ -74,9 +74,9 @@ class Argument:
 
     Attributes:
         name: in the kernel's source.
-        kind: what it is.
+        kind: of the argument.
         value: of an integer: an expression of the names in `numbers`.
-        tensor: `c`, `a`, `b` or `bias`, where it says how one of these lies in memory.
+        tensor: `c`, `a`, `b` or `bias`, if it describes the layout of one of these.
     """
 
     name: str
@@ -86,18 +86,18 @@ class Argument:
 
     @property
     def word(self) -> str:
-        """What a launcher passes: the argument's name, or its kind if it is an integer."""
+        """Return what a launcher passes: the argument's name, or its kind if it is an integer."""
         return self.kind.value if self.kind.is_integer else self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """What a launch takes beside the arguments: expressions of `passes.extents`.
+    """A launch besides its arguments: expressions of `passes.extents`.
 
     Attributes:
         global_sizes: one for each pass; a pass with a 0 among them is not launched.
-        scratch_bytes: 0 where there is no scratch memory.
-        counter_bytes: 0 where there are no counters.
+        scratch_bytes: 0 without scratch memory.
+        counter_bytes: 0 without counters.
     """
 
     global_sizes: tuple[tuple[Node, Node, Node], ...]
@@ -176,7 +176,7 @@ def _declaration(argument: Argument, prefix: str) -> str:
 
 
 def numbers(problem: Problem) -> dict[str, int]:
-    """The value of every name that an integer argument of a canonical problem is made of."""
+    """Return the values of all names in integer arguments, for a canonical problem."""
     found: dict[str, int] = {}
     if problem.contraction.is_gemm:
         found |= {"i": problem.m, "j": problem.n, "l": problem.k}

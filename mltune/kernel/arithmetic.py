@@ -1,8 +1,8 @@
 """Numbers in OpenCL C: how a precision is stored, read, written and multiplied.
 
-Half is a storage format here: the core language converts it when it is read and written, and
-all arithmetic is single. A complex number is a vector of two, a vector of complex numbers has
-them one after another.
+Half is only a storage format: the core language converts it when it is read and written, and all
+arithmetic is single. A complex number is a vector of two; a vector of complex numbers has them one
+after another.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Arithmetic:
 
     @property
     def real(self) -> str:
-        """The scalar type that is computed with."""
+        """The scalar type of the computation."""
         return _REAL_TYPES[self.precision]
 
     @property
@@ -43,7 +43,7 @@ class Arithmetic:
 
     @property
     def stored(self) -> str:
-        """The type that pointers into global memory have."""
+        """The type of pointers into global memory."""
         return "half" if self.precision is Precision.HALF else self.vector(1)
 
     @property
@@ -85,7 +85,7 @@ class Arithmetic:
         return f"vload{width * self.parts}(0, (({space} {self.real} *)(p)))"
 
     def write(self, width: int, access: str, space: str = "__global") -> str:
-        """The expression that puts the vector `v` to `p`; see `read`."""
+        """Return the expression that writes the vector `v` to `p`; see `read`."""
         if self.precision is Precision.HALF and space == "__global":
             suffix = "" if width == 1 else str(width)
             return f"vstore{'a' if access == 'cast' and width > 1 else ''}_half{suffix}(v, 0, p)"
@@ -134,7 +134,7 @@ class Arithmetic:
         return (
             ("TYPE", self.vector(1)),
             ("STORED", self.stored),
-            # Half numbers may not be passed by value without half arithmetic: their bits may.
+            # Without half arithmetic, half numbers may not be passed by value, but their bits may.
             ("FACTOR", "ushort" if half else self.vector(1)),
             (
                 "FACTOR_VALUE(x)",

@@ -1,4 +1,4 @@
-"""The text of an epilogue: what kernels do to a result before they store it.
+"""The text of an epilogue: a kernel's operations on a result before it is stored.
 
 Every template stores through `finish.vector` and `finish.one`. Without an epilogue these return
 the results unchanged, so that nothing is added to the kernel's text.
@@ -14,8 +14,8 @@ from mltune.kernel.split_sum import SplitSum
 from mltune.kernel.template import Definition, Section
 from mltune.problem import Activation, Contraction
 
-# A NaN compares as false, so that it stays. Of gelu's two forms this one is exact for numbers far
-# below 0, where 1 + erf would be what rounding left.
+# Comparisons with a NaN are false, so it stays. Of gelu's two forms this one is exact for numbers
+# far below 0, where 1 + erf would only be rounding errors.
 _OF_VECTORS = {
     Activation.RELU: "x < ({kind})(0) ? ({kind})(0) : x",
     Activation.CLAMP: (
@@ -116,7 +116,7 @@ class Finish:
 
     @property
     def section(self) -> Section:
-        """The macros for it."""
+        """The macros of the epilogue."""
         definitions: tuple[Definition, ...] = ()
         if self:
             elements = [f"READ_ONE((p) + {e})" for e in range(self.width)]
@@ -128,7 +128,7 @@ class Finish:
         return Section("What becomes of a result before it is stored.", definitions)
 
     def check(self, split: SplitSum) -> None:
-        """Refuse work-groups that add to C themselves: none of them has the whole sum.
+        """Refuse an epilogue if work-groups add to C, as none of them has the whole sum.
 
         Raises:
             UnsupportedError: when they do, and there is an epilogue.
@@ -148,14 +148,14 @@ class Finish:
         return f"{function}({value}{limits * epilogue.clamps})"
 
     def _bias(self) -> str:
-        """The expression for what is added to a vector."""
+        """Return the expression for the bias of a vector."""
         if self._bias_axis == "i":
             return "READ_BIAS(bias + offset_bias + (i))"
         one = self._one()
         return one and f"(VECTOR)({', '.join([one] * self.width)})"
 
     def _one(self) -> str:
-        """The expression for what is added to an element."""
+        """Return the expression for the bias of an element."""
         axis = self._bias_axis
         return f"READ_ONE(bias + offset_bias + ({axis}))" if axis else ""
 

@@ -24,7 +24,7 @@ from mltune.space.expression import evaluate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """How many work-items to start.
+    """The number of work-items to start.
 
     Attributes:
         global_size: along the three dimensions; a multiple of `local_size`.
@@ -35,16 +35,16 @@ class Grid:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to start; drivers refuse to."""
+        """Whether there is nothing to start, which drivers refuse."""
         return 0 in self.global_size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """How to start a kernel for one problem.
+    """The launch of a kernel for one problem.
 
     Attributes:
-        grids: of the kernel's passes, in order; those that are empty are not started.
+        grids: of the kernel's passes, in order; empty ones are not started.
         integers: the kernel's arguments that are integers, in order.
     """
 
@@ -61,15 +61,17 @@ class Kernel:
         contraction: canonical: d0 is A's.
         work_group: work-items of a work-group along the three dimensions.
         macro_tile: rows and columns of C that one work-group computes.
-        limits: the problems that it takes.
+        limits: the problems that it supports.
         split: work-groups that share the sums of one macro tile.
-        part: which macro tiles the multiplying pass takes along i and j; others take the rest.
-        groups_per_unit: work-groups for each compute unit, which walk over the macro tiles;
-            0 where each macro tile has its own.
+        part: which macro tiles the multiplying pass computes along i and j; other passes compute
+            the others.
+        groups_per_unit: work-groups for each compute unit, which walk over the macro tiles; 0 if
+            each macro tile has its own.
         before: passes that precede the multiplying one.
         after: passes that follow it.
         scratch: memory through which the passes exchange numbers, area after area.
-        counters: whether the work-groups of a macro tile count themselves.
+        counters: whether it has counters, by which the work-groups of a macro tile find the last
+            one.
 
     Raises:
         UsageError: when a build option is not on the list of those that are allowed.
@@ -102,7 +104,7 @@ class Kernel:
 
     @property
     def passes(self) -> tuple[Pass, ...]:
-        """All that is launched, in order; most kernels have one pass."""
+        """All passes in order; most kernels have one."""
         walks = self.groups_per_unit > 0
         multiplying = Pass(
             entry=self.name,
@@ -116,27 +118,27 @@ class Kernel:
 
     @property
     def arguments(self) -> tuple[abi.Argument, ...]:
-        """What every pass takes, in order."""
+        """The arguments of every pass, in order."""
         return abi.arguments(self.contraction, bool(self.scratch), self.counters)
 
     @property
     def geometry(self) -> abi.Geometry:
-        """How many work-items and which memory a launch takes."""
+        """The work-items and the memory of a launch."""
         return abi.geometry(self.passes, self.scratch, self.counters)
 
     def scratch_bytes(self, problem: Problem, compute_units: int = 1) -> int:
-        """Return how large the scratch memory is that a problem takes; 0 where there is none.
+        """Return the bytes of scratch memory for a problem; 0 if there is none.
 
         Args:
             problem: as in `launch`.
-            compute_units: the device's; kernels whose work-groups walk ask for them.
+            compute_units: of the device; kernels whose work-groups walk need them.
         """
         if not self.scratch:
             return 0
         return evaluate(self.geometry.scratch_bytes, extents(problem.canonical(), compute_units))
 
     def counter_bytes(self, problem: Problem) -> int:
-        """Return how large the counters are; 0 where there are none.
+        """Return the bytes of the counters; 0 if there are none.
 
         There is a counter for each work-group of the largest pass. That is more than one for each
         macro tile, but a launcher knows only the grids.
@@ -152,12 +154,12 @@ class Kernel:
         exchanges the buffers of A and B where `problem.contraction.swaps_operands`.
 
         Args:
-            problem: what to compute.
-            compute_units: the device's; kernels whose work-groups walk ask for them.
+            problem: to compute.
+            compute_units: of the device; kernels whose work-groups walk need them.
 
         Raises:
-            UsageError: when the problem is of another type, outside of the kernel's limits, or
-                not contiguous along a matrix's first index.
+            UsageError: when the problem is of another type, outside of the kernel's limits, or not
+                contiguous along a matrix's first index.
         """
         canonical = problem.canonical()
         if canonical.contraction != self.contraction:
@@ -207,7 +209,7 @@ class KernelFamily(Protocol):
         ...
 
 
-# A kernel is asked for it at every measurement: 4.5 % of the time of a search on an H200.
+# It is needed at every measurement: 4.5 % of the time of a search on an H200.
 @lru_cache(maxsize=1024)
 def _hash(source: str, build_options: tuple[str, ...]) -> str:
     text = "\0".join((source, *build_options))

@@ -10,12 +10,12 @@ from mltune.problem import Contraction, Problem, packed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The problems of its type that a kernel may be launched on.
+    """The problems of its type that a kernel supports.
 
     Attributes:
-        multiples: what the extents along i, j and l must be multiples of.
-        square: whether all three must be the same.
-        packed: whether the matrices must lie without gaps, from their buffers' first elements.
+        multiples: the numbers that the extents along i, j and l must be multiples of.
+        square: whether all three must be equal.
+        packed: whether the matrices must have no gaps and no offsets.
         takes_alpha: whether alpha may be other than 1.
         takes_beta: whether beta may be other than 0.
     """

@@ -21,16 +21,16 @@ _STEMS = {
     for name, param in _PARAMS.items()
     if name.endswith("_0") and f"{name[:-2]}_1" in _PARAMS
 }
-"""Of parameters along d0 and d1, whose two numbers stand together, by abbreviation."""
+"""Names of parameters along d0 and d1, whose two numbers are one word, by abbreviation."""
 
 _SINGLES = {
     param.abbreviation: name for name, param in _PARAMS.items() if param.abbreviation not in _STEMS
 }
-"""The others, whose value stands behind an abbreviation of its own."""
+"""Names of the other parameters, by abbreviation."""
 
 _DEPTH = "depth_u"
 _DIGITS = "[0-9]{1,18}"
-_WORD_END = re.compile("_(?=[A-Z])")  # a value may hold underscores, too
+_WORD_END = re.compile("_(?=[A-Z])")  # a value may contain underscores, too
 _MACRO_TILES = tuple(dict.fromkeys(family.macro_tile for family in DECLARED.values()))
 
 
@@ -61,19 +61,19 @@ def kernel_name(contraction: Contraction, config: Config) -> str:
 
 
 def macro_tile_of(name: str) -> tuple[int, int, int] | None:
-    """The sides of the macro tile and `depth_u` in a kernel's name; None if it is none of ours."""
+    """Return the macro tile's sides and `depth_u` in a kernel's name; None for other names."""
     found = re.search(rf"_MT({_DIGITS})x({_DIGITS})x({_DIGITS})(?:_|$)", name)
     return (int(found[1]), int(found[2]), int(found[3])) if found else None
 
 
 def global_split_of(name: str) -> int:
-    """How many work-groups share a sum, by a kernel's name; 1 if it does not tell."""
+    """Return how many work-groups share a sum, by a kernel's name; 1 if it is not in the name."""
     found = re.search(rf"_GSU({_DIGITS})(?:_|$)", name)
     return int(found[1]) if found else 1
 
 
 def parse_kernel_name(name: str) -> tuple[Contraction, Config]:
-    """Read contraction and config back from what `kernel_name` gave.
+    """Read contraction and config from a name of `kernel_name`.
 
     Raises:
         UsageError: when it is no such name.

@@ -1,4 +1,4 @@
-"""What a kernel needs of a device, as far as its source says: extensions, PTX, work-groups."""
+"""A kernel's requirements on a device, by its source: extensions, PTX, work-groups."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _WORDS = {"cl_khr_fp64": "double precision", "cl_khr_fp16": "half precision"}
 
 
 def lacks(kernel: Kernel, device: DeviceInfo) -> str:
-    """Say in a few words what a device lacks that a kernel needs; empty if nothing is known.
+    """Return what a device lacks for a kernel, in a few words; empty if nothing is known.
 
-    How much local memory a kernel takes shows when it is built.
+    The need of local memory is only known after the build.
     """
     if _ASSEMBLY.search(_FOR_NVIDIA.sub("", kernel.source)) and not device.compute_capability:
         return "PTX instructions of NVIDIA GPUs"
@@ -57,5 +57,5 @@ def _lacks_sub_groups(source: str, device: DeviceInfo, extensions: set[str]) -> 
 
 
 def _core(device: DeviceInfo) -> dict[str, bool]:
-    """What a driver may have without listing it."""
+    """Return the features that a driver may have without listing them."""
     return {"cl_khr_fp64": device.fp64, "cl_khr_fp16": device.fp16}

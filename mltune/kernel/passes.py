@@ -11,14 +11,14 @@ from mltune.problem import Problem
 from mltune.space.expression import Name, Node, Number, Operation, product
 
 Extents = Mapping[str, int]
-"""How far a problem reaches along i and j of C, l: all that is summed, and z: all else of C.
+"""The extents of a problem: i and j of C; l, everything that is summed; and z, the rest of C.
 
-The device's compute units, u, are one more extent, and so is 1: what does not depend on the
-problem is counted in the same way.
+The device's compute units, u, are one more extent, and so is 1, for numbers that do not depend on
+the problem.
 """
 
 Part = Literal["all", "whole", "edge"]
-"""Which tiles along an index: those that cover it, those inside of it, or the one at its end."""
+"""Tiles along an index: those that cover it, those inside of it, or the one at its end."""
 
 
 def extents(problem: Problem, compute_units: int) -> Extents:
@@ -56,7 +56,7 @@ class Pass:
     Attributes:
         entry: the function's name.
         work_group: work-items of a work-group along the three dimensions.
-        tile: what one work-group takes of the two indices.
+        tile: a work-group's part of the two indices.
         over: the two indices, such as `ij` for the tiles of C, `il` for those of A, or `u1` for as
             many work-groups as there are compute units.
         split: work-groups that share a tile, in the grid's first dimension.
@@ -72,7 +72,7 @@ class Pass:
 
     @property
     def tiles(self) -> tuple[Node, Node]:
-        """How many tiles it takes along each of the two indices; 0 where there is no such one."""
+        """Return the number of tiles along each of the two indices."""
         first, second = (
             _tiles(index, tile, part)
             for index, tile, part in zip(self.over, self.tile, self.part, strict=True)
@@ -81,7 +81,7 @@ class Pass:
 
     @property
     def groups(self) -> Node:
-        """How many work-groups it has."""
+        """Return the number of work-groups."""
         return product(*self.tiles, Name("z"))
 
     @property
@@ -101,8 +101,8 @@ class Area:
 
     Attributes:
         element_bytes: of one number.
-        copies: matrices for each z.
-        tile: what the matrices' sides are rounded up to multiples of.
+        copies: number of matrices for each z.
+        tile: the numbers to multiples of which the matrices' sides are rounded up.
         over: the two indices, as in `Pass`.
     """
 
@@ -113,7 +113,7 @@ class Area:
 
     @property
     def bytes(self) -> Node:
-        """How many bytes it takes."""
+        """Return the number of bytes."""
         sides = [
             product(_tiles(index, tile), Number(tile))
             for index, tile in zip(self.over, self.tile, strict=True)

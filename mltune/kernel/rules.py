@@ -10,7 +10,7 @@ from mltune.space.config import Config
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What `FamilyParameters.read` makes of a config: a value for every parameter."""
+    """The result of `FamilyParameters.read`: a value for every parameter."""
 
     family: str
     values: Config
@@ -28,10 +28,10 @@ class Settings:
         return self.values.word(name)
 
     def require(self, condition: bool, name: str, wanted: str) -> None:
-        """Refuse a parameter's value, which does not fit the others, with what would.
+        """Refuse a parameter's value that does not fit the others.
 
         Raises:
-            UsageError: when the condition does not hold.
+            UsageError: when the condition does not hold, with values that would fit.
         """
         if not condition:
             raise UsageError(

@@ -83,7 +83,7 @@ class Signature:
         return f"({' * '.join(factors)})" if self._outer else "size_l"
 
     def term_place(self, tensor: str) -> str:
-        """How far the term `l` of the whole sum, over all summations, lies from the first one.
+        """Return the distance of the term `l` of the whole sum from the first one.
 
         In elements of A or B. Neighbours are the terms of the unrolled summation.
         """
@@ -98,14 +98,14 @@ class Signature:
         return " + ".join(parts)
 
     def places(self, tensor: str) -> str:
-        """Every number of elements that a vector of a tensor may start at, or'ed together."""
+        """Return all starts of vectors of a tensor, in elements, or'ed together."""
         names = [f"start_{tensor}", f"ld_{tensor}"]
         if tensor != "c":
             names += [self._stride(tensor, index) for index in self._outer]
         return " | ".join(names)
 
     def extent(self, index: str) -> str:
-        """The argument that says how far `i`, `j` or `l` reaches; 1 if there is no such index."""
+        """Return the argument for the extent of `i`, `j` or `l`; 1 if there is no such index."""
         if self.contraction.is_gemm:
             return f"size_{index}"
         contraction = self.contraction
@@ -117,11 +117,11 @@ class Signature:
         return _free_is_contiguous(self.contraction, tensor)
 
     def free_step(self, tensor: str) -> str:
-        """How far neighbours along the free index of A's or B's tile lie apart, in elements."""
+        """Return the distance of neighbours along the free index of a tile, in elements."""
         return f"{'step' if self.free_is_contiguous(tensor) else 'ld'}_{tensor}"
 
     def term_step(self, tensor: str) -> str:
-        """How far neighbours along the unrolled summation lie apart in A or B, in elements."""
+        """Return the distance of neighbours along the unrolled summation, in elements."""
         return f"{'ld' if self.free_is_contiguous(tensor) else 'step'}_{tensor}"
 
     @property
@@ -170,7 +170,7 @@ def _tiled(contraction: Contraction, tensor: str) -> tuple[int, ...]:
     return tuple(index for index in tensor_indices(contraction, tensor) if index in pair)
 
 
-@lru_cache(maxsize=256)  # templates ask for it often
+@lru_cache(maxsize=256)  # templates need it often
 def _free_is_contiguous(contraction: Contraction, tensor: str) -> bool:
     fast = next(iter(_tiled(contraction, tensor)), None)
     return fast != contraction.du or contraction.du is None

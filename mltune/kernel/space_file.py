@@ -1,7 +1,7 @@
-"""Spaces of kernel families from files: with what the families themselves say of their parameters.
+"""Spaces of kernel families from files, with the families' own conditions on their parameters.
 
-A space's file says which values are searched. What every config of the family must satisfy is
-declared with the family's parameters, and becomes constraints of the space here.
+A space's file has the values to search. Conditions on every config of the family are declared with
+the family's parameters, and become constraints of the space here.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def load_space(path: str | Path) -> SpaceFile:
 
 
 def parse_space(text: str, name: str) -> SpaceFile:
-    """Read the text of a space's file, such as a run keeps it.
+    """Read the text of a space's file, such as the one that a run keeps.
 
-    Values that the family has given up since are no mistake here: their kernels cannot be built.
+    Values that the family no longer has are allowed here: their kernels cannot be built.
 
     Args:
         text: YAML.

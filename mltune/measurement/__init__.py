@@ -1,4 +1,4 @@
-"""How fast one config was on one problem, or how it failed: values only."""
+"""The speed of one config on one problem, or its failure: values only."""
 
 from mltune.measurement.by_problem import of_problems
 from mltune.measurement.measurement import PROTOCOL_VERSION, Measurement, Phase, Status

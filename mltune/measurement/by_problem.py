@@ -1,4 +1,4 @@
-"""What is asked of each measurement's problem, worked out once for a problem."""
+"""Values of each measurement's problem, computed once per problem."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ T = TypeVar("T")
 
 
 def of_problems(rows: Sequence[Measurement], value: Callable[[Problem], T]) -> list[T]:
-    """Return a value of each row's problem, in the order of the rows.
+    """Return a value for each row's problem, in the order of the rows.
 
-    Thousands of rows share a few problem objects, and a size or a label takes long.
+    Thousands of rows share a few problem objects, and computing a size or a label takes long.
     """
     known: dict[int, T] = {}
     for row in rows:

@@ -1,4 +1,4 @@
-"""A measurement: how fast one config was on one problem, or how it failed."""
+"""A measurement: the speed of one config on one problem, or its failure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from mltune.problem import Problem
 from mltune.space.config import Config
 
 PROTOCOL_VERSION = 2
-"""Raised whenever the way of timing or validating changes, so that old numbers stay apart."""
+"""Incremented when timing or validating changes, so that old numbers stay separate."""
 
 
 class Status(Enum):
-    """How a measurement ended."""
+    """The outcome of a measurement."""
 
     OK = "ok"
     BUILD_ERROR = "build_error"
@@ -27,13 +27,13 @@ class Status(Enum):
 
 
 class Phase(StrEnum):
-    """For what a measurement was made."""
+    """The purpose of a measurement."""
 
     SEARCH = "search"
     FINAL = "final"
-    """A round of the leaders' cross-benchmark, on which later stages rely."""
+    """A final round of the leaders, on which later stages rely."""
     DISTURBED = "disturbed"
-    """Something else slowed it down: it is kept, and does not count."""
+    """A round that something else slowed down: it is kept, and does not count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,13 +43,13 @@ class Measurement:
     Attributes:
         seconds: every timed sample, kernel time by device events, in order; empty unless ok.
         max_error: largest |computed - reference| over the output; None if it was not computed.
-        error_bound: the bound that `max_error` was held against.
+        error_bound: the largest allowed `max_error`.
         message: why it failed, first line first; empty if ok.
         timestamp: UTC, ISO 8601.
         trial: the number of the trial in its run; -1 outside a run.
-        phase: for what it was made.
-        observed: what was seen beside the times, by name, sorted: `anchor_seconds` is the time
-            of the reference kernel just before or after, the larger; observers add theirs.
+        phase: its purpose.
+        observed: other observed values by name, sorted: `anchor_seconds` is the longer one of the
+            reference kernel's times just before and after; observers add theirs.
         id: the row's number in its run's database; 0 before it is stored.
 
     Raises:
@@ -93,7 +93,7 @@ class Measurement:
         return statistics.median(self.seconds) if self.seconds else None
 
     def seen(self, name: str) -> float | None:
-        """Something that was observed; None if it was not."""
+        """Return an observed value; None if it was not observed."""
         return dict(self.observed).get(name)
 
     @property

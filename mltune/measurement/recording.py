@@ -1,4 +1,4 @@
-"""A recording: configs of one kernel on one device with their times, whoever measured them."""
+"""A recording: configs of one kernel on one device with their times, from any source."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from mltune.space.config import Config
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """How one config did.
+    """The time of one config, or its failure.
 
     Attributes:
         seconds: its time; None if it failed.
-        status: how it ended.
+        status: its outcome.
 
     Raises:
         ValueError: when status and time disagree, or the time is not finite and positive.
@@ -34,17 +34,19 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """The points of one file or run, a config at most once.
+    """The points of one file or run, without duplicate configs.
 
     Attributes:
         where: the file or folder, for messages.
-        problem: what was computed, in the words of whoever measured it; may be empty.
-        device: where, likewise.
+        problem: what was computed, as the source says; may be empty.
+        device: likewise.
         points: in the order they were recorded.
-        notes: one line for everything that was not right and left out.
-        form: of the file, for people.
-        family: of the kernels, where it is known; else empty.
-        space: the name of the space's file without its ending, likewise.
+        notes: one line for every wrong part that was left out.
+        form: of the file, for information.
+        family: of the kernels if known; else empty.
+        space: the name of the space's file without its suffix, likewise.
+        leaders: configs that were the fastest on some size, to be tried first; they name their
+            families.
     """
 
     where: str
@@ -55,6 +57,7 @@ class Recording:
     form: str = "mltune run"
     family: str = ""
     space: str = ""
+    leaders: tuple[Config, ...] = ()
 
     @property
     def optimum_seconds(self) -> float | None:

@@ -1,7 +1,7 @@
 """What is computed: contractions, their BLAS names, problems and sets of sizes.
 
-Reading sizes from text and files is in `mltune.problem.sizes`, apart from here because it needs
-PyYAML, which whoever only runs tuned kernels does not install.
+Reading sizes from text and files is in `mltune.problem.sizes`. It is not imported here because it
+needs PyYAML, which a program that only runs tuned kernels does not need.
 """
 
 from mltune.problem.contraction import Contraction

@@ -28,11 +28,11 @@ def read_calls(path: Path, contractions: Sequence[Contraction] = ()) -> tuple[Ca
 
     Args:
         path: of the file.
-        contractions: the problem types. Of a file that names problem types, only these are read;
-            in one that names none, every size is called by each of them.
+        contractions: the problem types. If the file names problem types, only these are read; else
+            every size is used for each of them.
 
     Raises:
-        UsageError: when the file cannot be read or holds anything else; it names the line.
+        UsageError: when the file cannot be read, or is something else; it names the line.
     """
     text = read_text(path, _MOST_BYTES).removeprefix("\ufeff")
     calls = list(_calls(text, path, contractions))

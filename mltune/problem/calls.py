@@ -1,4 +1,4 @@
-"""Calls of a program: which problem types it computes, on which sizes, how often, how long."""
+"""Calls of a program: problem types, sizes, counts and times."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Calls:
     Attributes:
         contraction: the problem type.
         size: the extents, with the number of calls.
-        seconds: that all these calls took in the program; None where nobody measured it.
-        interface: by which the program called, such as `cblas` or `clblast`; empty if unknown.
+        seconds: of all these calls in the program; None if unknown.
+        interface: that the program called, such as `cblas` or `clblast`; empty if unknown.
     """
 
     contraction: Contraction
@@ -31,9 +31,9 @@ class Calls:
 
 
 def merge_calls(calls: Iterable[Calls]) -> tuple[Calls, ...]:
-    """Put calls of the same type, size and interface together: counts and seconds are added.
+    """Merge calls of the same type, size and interface: counts and seconds are added.
 
-    Seconds are known of the sum only where they are known of all its parts.
+    The sum's seconds are known only if those of all its parts are.
     """
     merged: dict[tuple[Contraction, tuple[int, ...], str], Calls] = {}
     for each in calls:
@@ -79,7 +79,7 @@ def _all_transposes(word: str) -> Sequence[Contraction]:
 
 
 def check_gemms(contractions: Iterable[Contraction]) -> None:
-    """Refuse what is no GEMM of BLAS.
+    """Refuse a contraction that is no BLAS GEMM.
 
     Raises:
         UsageError: that names the first one.

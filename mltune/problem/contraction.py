@@ -1,9 +1,8 @@
-"""The problem type: which indices of A and B are summed, and where the others go in C.
+"""The problem type: which indices of A and B are summed, and where the others are in C.
 
 The description is Tensile's (Tanner, "Tensile: Auto-tuning GEMM GPU Assembly for All Problem
-Sizes", section IV): every index has a number; 0 .. num_indices_c - 1 are C's, in order of
-growing stride, the rest are summed. A tensor is the list of its index numbers, shortest stride
-first.
+Sizes", section IV): every index has a number; 0 .. num_indices_c - 1 are C's, in order of growing
+stride, the others are summed. A tensor is the list of its index numbers, shortest stride first.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class Contraction:
         index_assignments_a: A's index numbers, shortest stride first.
         index_assignments_b: B's index numbers, shortest stride first.
         num_indices_c: how many indices C has; they are 0, 1, ..., shortest stride first.
-        epilogue: what becomes of the result before it is stored.
+        epilogue: operations on the result before it is stored.
 
     Raises:
         UsageError: when the lists do not describe a contraction.
@@ -196,7 +195,7 @@ class Contraction:
 
     @classmethod
     def from_name(cls, name: str) -> Contraction:
-        """Read what `name` gives; anything after it, as in a kernel's name, is left alone.
+        """Read a name written by `name`; text after it, as in a kernel's name, is ignored.
 
         Raises:
             UsageError: when the text is no such name.
@@ -268,7 +267,7 @@ class Contraction:
         return cls.from_name(data["name"])
 
 
-@lru_cache(maxsize=256)  # every launch asks for them several times
+@lru_cache(maxsize=256)  # every launch needs them several times
 def _indices_of_c(
     in_a: tuple[int, ...], in_b: tuple[int, ...], num_indices_c: int
 ) -> tuple[tuple[int, ...], ...]:

@@ -1,7 +1,7 @@
-"""What becomes of each element of a product before it is stored: a bias, and an activation.
+"""Operations on each element of a product before it is stored: a bias, and an activation.
 
-C = act(alpha * A * B + beta * C + bias), where the bias is a vector along one index of C, the
-same for all others, and act is one of a few functions that networks use.
+C = act(alpha * A * B + beta * C + bias), where the bias is a vector along one index of C, the same
+for all others, and act is a function that networks use.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Activation(Enum):
 
 
 ACTIVATIONS = tuple(each.value for each in Activation if each is not Activation.NONE)
-"""The names of those that do something."""
+"""The names of all activations that change a number."""
 
 _ACTIVATION = "|".join(ACTIVATIONS)
 _WORDS = re.compile(rf"bias_([mn])(?:[_,+]({_ACTIVATION}))?|({_ACTIVATION})")
@@ -37,23 +37,23 @@ _WORDS = re.compile(rf"bias_([mn])(?:[_,+]({_ACTIVATION}))?|({_ACTIVATION})")
 
 @dataclass(frozen=True, slots=True)
 class Epilogue:
-    """What becomes of alpha * A * B + beta * C.
+    """The operations on alpha * A * B + beta * C.
 
     Attributes:
         bias: the number of C's index that the bias runs along; None for no bias.
-        activation: what follows.
+        activation: after the bias.
     """
 
     bias: int | None = None
     activation: Activation = Activation.NONE
 
     def __bool__(self) -> bool:
-        """Whether anything becomes of it."""
+        """Whether there is any operation."""
         return self.bias is not None or self.activation is not Activation.NONE
 
     @property
     def clamps(self) -> bool:
-        """Whether the problem says a lower and an upper limit."""
+        """Whether the problem has a lower and an upper limit."""
         return self.activation is Activation.CLAMP
 
 
@@ -65,7 +65,7 @@ def parse_epilogue(text: str, bias_m: int | None, bias_n: int | None) -> Epilogu
 
     Args:
         text: `bias_m` has a number for each row of C (m of them), `bias_n` for each column.
-        bias_m: the index along which there are m elements; None where there is none.
+        bias_m: the index along which there are m elements; None if there is none.
         bias_n: the same for n.
 
     Raises:

@@ -22,8 +22,8 @@ def gemm(
 
     Args:
         precision: of A, B and C.
-        trans_a: `n`, `t` or `c` (conjugate transpose): what op does to A.
-        trans_b: the same for B.
+        trans_a: the operation on A: `n`, `t` or `c` (conjugate transpose).
+        trans_b: the operation on B.
         order: `column` (BLAS) or `row`: how matrices lie in memory.
         batched: adds a batch index with the longest stride to all three.
 
@@ -37,7 +37,7 @@ def gemm(
         raise UsageError(f"gemm: order must be column or row, got '{order}'")
     row, column = (0, 1) if order == "column" else (1, 0)  # index numbers of m and n
     k = 3 if batched else 2
-    a, b = (row, k), (k, column)  # as mathematics writes op(A) and op(B): row index, column index
+    a, b = (row, k), (k, column)  # in mathematical order: row index, column index
     a = a if (order == "column") == (trans_a == "n") else a[::-1]
     b = b if (order == "column") == (trans_b == "n") else b[::-1]
     batch = (2,) if batched else ()
@@ -63,7 +63,7 @@ def gemm_name(contraction: Contraction) -> str | None:
 
 
 def epilogue_name(contraction: Contraction, separator: str = ",") -> str:
-    """Return what `with_epilogue` reads: `bias_n,relu`; empty where there is no epilogue."""
+    """Return the text that `with_epilogue` reads: `bias_n,relu`; empty without an epilogue."""
     epilogue, words = contraction.epilogue, []
     if epilogue.bias is not None:
         words.append(f"bias_{bias_side(contraction)}")
@@ -99,7 +99,7 @@ def parse_problem_type(text: str, epilogue: str | None = None) -> Contraction:
 
     Args:
         text: the problem type.
-        epilogue: what `with_epilogue` reads; None for what the text says.
+        epilogue: as for `with_epilogue`; None for that of the text.
 
     Raises:
         UsageError: when it is none of them.

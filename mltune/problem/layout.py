@@ -1,4 +1,4 @@
-"""How the three matrices of a GEMM lie in memory, in numpy's words."""
+"""The memory layout of a GEMM's three matrices, in numpy's terms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mltune.problem.contraction import Contraction
 def memory_orders(contraction: Contraction) -> str:
     """Return the orders of A (m x k), B (k x n) and C (m x n), one letter each.
 
-    `F` stands where neighbours in a column are neighbours in memory, `C` where those in a row
+    `F` means that neighbours in a column are neighbours in memory, `C` that neighbours in a row
     are: `FFF` for `sgemm_nn`, `CFF` for `sgemm_tn`, `CCC` for `sgemm_nn_row`.
 
     Raises:

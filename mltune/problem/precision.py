@@ -28,7 +28,7 @@ class Precision(Enum):
 
     @property
     def is_double(self) -> bool:
-        """Whether a device has to compute in double precision."""
+        """Whether it is computed in double precision."""
         return self in (Precision.DOUBLE, Precision.COMPLEX_DOUBLE)
 
     @property

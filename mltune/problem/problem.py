@@ -19,12 +19,12 @@ class Problem:
 
     Attributes:
         sizes: the extent of every index, by index number.
-        strides_a: elements between neighbours along each of A's indices, in the order of its
-            index assignments; empty means packed. Likewise for B and C.
+        strides_a: elements between neighbours along each of A's indices, in the order of its index
+            assignments; empty means packed. Likewise for B and C.
         offset_a: elements before A's first one in its buffer. Likewise for B, C and the bias,
             whose elements are neighbours.
-        low: the lower limit of an epilogue that clamps; others do not ask.
-        high: the upper one.
+        low: the lower limit of an epilogue that clamps; others ignore it.
+        high: the upper limit, likewise.
 
     Raises:
         UsageError: when sizes, strides or offsets do not fit the contraction.
@@ -71,17 +71,17 @@ class Problem:
 
     @property
     def tensors(self) -> tuple[str, ...]:
-        """What it reads and writes: `a`, `b` and `c`, and `bias` where there is one."""
+        """The tensors: `a`, `b` and `c`, and `bias` if there is one."""
         bias = ("bias",) if self.contraction.epilogue.bias is not None else ()
         return ("a", "b", "c", *bias)
 
     @property
     def strides_bias(self) -> tuple[int, ...]:
-        """Those of the bias, as of the other tensors."""
+        """The strides of the bias, as of the other tensors."""
         return (1,)
 
     def extents(self, tensor: str) -> tuple[int, ...]:
-        """The sizes along the indices of one of the `tensors`, shortest stride first."""
+        """Return the sizes along a tensor's indices, shortest stride first."""
         if tensor == "bias":
             bias = self.contraction.epilogue.bias
             return () if bias is None else (self.sizes[bias],)
@@ -93,7 +93,7 @@ class Problem:
         return tuple(self.sizes[index] for index in indices)
 
     def span(self, tensor: str) -> int:
-        """Elements from the first to the last one of a tensor, both included, gaps too."""
+        """Return the number of elements from a tensor's first to its last one, with gaps."""
         strides: tuple[int, ...] = getattr(self, f"strides_{tensor}")
         pairs = zip(self.extents(tensor), strides, strict=True)
         return 1 + sum((extent - 1) * stride for extent, stride in pairs)
@@ -146,7 +146,7 @@ class Problem:
         return (self.m, self.n, self.k, *batch)
 
     def canonical(self) -> Problem:
-        """Return the same problem with d0 in A, as kernels are written: A and B may exchange."""
+        """Return the same problem with d0 in A, as kernels expect it; A and B may be exchanged."""
         if not self.contraction.swaps_operands:
             return self
         return replace(
@@ -205,7 +205,7 @@ class Problem:
 
 
 def packed(extents: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of a tensor without gaps, in elements."""
+    """Return the strides of a tensor without gaps, in elements."""
     return tuple(math.prod(extents[:position]) for position in range(len(extents)))
 
 
@@ -292,7 +292,7 @@ def _check_strides(name: str, extents: tuple[int, ...], strides: tuple[int, ...]
         raise UsageError(f"problem: {name} has {len(extents)} indices, got strides {strides}")
     if any(stride < 1 for stride in strides):
         raise UsageError(f"problem: {name}'s strides must be at least 1, got {list(strides)}")
-    # Sorted by stride, each dimension must step over all the smaller ones: no overlap.
+    # Sorted by stride, each dimension must step over all the smaller ones, or elements overlap.
     reach = 0
     for stride, extent in sorted(zip(strides, extents, strict=True)):
         if extent > 1 and stride <= reach:

@@ -1,4 +1,4 @@
-"""A size: the extents that a user writes as `MxNxK`, and how often it counts."""
+"""A size: the extents, written as `MxNxK`, and a count."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 from mltune.errors import UsageError
 
 MAX_EXTENT = 2**31 - 1
-"""Kernels and exported C hold an extent in 32 bits."""
+"""Kernels and exported C store an extent in 32 bits."""
 
 MAX_SIZES = 100_000
-"""More sizes than this in one list is a slip of the pen in a range."""
+"""A list with more sizes is most likely a mistake in a range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Size:
 
     Attributes:
         extents: (m, n, k) or (m, n, k, batch) of a GEMM, else the extents by index number.
-        count: how often the size occurs in the work it was taken from; a weight.
+        count: how often the size is called, which is its weight.
 
     Raises:
         UsageError: when an extent or the count is out of range.
@@ -68,10 +68,10 @@ class Size:
 
 
 def merge_sizes(sizes: Iterable[Size]) -> tuple[Size, ...]:
-    """Put equal extents together and add their counts; the order of first sight is kept.
+    """Merge equal extents and add their counts; the order of first appearance is kept.
 
     Raises:
-        UsageError: when more than `MAX_SIZES` different sizes come together.
+        UsageError: when there are more than `MAX_SIZES` different sizes.
     """
     counts: dict[tuple[int, ...], int] = {}
     for size in sizes:

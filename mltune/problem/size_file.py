@@ -1,7 +1,7 @@
 """Sizes in files: CSV with the columns m,n,k[,batch][,count], and YAML lists.
 
-A CSV file may say more of each size in the columns `trans`, `layer` and `source`: with which
-transposes it occurs, such as `tn nn`, where, and who says so.
+A CSV file may have further columns: `trans`, the transposes that a size is used with, such as `tn
+nn`; `layer`, where it is used; and `source`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from mltune.reading.yaml_text import Node, YamlError, parse_yaml
 _EXTENT_COLUMNS = ("m", "n", "k", "batch")
 _KEYS = (*_EXTENT_COLUMNS, "count")
 NOTE_COLUMNS = ("trans", "layer", "source")
-"""What a file may say of a size beside its numbers."""
+"""The columns of a file that are not numbers."""
 _COLUMNS = (*_KEYS, *NOTE_COLUMNS)
 _TRANSPOSES = frozenset(a + b for a in "ntc" for b in "ntc")
 _MOST_BYTES = 16 * 2**20
 
 Marked = tuple[Size, tuple[str, ...]]
-"""A size, and the transposes that it occurs with, where the file says so."""
+"""A size, and the transposes that it is used with, if the file names them."""
 
 
 def read_size_file(path: Path, trans: str = "") -> tuple[Size, ...]:
@@ -35,11 +35,11 @@ def read_size_file(path: Path, trans: str = "") -> tuple[Size, ...]:
 
     Args:
         path: of the file.
-        trans: only those that occur with these transposes, such as `nn`, as the column `trans`
-            of a CSV file says.
+        trans: read only sizes that are used with these transposes, such as `nn`, by the column
+            `trans` of a CSV file.
 
     Raises:
-        UsageError: when the file cannot be read or holds anything else; it names the line.
+        UsageError: when the file cannot be read, or is something else; it names the line.
     """
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
@@ -53,7 +53,7 @@ def read_size_file(path: Path, trans: str = "") -> tuple[Size, ...]:
 
 
 def transposes_in(path: Path) -> tuple[str, ...]:
-    """The transposes that the column `trans` of a CSV file names, in alphabetical order.
+    """Return the transposes in the column `trans` of a CSV file, in alphabetical order.
 
     Raises:
         UsageError: as `read_size_file`.
@@ -65,15 +65,15 @@ def transposes_in(path: Path) -> tuple[str, ...]:
 def csv_rows(text: str, path: Path, known: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
     """Read CSV whose first row names columns, among them m, n and k.
 
-    Blank lines and those that begin with `#` are left out.
+    Blank lines and lines that begin with `#` are skipped.
 
     Args:
         text: of the file.
         path: for messages.
-        known: the columns that there may be.
+        known: the allowed columns.
 
     Yields:
-        Where a row stands, for messages, and its cells by column.
+        The place of a row, for messages, and its cells by column.
 
     Raises:
         UsageError: when the first row is wrong, or a row has more or fewer cells.

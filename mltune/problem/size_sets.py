@@ -1,4 +1,4 @@
-"""Sets of sizes made by chance, the same for the same seed on every machine and version."""
+"""Random sets of sizes, the same for the same seed on every machine and version."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from mltune.problem.size import MAX_EXTENT, MAX_SIZES, Size
 def split_sizes(
     sizes: Sequence[Size], held_out: float, seed: int
 ) -> tuple[tuple[Size, ...], tuple[Size, ...]]:
-    """Split sizes in those to train on and those to judge by; both keep their order.
+    """Split sizes into a training set and a held-out set; both keep their order.
 
-    Which ones are held out depends on the seed and the set, not on the order it is given in.
+    The choice depends on the seed and the set, not on the order of the set.
 
     Args:
-        sizes: what to split; each extents once.
-        held_out: the share to hold out, 0 to below 1; with two sizes or more and a share above
-            0, both sides get at least one.
-        seed: another seed gives another choice.
+        sizes: to split, without duplicates.
+        held_out: the share to hold out, 0 to below 1; with two sizes or more and a share above 0,
+            both sets get at least one.
+        seed: of the choice.
 
     Returns:
-        The sizes to train on, and the held-out ones.
+        The training sizes, and the held-out ones.
 
     Raises:
         UsageError: when the share is out of range.
@@ -33,7 +33,7 @@ def split_sizes(
     if not 0 <= held_out < 1:
         raise UsageError(f"sizes: the held-out share must be 0 to below 1, got {held_out}")
     wanted = min(max(round(len(sizes) * held_out), 1), len(sizes) - 1) if held_out > 0 else 0
-    # A hash instead of a shuffle: no library's generator changes it from version to version.
+    # A hash instead of a shuffle, as generators may change between versions of a library.
     by_chance = sorted(
         {size.extents for size in sizes},
         key=lambda extents: hashlib.sha256(f"{seed}:{extents}".encode()).digest(),
@@ -46,15 +46,15 @@ def split_sizes(
 def random_sizes(
     count: int, seed: int, low: int = 1, high: int = 4096, *, awkward: float = 0.5
 ) -> tuple[Size, ...]:
-    """Draw different (m, n, k) sizes, log-uniform, with emphasis on extents that are hard.
+    """Draw different (m, n, k) sizes, log-uniform, with many extents that are hard to tile.
 
     Args:
         count: how many.
-        seed: the same one gives the same sizes.
+        seed: of the random numbers.
         low: the smallest extent.
         high: the largest extent, included.
-        awkward: the share of extents that are moved to a neighbour that breaks tiling: `low`,
-            a prime, or a multiple of 16 with one more or less, or none.
+        awkward: the share of extents that are moved to a neighbour that breaks tiling: `low`, a
+            prime, or a multiple of 16 plus 1, minus 1, or plus 0.
 
     Raises:
         UsageError: when an argument is out of range, or there are too few sizes to draw from.
@@ -63,11 +63,11 @@ def random_sizes(
         raise UsageError(f"sizes: need 1 <= low <= high <= {MAX_EXTENT}, got {low} and {high}")
     if not 0 <= awkward <= 1:
         raise UsageError(f"sizes: the awkward share must be 0 to 1, got {awkward}")
-    # Half of the cube at most, so that drawing until all are different ends soon.
+    # At most half of the cube, so that drawing different sizes ends soon.
     most = min(MAX_SIZES, max(1, (high - low + 1) ** 3 // 2))
     if not 1 <= count <= most:
         raise UsageError(f"sizes: can draw 1 to {most} from {low} to {high}, got {count}")
-    # Only random() is used: Python promises the same numbers from it in all versions.
+    # Only random() is used: Python guarantees the same numbers in all versions.
     generator = random.Random(seed)
     drawn: dict[tuple[int, ...], None] = {}
     while len(drawn) < count:

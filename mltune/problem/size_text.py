@@ -16,15 +16,15 @@ _RANGE = re.compile(r"([0-9]+):([0-9]+)(?::(\*?)([0-9]{1,10}))?")
 
 
 def looks_like_size(text: str) -> bool:
-    """Whether `text` is meant as extents, and not as the name of a suite or a file."""
+    """Whether `text` has the form of extents, and is no name of a suite or a file."""
     return bool(re.match(r"[0-9:*-]", text)) and not re.search(r"[a-wyz/]", text, re.IGNORECASE)
 
 
 def parse_size_text(text: str) -> tuple[Size, ...]:
     """Read one `MxNxK` or `MxNxKxB`, each part a number or a range.
 
-    A range is `start:stop`, `start:stop:step` or `start:stop:*factor`; it ends at the last
-    value that is not above `stop`. Several ranges give every combination, the last one fastest.
+    A range is `start:stop`, `start:stop:step` or `start:stop:*factor`; it ends at the last value
+    up to `stop`. Several ranges give every combination, the last one fastest.
 
     Raises:
         UsageError: when it is no such text, or gives more than `MAX_SIZES` sizes.

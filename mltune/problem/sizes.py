@@ -1,4 +1,4 @@
-"""The sizes that a user asks for: extents, ranges, files and named suites, in one text."""
+"""The text of `--sizes`: extents, ranges, files and named suites."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from mltune.resources import data_folder
 
 
 def parse_sizes(text: str) -> tuple[Size, ...]:
-    """Read what stands after `--sizes`; equal sizes are merged, the order is kept.
+    """Read the value of `--sizes`; equal sizes are merged, the order is kept.
 
     Args:
-        text: comma-separated; each part is `MxNxK[xB]` with a number or a range in each
-            dimension (`start:stop[:step|*factor]`), the path of a CSV or YAML file, or the
-            name of a suite.
+        text: comma-separated; each part is `MxNxK[xB]` with a number or a range in each dimension
+            (`start:stop[:step|*factor]`), the path of a CSV or YAML file, or the name of a suite.
 
     Raises:
         UsageError: when a part is none of these.
@@ -32,7 +31,7 @@ def parse_sizes(text: str) -> tuple[Size, ...]:
 
 
 def suite_names() -> tuple[str, ...]:
-    """The names of the suites that ship with mltune, in alphabetical order."""
+    """Return the names of the shipped suites, in alphabetical order."""
     return tuple(sorted(_suites()))
 
 
@@ -61,9 +60,9 @@ def _suite(path: Path, trans: str) -> tuple[Size, ...]:
 
 @cache
 def _suites() -> Mapping[str, tuple[Path, str]]:
-    """Each suite's file, and the transposes that its sizes occur with; empty for all of them.
+    """Return each suite's file, and the transposes of its sizes; empty for all.
 
-    A file that says with which transposes its sizes occur is a suite for each of these, too.
+    A file with a column of transposes is also a suite for each of these.
     """
     files = {path.stem: path for path in (data_folder("spaces") / "sizes").glob("*.csv")}
     parts = {

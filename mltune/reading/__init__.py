@@ -1,4 +1,4 @@
-"""Reading files from anyone: regular files only, within limits, or one line that says why not."""
+"""Reads files from any source: regular files only, within limits, or one line with the reason."""
 
 from mltune.reading.file import MOST_BYTES, read_bytes, read_text
 from mltune.reading.gzipped import GZIP, read_packed, unpack

@@ -1,4 +1,4 @@
-"""The bytes and the text of a regular file that is not too large."""
+"""Reads the bytes or the text of a regular file that is not too large."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mltune.errors import UsageError
 from mltune.files import file_error
 
 MOST_BYTES = 256 * 2**20
-"""Of a file, and of what it unpacks to: several times the largest data set that ships."""
+"""Of a file, and of its unpacked content: several times the largest data set that ships."""
 
 _KINDS = (
     (stat.S_ISFIFO, "a named pipe"),
@@ -28,13 +28,13 @@ def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
 
     Args:
         path: of a regular file, or of a link to one.
-        most: the bytes that it may have.
+        most: the largest number of bytes.
 
     Raises:
         UsageError: when it cannot be read, is no regular file, or is larger.
     """
     try:
-        # Without O_NONBLOCK a pipe that nobody writes to is waited for when it is opened.
+        # Without O_NONBLOCK, opening a pipe waits for its writer.
         number = os.open(path, os.O_RDONLY | _FLAGS)
         with os.fdopen(number, "rb") as file:
             state = os.fstat(number)
@@ -61,10 +61,10 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
 
 
 def decode(path: Path, data: bytes) -> str:
-    """The text that a file's bytes are.
+    """Return a file's bytes as text.
 
     Raises:
-        UsageError: when they are none.
+        UsageError: when they are no text.
     """
     try:
         return data.decode("utf-8")
@@ -75,15 +75,15 @@ def decode(path: Path, data: bytes) -> str:
 
 
 def check_regular(path: Path) -> None:
-    """Refuse what is no regular file, before something opens it that would wait for ever.
+    """Refuse what is no regular file before it is opened, which might never return.
 
     Raises:
-        UsageError: when there is something else by this name; a folder, or nothing, passes.
+        UsageError: when it is something else; a folder, or nothing, passes.
     """
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):
-        return  # who opens it says what is wrong
+        return  # the error follows when it is opened
     if not stat.S_ISDIR(mode):
         _check_regular(path, mode)
 
@@ -97,5 +97,5 @@ def _check_regular(path: Path, mode: int) -> None:
 
 
 def size_text(count: int) -> str:
-    """A number of bytes for people."""
+    """Return a number of bytes as text."""
     return f"{count >> 20} MiB" if count >= 2**20 else f"{count} bytes"

@@ -1,4 +1,4 @@
-"""Files that are gzipped or plain, unpacked to no more than their size can account for."""
+"""Files that are gzipped or plain, unpacked within a limit that depends on their size."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from mltune.reading.file import MOST_BYTES, read_bytes, size_text
 
 GZIP = b"\x1f\x8b"
 _MOST_TIMES = 100
-"""Runs unpack to 4 to 13 times their size, and some 80 times where every row has the same long
-build log; gzip can do 1,032 times."""
+"""Runs unpack to 4 to 13 times their size, or 80 times if every row has the same long build log;
+gzip can reach 1,032 times.
+"""
 _ALWAYS = 16 * 2**20
 _PART = 4 * 2**20
 
@@ -21,11 +22,11 @@ def read_packed(path: Path) -> tuple[bytes, str]:
     """Read a file; its first bytes say whether it is gzipped.
 
     Returns:
-        What is in it, and one line that says where it was cut off; empty if it is whole.
+        The content, and one line that says where it was cut off; empty if it is whole.
 
     Raises:
         UsageError: when it cannot be read, is no regular file, is too large, or unpacks to more
-            than its size can account for.
+            than its size allows.
     """
     data = read_bytes(path)
     return unpack(path, data) if data.startswith(GZIP) else (data, "")
@@ -34,7 +35,7 @@ def read_packed(path: Path) -> tuple[bytes, str]:
 def unpack(path: Path, data: bytes) -> tuple[bytes, str]:
     """Unpack all members of a gzip file; see `read_packed`.
 
-    It is unpacked twice: the first time only to count, so that a bomb takes no memory.
+    It is unpacked twice, the first time only to count, so that a bomb takes no memory.
     """
     most = min(max(_MOST_TIMES * len(data), _ALWAYS), MOST_BYTES)
     count = 0
@@ -46,7 +47,7 @@ def unpack(path: Path, data: bytes) -> tuple[bytes, str]:
                     f"{path}: unpacks to more than {size_text(most)}, too much for its size"
                 )
     except _DamagedError:
-        pass  # said below
+        pass  # reported below
     parts: list[bytes] = []
     try:
         parts.extend(_parts(data))
@@ -56,7 +57,7 @@ def unpack(path: Path, data: bytes) -> tuple[bytes, str]:
 
 
 class _DamagedError(Exception):
-    """Why a gzip file cannot be unpacked any further."""
+    """The reason why a gzip file cannot be unpacked any further."""
 
 
 def _parts(data: bytes) -> Iterator[bytes]:

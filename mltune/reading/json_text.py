@@ -1,4 +1,4 @@
-"""JSON from anyone: no more values than its size can account for, and no name twice."""
+"""JSON from any source: no more values than its size allows, and no field twice."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 from mltune.errors import UsageError
 
 _COSTS = ((b"{", 240), (b"[", 80), (b",", 40))
-"""Bytes of memory that a value takes which begins, or follows what ends, with this."""
+"""Bytes of memory for a value that begins with, or follows, this character."""
 _MOST_TIMES = 8
-"""Records take 2 to 5 bytes of memory for each of the text, `[[],[],...` takes 25."""
+"""Records take 2 to 5 bytes of memory for each byte of text, `[[],[],...` takes 25."""
 _ALWAYS = 64 * 2**20
 
 
@@ -22,7 +22,7 @@ def parse_json(text: str | bytes, *, only_finite: bool = False) -> Any:
         only_finite: whether to refuse NaN and Infinity, which Python writes.
 
     Raises:
-        UsageError: when it is none, is nested too deeply, holds far more values than text, or has
+        UsageError: when it is no JSON, is nested too deeply, has far more values than text, or has
             a field twice.
     """
     check_density(text)
@@ -34,12 +34,12 @@ def parse_json(text: str | bytes, *, only_finite: bool = False) -> Any:
         raise UsageError("not JSON: nested too deeply") from error
     except json.JSONDecodeError as error:
         raise UsageError(f"line {error.lineno}: not JSON: {error.msg}") from error
-    except ValueError as error:  # UnicodeDecodeError and the hooks' own
+    except ValueError as error:  # also UnicodeDecodeError, and errors of the hooks
         raise UsageError(f"not JSON: {error}") from error
 
 
 def check_density(text: str | bytes) -> None:
-    """Refuse a text that would take far more memory than it is long.
+    """Refuse a text that would need far more memory than its length.
 
     Raises:
         UsageError: when it would.

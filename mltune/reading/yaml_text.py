@@ -1,4 +1,4 @@
-"""YAML from anyone as a tree of texts with line numbers: no aliases, within limits."""
+"""YAML from any source as a tree of texts with line numbers: no aliases, within limits."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _MOST_VALUES = 250_000
 _MOST_DEPTH = 100
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml's takes a tenth of the time, where PyYAML was built with it."""
+"""libyaml's loader takes a tenth of the time, if PyYAML was built with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value as it stands in the text.
+    """A value as written in the text.
 
     Attributes:
         line: from 1.
-        tag: as the text gives it; empty if it gives none.
+        tag: as written; empty if there is none.
         is_plain: whether it is a text without quotation marks.
         content: a text, a list's values, or the keys and values of a mapping, one after the other.
     """
@@ -36,10 +36,10 @@ class Node:
 
 
 class YamlError(Exception):
-    """What is wrong with a text.
+    """An error in a text.
 
     Attributes:
-        line: from 1; 0 if that cannot be told.
+        line: from 1; 0 if unknown.
         reason: in a few words.
     """
 
@@ -50,10 +50,10 @@ class YamlError(Exception):
 
 
 def parse_yaml(text: str) -> Node | None:
-    """Read the one document of a text; None if there is none.
+    """Read a text with one document; None if there is none.
 
     Raises:
-        YamlError: when it is no YAML, has an alias, or is beyond the limits.
+        YamlError: when it is no YAML, has an alias, or exceeds the limits.
     """
     if len(text) > MOST_CHARACTERS:
         raise YamlError(0, f"larger than {size_text(MOST_CHARACTERS)}")
@@ -62,7 +62,7 @@ def parse_yaml(text: str) -> Node | None:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         reason = str(error.problem or error.context).removeprefix("did not find ")
-        if "nesting depth" in reason:  # libyaml's own limit, of 1,000, which newer ones have
+        if "nesting depth" in reason:  # the limit of 1,000 of newer versions of libyaml
             reason = "nested too deeply"
         raise YamlError(mark.line + 1 if mark else 0, reason) from error
     except yaml.YAMLError as error:

@@ -40,7 +40,7 @@ def _furthest_off(model: Model) -> Markup:
         "bias",
         "Sizes that the model gets wrong",
         "Predicted / measured time, geometric mean over a size's configs; 1 is perfect. The order "
-        "of a size's configs may be right all the same.",
+        "of a size's configs may still be right.",
         table(
             "Sizes that the model got wrong",
             ("size", "predicted / measured"),

@@ -33,7 +33,7 @@ def choice_section(selection: Selection | str, best: Sequence[Measurement]) -> M
     portfolio = figure(
         "portfolio",
         "How many kernels",
-        "The time lost (geometric mean) if each size had the best of so many kernels, on the "
+        "Loss of time (geometric mean) if each size uses the best of this many kernels, on the "
         "sizes that they were chosen for.",
         portfolio_curve(selection.portfolio_curve),
     )
@@ -51,13 +51,13 @@ def choice_section(selection: Selection | str, best: Sequence[Measurement]) -> M
     outlines = (
         "Lines are the borders between kernels."
         if selector.formulas
-        else "Lines are the borders of leaves; a hatched leaf rests on no measurement."
+        else "Lines are the borders of leaves; hatched leaves have no measured size."
     )
     where = figure(
         "leaf-map",
         "The choice over M and N",
-        f"Which kernel is chosen at a K; a dot is a size that was measured. {outlines} A square "
-        "is asked at its middle, rounded to five binary digits.",
+        f"The chosen kernel at one K; a dot is a measured size. {outlines} A square shows the "
+        "choice for its middle, rounded to five binary digits.",
         leaf_map(selection, [row.problem for row in best]),
     )
     pair = tag("div", portfolio, regret, class_="pair")
@@ -67,13 +67,13 @@ def choice_section(selection: Selection | str, best: Sequence[Measurement]) -> M
 def _rule(selector: Selector) -> Markup:
     """Show the formulas or the tree."""
     legend = kernel_legend([kernel.name for kernel in selector.portfolio])
-    tuned = "Sizes that were measured go straight to their kernel."
+    tuned = "Measured sizes have their own kernels."
     if selector.formulas:
         return figure(
             "formulas",
             "The time formulas",
-            "The kernel with the least time is taken: launch + tile x tiles + (step + a tile's "
-            "step x tiles + each wave's step x waves) x steps, for the numbers of tiles that "
+            "The kernel with the least time is chosen: launch + tile x tiles + (step + a tile's "
+            "step x tiles + each wave's step x waves) x steps, with the numbers of tiles that "
             f"cover C, of steps of the sums, and of waves of tiles. {tuned}",
             formula_table(selector.formulas),
             legend,

@@ -252,4 +252,4 @@ def _summary(cells: Sequence[Sequence[_Cell]], k: int, measured: int) -> str:
     if not leaves:
         return words
     blind = sum(cell.is_blind for cell in flat) / len(flat)
-    return f"{words} {len(leaves)} leaves; {percent(blind)} rests on no measurement."
+    return f"{words} {len(leaves)} leaves; {percent(blind)} has no measured size."

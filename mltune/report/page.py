@@ -194,8 +194,8 @@ def _best(content: Content) -> Markup:
     if not best:
         return section("best", title, note("No kernel was right on any size."))
     caption = (
-        f"{_sizes(len(best))}; a long table scrolls. Times of the leaders' final round where "
-        "there was one, else of the search."
+        f"{_sizes(len(best))}; a long table scrolls. Times are from the leaders' final rounds "
+        "if there were any, else from the search."
     )
     peak = (
         " Of peak: the least time by the device's published peaks / the time."
@@ -212,7 +212,7 @@ def _search(content: Content) -> Markup:
     progress = figure(
         "progress",
         "Best so far",
-        "A dot is a trial, the line is the best so far; a mark on the floor is a failed trial.",
+        "A dot is a trial, the line is the best so far; a mark at the bottom is a failed trial.",
         best_so_far(content.trials),
     )
     model = content.model
@@ -221,8 +221,8 @@ def _search(content: Content) -> Markup:
     bars = figure(
         "importance",
         "Importance of the parameters",
-        "Permutation importance from the cost model: what shuffling a parameter among the "
-        "measured configs adds to the error (RMSE of log seconds) on sizes not seen.",
+        "Permutation importance from the cost model: the increase of the error (RMSE of log "
+        "seconds, on sizes not seen) if a parameter is shuffled among the measured configs.",
         importance_bars(model.importance)
         if model.importance
         else note("No parameter varied among the configs that were right."),
@@ -273,8 +273,8 @@ def _parameters(content: Content) -> Markup:
     order = () if isinstance(model, str) else tuple(name for name, _ in model.importance)
     caption = (
         "A dot is a trial (geometric mean over the sizes), a bar the median of a value's trials. "
-        "The search tries good values more often, so that the other parameters differ too: "
-        "read it as what was seen, not as cause."
+        "The search tries good values more often, so other parameters differ, too: "
+        "this shows correlation, not cause."
     )
     return section("parameters", title, tag("figure", tag("figcaption", caption),
                     small_multiples(content.trials, order), id="figure-parameters"))  # fmt: skip

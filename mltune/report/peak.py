@@ -20,9 +20,9 @@ def peak_section(best: Sequence[Measurement], of_peak: Mapping[Problem, float]) 
     if not rows:
         return section("peak", title, note("The peaks of this device are not known."))
     caption = (
-        "A dot is a size, the line what the published peaks allow: bytes by the memory, each "
-        "matrix once; work by the fastest units that give such results. What fits into a cache "
-        "may be above it."
+        "A dot is a size; the line is the limit by the published peaks of memory (each matrix "
+        "counts once) and of the fastest units for such results. Data that fits into a cache may "
+        "exceed it."
     )
     shown = figure("roofline", "Roofline", caption, roofline(rows, of_peak))
     return section("peak", title, shown)

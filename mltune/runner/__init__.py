@@ -1,4 +1,4 @@
-"""(problem, config) -> Measurement: a live, killable worker, or a replay of records."""
+"""(problem, config) -> Measurement: by a live worker process, or from records."""
 
 from mltune.runner.live import DEFAULT_SAMPLES, WorkerRunner
 from mltune.runner.replay import ReplayRunner

@@ -16,25 +16,26 @@ from mltune.runner.data import GUARD_BYTES, PATTERN_BYTE
 _MARGIN_BYTES = {"cpu": 32 << 20}
 _GPU_MARGIN_BYTES = 128 << 20
 _MEMORY_SHARE = 64  # of the device's memory, at most
-_STEP = 2 << 20  # C keeps its place in a page of the largest size, so that times stay comparable
-_BEFORE = (3, 6)  # sixteenths of the margins that lie before C: 6 MiB at least, and 20 behind
+_STEP = 2 << 20  # C keeps its offset in a page of the largest size, so that times are comparable
+_BEFORE = (3, 6)  # sixteenths of the margins that are before C: 6 MiB at least, and 20 behind
 _LEAST_ROOM = 4 << 20
-_GPU_ROOM = 64 << 20  # most sizes fit at once, so that an arena seldom grows
+_GPU_ROOM = 64 << 20  # room for most sizes, so that an arena rarely grows
 _WORD = 8
 _PLACES = 4
-"""Where tensors may begin, drawn anew with each larger buffer. NVIDIA's driver looks at all parts
-of a buffer that overlap at each launch: with 500 of them a second kernel of a measurement began 1
-to 3 ms late. And it crashes where a part is freed that a kernel still has as an argument."""
+"""Places where tensors may begin, drawn anew for each larger buffer. At each launch NVIDIA's
+driver looks at all parts of a buffer that overlap: with 500 parts a second kernel of a measurement
+began 1 to 3 ms late. And it crashes if a part is freed that is still a kernel's argument.
+"""
 _KEPT_PARTS = 256  # on a processor; a GPU has two for each place
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """Where a tensor lies.
+    """The place of a tensor.
 
     Attributes:
         whole: its guarded buffer; on a GPU it reaches to the end of the arena.
-        inside: what kernels are given; on a GPU it reaches to the end of the arena, too.
+        inside: the kernels' argument; on a GPU it reaches to the end of the arena, too.
         first_byte: of the tensor in the arena.
         nbytes: of the tensor.
     """
@@ -49,12 +50,11 @@ class Arena:
     """One buffer on a device in which one tensor after the other has a place."""
 
     def __init__(self, device: Device, margin_bytes: int | None = None) -> None:
-        """Make none yet.
+        """Make an arena without memory.
 
         Args:
-            device: where it is.
-            margin_bytes: what is left around the tensors; as much as suits the device if left
-                out.
+            device: of the memory.
+            margin_bytes: around the tensors (default: what suits the device).
         """
         self._device = device
         if margin_bytes is None:
@@ -87,7 +87,7 @@ class Arena:
 
         Args:
             tenant: the owner of the tensor.
-            nbytes: of the part that kernels are given; a guard of 4 KiB is added at each end.
+            nbytes: of the kernels' argument; a guard of 4 KiB is added at each end.
 
         Raises:
             LimitError: when it is larger than the device allows.
@@ -117,7 +117,7 @@ class Arena:
         return self._place
 
     def untouched(self) -> bool:
-        """Whether nothing was written around the tensor; afterwards the pattern is whole again."""
+        """Whether nothing was written around the tensor; then restore the pattern."""
         place = self._place
         if place is None:
             return True
@@ -147,7 +147,7 @@ class Arena:
         return self._device.info.kind == "cpu"
 
     def _parts_between(self, first: int, end: int) -> tuple[Buffer, Buffer]:
-        """A guarded buffer and what lies between its guards."""
+        """Return a guarded buffer and the part between its guards."""
         inside, guard = first + GUARD_BYTES, GUARD_BYTES if self._is_cpu else 0
         return (
             self._device.part(self._buffer, first, end - first),
@@ -155,7 +155,7 @@ class Arena:
         )
 
     def _rounded(self, room: int) -> int:
-        """A larger size than needed now, so that not every larger tensor needs another arena."""
+        """Return a larger size than needed, so that the next larger tensors need no new arena."""
         info = self._device.info
         usual = _LEAST_ROOM
         if info.kind != "cpu":
@@ -171,13 +171,13 @@ class Arena:
         return step * self._random.randint(least, most)
 
     def _grow(self, room: int) -> None:
-        """Make a larger buffer, with narrower margins where there is not enough memory."""
+        """Make a larger buffer, with narrower margins if there is not enough memory."""
         if self._device.info.kind != "cpu":
-            # Kernels still have its parts as arguments. Workers on an H200 died by SIGSEGV at
-            # the launch after an arena had grown and the old one was freed.
+            # The old one is not freed: kernels still have its parts as arguments, and workers on
+            # an H200 crashed at the launch after an arena had grown.
             self._retired.append((self._buffer, self._parts))
         self._parts = Cache(_KEPT_PARTS)
-        self._buffer, self._room = None, 0  # freed before more is asked for
+        self._buffer, self._room = None, 0  # freed before new memory is requested
         limit = self._device.info.max_alloc_bytes - room
         for wanted in (self._margin_bytes, self._margin_bytes // 8, 0):
             margin = max(min(wanted, limit), 0) // GUARD_BYTES * GUARD_BYTES

@@ -1,9 +1,9 @@
 """One measurement from build to times, in the process that owns the device.
 
-A kernel is built once and probed once on a small awkward problem; a kernel that fails there is
-wrong for every problem. Then, for each problem, its first result is compared in full and only
-a right one is timed; some of the timed launches are checked as well. Built kernels and the
-numbers of problems are kept for the next request.
+A kernel is built once and probed once on a small irregular problem; a kernel that fails there is
+wrong for every problem. Then, for each problem, its first result is compared in full and only a
+right one is timed; some of the timed launches are checked as well. Built kernels and the numbers
+of problems are kept for later requests.
 """
 
 from __future__ import annotations
@@ -45,25 +45,26 @@ from mltune.runner.workspace import Workspace
 _KEPT_PROGRAMS = 128
 _KEPT_VERDICTS = 4096
 _REFERENCE_LAUNCHES = 3
-# Of a kernel's measurements on a GPU after its first one; nobody knows which. Checks take the
-# host 0.7 ms there, and a measurement of the search 5 ms. The leaders' later rounds all have them.
+# The share of a kernel's measurements on a GPU, after the first one, that are checked; which ones
+# is random. Checks take the host 0.7 ms there, and a measurement of the search 5 ms. The leaders'
+# later rounds are all checked.
 _WATCHED_SHARE = 0.5
-# A check leaves traces in the caches: spoilt elements come from other cores or from memory.
+# A check changes the caches: overwritten elements come from other cores or from memory.
 _SHORT_SECONDS = {"cpu": 2e-4}
 _SHORT_GPU_SECONDS = 2e-5
 _COLD_BYTES = 1 << 28  # more than any cache of 2026
-# A real compile takes 0.06 s (NVIDIA) to 0.5 s (PoCL) of processor time at the least, one that
-# came from the driver's disk cache 0.003 to 0.03 s. A busy machine stretches the clock's time.
+# A real compile takes at least 0.06 s (NVIDIA) to 0.5 s (PoCL) of processor time, a kernel from
+# the driver's disk cache 0.003 to 0.03 s. Wall time would depend on other work.
 CACHED_CPU_SECONDS = 0.045
 
 
 class DeviceSickError(MltuneError):
-    """A device whose result of the known-good kernel is wrong."""
+    """The device computes a wrong result with the known-good kernel."""
 
 
 @dataclass(slots=True)
 class _Built:
-    """A built kernel, with what the probe found.
+    """A built kernel, with the result of its probe.
 
     Attributes:
         is_trusted: whether memory around its result was inspected, too, on a requested problem.
@@ -75,11 +76,11 @@ class _Built:
 
 
 class _FaultError(Exception):
-    """What a kernel did on a problem was wrong.
+    """A kernel did something wrong on a problem.
 
     Attributes:
-        is_its_own: whether the fault cannot come from an earlier kernel, which may have written
-            to A or B, or far outside of C where nothing was inspected.
+        is_its_own: whether the fault cannot come from an earlier kernel, which may have written to
+            A or B, or far outside of C where nothing was inspected.
     """
 
     def __init__(self, verdict: Verdict, where: str = "", *, is_its_own: bool = False) -> None:
@@ -102,14 +103,14 @@ class Bench:
         """Make a bench.
 
         Args:
-            device: where kernels run.
+            device: runs the kernels.
             enter: called whenever the work enters another stage.
-            memory_bytes: how much the numbers of problems may take, host and device together.
-            observer: reads what the device tells while kernels are timed.
+            memory_bytes: for the numbers of problems, on host and device together.
+            observer: reads other values than times after samples were taken.
             prepare: makes the numbers and the references of problems.
 
         Raises:
-            MltuneError: when the device cannot even build or hold the known-good kernel.
+            MltuneError: when the device cannot build the known-good kernel or allocate its memory.
         """
         self._device = device
         self._enter = enter
@@ -120,7 +121,7 @@ class Bench:
         kernel, problem = known_good_kernel(device.info)
         self._scratch, self._counters = Scratch(device), Scratch(device, byte=0)
         self._arena = Arena(device)
-        self._arena.place(self, 1)  # made now: it would look like a compilation later
+        self._arena.place(self, 1)  # made now, as it would look like a compilation later
         self._reference = (Workspace.make(device, problem.canonical(), 0), device.build(kernel))
         self._evicting: Any = None
         self._random = random.SystemRandom()
@@ -143,12 +144,12 @@ class Bench:
         """Prepare a problem before it is needed."""
         problem = problem.canonical()
         if self._workspaces.get((problem, seed)) is None:
-            with contextlib.suppress(LimitError, LaunchError):  # as the request will find out
+            with contextlib.suppress(LimitError, LaunchError):  # the request will report it
                 self._prepare(problem, seed)
 
     def measure(self, request: Request) -> Outcome:
-        """Build, check and time one kernel on one problem; failing is an answer."""
-        self._enter(Stage.BUILDING)  # from here on, what happens is this request's doing
+        """Build, check and time one kernel on one problem; a failure is an outcome, too."""
+        self._enter(Stage.BUILDING)  # errors from here on are of this request
         compiled = _Compilation()
         try:
             outcome = self._measure(request, compiled)
@@ -195,7 +196,7 @@ class Bench:
         *,
         is_fresh: bool,
     ) -> Outcome:
-        """Check, time, and look at what the timed launches left.
+        """Check, time, and check what the timed launches left.
 
         Raises:
             _FaultError: when anything is wrong.
@@ -241,13 +242,14 @@ class Bench:
             _FaultError: when anything is wrong.
         """
         if fault := workspace.fault_around():
-            # It may have been here, on the probe, or an earlier kernel where nobody looked.
+            # The write may be of this launch, of the probe, or of an earlier kernel without
+            # inspection.
             probe = self._workspace(probe_problem(request.kernel), request.seed)
             self._run_checked(probe, built.program, compiled)
             is_its_own = request.kernel.limits.takes_every_problem and bool(probe.fault_around())
             raise _FaultError(replace(verdict, fault=fault), is_its_own=is_its_own)
         if request.kernel.limits.takes_every_problem:
-            return  # the probe has seen the rest
+            return  # the probe has checked the rest
         other = other_scalars(request.kernel, workspace.problem)
         if other == workspace.problem:
             return
@@ -316,7 +318,7 @@ class Bench:
         compiled.seconds += program.build_seconds
         verdict, _ = self._run_checked(workspace, program, compiled, cpu_before)
         if not kernel.limits.takes_every_problem:
-            # It never promised to be right everywhere: every problem has its own verdict.
+            # A kernel with limits may fail on the probe, so every problem has its own verdict.
             verdict = replace(verdict, fault="")
         elif not verdict.fault and not workspace.inputs_untouched:
             verdict = replace(verdict, fault="A or B, or memory around them, was written")
@@ -374,7 +376,7 @@ class Bench:
 
 @dataclass(slots=True)
 class _Compilation:
-    """What one request spends on compiling, summed up on the way."""
+    """The compile time of one request, summed up."""
 
     seconds: float = 0.0
     is_cached: bool = False

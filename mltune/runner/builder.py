@@ -1,7 +1,7 @@
 """A process that only builds: `python -m mltune.runner.builder DEVICE`.
 
-What it builds comes to the worker through the driver's own disk cache. It speaks like the worker
-(see `messages`), and is as expendable.
+The worker gets its results through the driver's own disk cache. It has the worker's protocol (see
+`messages`), and may crash like a worker.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mltune.runner.workspace import Workspace
 
 
 def main(spec: str) -> int:
-    """Open the device, say so, and build until the input ends."""
+    """Open the device, report it, and build until the input ends."""
     channel = Channel()
     entry = channel.choose_device(spec)
     if entry is None:
@@ -33,13 +33,13 @@ def main(spec: str) -> int:
 
 
 def _build(device: Device, request: Request, channel: Channel) -> Outcome:
-    """Build one kernel, so far as the driver can be made to compile without measuring."""
+    """Build one kernel, as far as the driver compiles without a measurement."""
     workspace = None
     if device.compiles_at_launch:
         channel.enter(Stage.PREPARING)
         try:
             workspace = Workspace.make(device, probe_problem(request.kernel), request.seed)
-        except (LimitError, LaunchError) as error:  # for the worker to judge, as below
+        except (LimitError, LaunchError) as error:  # the worker decides, as below
             return Outcome(status=Status.LAUNCH_ERROR, message=str(error))
     channel.enter(Stage.BUILDING)
     cpu_before, cpu_seconds = time.process_time(), 0.0
@@ -64,7 +64,7 @@ def _build(device: Device, request: Request, channel: Channel) -> Outcome:
                 cpu_before = time.process_time()
             seconds += execution.delay_seconds
         except (LimitError, LaunchError, DeviceLostError, UsageError) as error:
-            # The worker will find the same, and is the one to judge what runs.
+            # The worker will find the same, and decides.
             return Outcome(status=Status.LAUNCH_ERROR, message=str(error), retire=True)
     cpu_seconds += time.process_time() - cpu_before
     is_cached = cpu_seconds < CACHED_CPU_SECONDS

@@ -1,4 +1,4 @@
-"""Keeps what was used last, as long as it fits."""
+"""A cache of the most recently used values, with a limited cost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Cache(Generic[K, V]):
         return len(self._entries)
 
     def get(self, key: K) -> V | None:
-        """Return what was put there, if it is still kept."""
+        """Return the value of a key, if it is still kept."""
         if key not in self._entries:
             return None
         self._entries.move_to_end(key)
@@ -35,11 +35,11 @@ class Cache(Generic[K, V]):
         self._total += cost
 
     def make_room(self, cost: int) -> None:
-        """Forget old values until a new one of this cost would fit, or none is left."""
+        """Drop old values until a new one of this cost would fit, or none is left."""
         while self._entries and self._total + cost > self._limit:
             self.drop(next(iter(self._entries)))
 
     def drop(self, key: K) -> None:
-        """Forget one value, if it is kept."""
+        """Drop one value, if it is kept."""
         if key in self._entries:
             self._total -= self._entries.pop(key)[1]

@@ -1,4 +1,4 @@
-"""Whether a device can compute a problem at all; refused before the first trial if not."""
+"""Whether a device can compute a problem at all; checked before the first trial."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def fits(problem: Problem, device: DeviceInfo) -> bool:
 
 
 def _largest(problem: Problem) -> tuple[int, str]:
-    """Bytes of the largest matrix, and which one it is."""
+    """Return the bytes and the name of the largest matrix."""
     itemsize = problem.contraction.precision.bytes
     return max(
         (Layout.of(problem, tensor).length * itemsize, tensor) for tensor in problem.tensors

@@ -1,4 +1,4 @@
-"""A child process's end of the pipes to its parent: JSON lines; the child dies with its parent."""
+"""A child process's end of the pipes to its parent: JSON lines; the child ends with its parent."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Channel:
         threading.Thread(target=_read, args=(source, self._lines), daemon=True).start()
 
     def listen(self) -> Any:
-        """Return the next request; the process ends when there is none any more."""
+        """Return the next request; end the process when there is none."""
         return json.loads(self._lines.get())
 
     def say(self, message: dict[str, Any]) -> None:
@@ -42,11 +42,11 @@ class Channel:
         self._sink.flush()
 
     def enter(self, stage: Stage) -> None:
-        """Say that the work enters another stage."""
+        """Report that the work enters another stage."""
         self.say({"stage": stage.value})
 
     def choose_device(self, spec: str) -> DeviceEntry | None:
-        """Choose a device; None when there is none, which is said."""
+        """Choose a device; None, with an error message, when there is none."""
         try:
             return choose(spec)
         except MltuneError as error:
@@ -56,7 +56,7 @@ class Channel:
 
 
 def _private_streams() -> tuple[TextIO, TextIO]:
-    """Replace the standard streams, because drivers and kernels print to them as well."""
+    """Replace the standard streams, because drivers and kernels also print to them."""
     source = os.fdopen(os.dup(0), "r", encoding="utf-8")
     sink = os.fdopen(os.dup(1), "w", encoding="utf-8")
     null = os.open(os.devnull, os.O_RDONLY)
@@ -67,7 +67,7 @@ def _private_streams() -> tuple[TextIO, TextIO]:
 
 
 def _read(source: TextIO, lines: queue.SimpleQueue[str]) -> None:
-    """Pass lines on, and end the process with the input, even while a kernel runs."""
+    """Pass lines on, and end the process with its input, even while a kernel runs."""
     for line in source:
         lines.put(line)
     os._exit(0)

@@ -1,9 +1,9 @@
-"""The numbers that a kernel is checked on, and the guards around them.
+"""The numbers that a kernel is checked with, and the guards around them.
 
-A tensor lies in a larger buffer: a guard zone, the problem's offset, the elements with the gaps
-of their strides, and a guard zone again. Around and between the elements of A and B are NaNs,
-which spoil every sum that reads them; around and between those of C is a bit pattern, which
-shows every write. With beta = 0 the elements of C are NaN too, as C must not be read then.
+A tensor is in a larger buffer: a guard zone, the problem's offset, the elements with the gaps of
+their strides, and a guard zone again. Around and between the elements of A and B are NaNs, which
+spoil every sum that reads them; around and between those of C is a bit pattern, which shows every
+write. With beta = 0 the elements of C are NaN, too, as C must not be read then.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Array = np.ndarray[Any, np.dtype[Any]]
 GUARD_BYTES = 4096  # also the alignment of a tensor in its buffer, enough for every driver
 PATTERN_BYTE = 0xA5
 NAN_BYTE = 0xFF
-"""A number of such bytes is NaN, whatever its precision."""
+"""A number of such bytes is NaN in every precision."""
 
 _NAN = {size: np.full(size, NAN_BYTE, np.uint8) for size in (2, 4, 8, 16)}
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the elements of a tensor lie in its guarded buffer, in elements of `dtype`."""
+    """The places of a tensor's elements in its guarded buffer, in elements of `dtype`."""
 
     dtype: str
     extents: tuple[int, ...]
@@ -65,7 +65,7 @@ class Layout:
 
     @property
     def tensor_bytes(self) -> int:
-        """Bytes between the guard zones: what a kernel is given."""
+        """Bytes between the guard zones, the kernels' argument."""
         return (self.offset + self.span) * np.dtype(self.dtype).itemsize
 
     def elements(self, buffer: Array) -> Array:
@@ -80,7 +80,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operands:
-    """The guarded buffers of A, B and the C before the product, and of a bias."""
+    """The guarded buffers of A, B, the C before the product, and a bias."""
 
     a: Array
     b: Array
@@ -89,7 +89,7 @@ class Operands:
 
 
 def operands(problem: Problem, seed: int) -> Operands:
-    """Draw A, B and a bias, and C if it counts, uniformly from [-1, 1].
+    """Draw A, B and a bias, and C if beta is not 0, uniformly from [-1, 1].
 
     They are the same for the same seed.
     """
@@ -97,7 +97,7 @@ def operands(problem: Problem, seed: int) -> Operands:
 
 
 def operand(problem: Problem, seed: int, tensor: str) -> Array:
-    """Draw one of them, in its guards."""
+    """Draw one tensor, with its guards."""
     layout = Layout.of(problem, tensor)
     buffer = np.empty(layout.length, layout.dtype)
     elements = layout.elements(buffer)
@@ -113,14 +113,14 @@ def operand(problem: Problem, seed: int, tensor: str) -> Array:
 
 
 def bias_of(problem: Problem, guarded: Array | None) -> Array:
-    """Return the elements of a bias in its guards; none where there is no bias."""
+    """Return the elements of a bias in its guards; empty without a bias."""
     if guarded is None:
         return np.empty(0, problem.contraction.precision.dtype)
     return Layout.of(problem, "bias").elements(guarded)
 
 
 def untouched_outside(buffer: Array, layout: Layout) -> bool:
-    """Whether the pattern around and between C's elements is whole; the elements are lost."""
+    """Whether the pattern around and between C's elements is whole; elements are overwritten."""
     bits = buffer.view(np.dtype(f"u{min(buffer.itemsize, 8)}"))
     pattern = np.frombuffer(bytes([PATTERN_BYTE]) * bits.itemsize, bits.dtype)[0]
     layout.elements(buffer).fill(np.frombuffer(bytes([PATTERN_BYTE]) * 16, buffer.dtype)[0])

@@ -26,7 +26,7 @@ class DeviceReference:
     Attributes:
         whole: values, and the norms of A and B behind them.
         elements: the values, in the order of memory.
-        kept: the values where the host has them, too.
+        kept: the values if the host has them, too.
         checksum: of `whole`, before any tested kernel ran.
     """
 
@@ -50,8 +50,8 @@ class DeviceReference:
         """Store the norms behind a proved product, and compute the checksum of both.
 
         Args:
-            device: where it is.
-            bounds: how far others may be off.
+            device: of the memory.
+            bounds: of other results' errors.
             whole: memory of `reference_bytes`, which begins with the product.
             elements: the product in it.
             on_host: whether the host keeps the product, too.
@@ -71,7 +71,7 @@ class DeviceReference:
 
     @property
     def values(self) -> Array:
-        """All of it; read back now where the host does not keep it."""
+        """All values, read back if the host does not keep them."""
         if self.kept is not None:
             return self.kept
         return read_reference(self.device, self.bounds, self.whole, self.elements)

@@ -14,7 +14,7 @@ from mltune.run.host import Host
 from mltune.runner.observe import NvmlObserver
 
 BUSY = 0.15
-"""The share of the cores from which on other work is worth a warning."""
+"""The share of the cores above which other work is worth a warning."""
 
 _STOLEN = 0.02
 _LOOK_SECONDS = 0.5
@@ -22,11 +22,11 @@ _HOT_CELSIUS = 83
 
 
 def advice(device: DeviceInfo, root: Path = Path("/")) -> tuple[str, ...]:
-    """Look at the machine for half a second; return one line for everything to be fixed.
+    """Observe the machine for half a second; return one line for everything to fix.
 
     Args:
-        device: what is to be measured.
-        root: where the system's files lie.
+        device: to be measured.
+        root: of the system's files.
     """
     return (*_of_host(Host.here(root), device), *of_load(_spent(root)), *_of_gpu(device))
 
@@ -45,7 +45,7 @@ def _of_host(host: Host, device: DeviceInfo) -> Iterator[str]:
 
 
 def of_load(spent: Sequence[int]) -> Iterator[str]:
-    """Advice from how the cores spent some time.
+    """Return advice about the cores' time.
 
     Args:
         spent: user, nice, system, idle, iowait, irq, softirq, steal, in any unit; or nothing.
@@ -65,7 +65,7 @@ def of_load(spent: Sequence[int]) -> Iterator[str]:
 
 
 def _spent(root: Path) -> list[int]:
-    """How the cores spend the next half second."""
+    """Return the time of the cores in the next half second."""
     with contextlib.suppress(OSError, ValueError):
         before = _ticks(root)
         time.sleep(_LOOK_SECONDS)
@@ -79,7 +79,7 @@ def _ticks(root: Path) -> list[int]:
 
 
 def _of_gpu(device: DeviceInfo) -> Iterator[str]:
-    """What NVIDIA's library tells of its own; nothing where it is not installed."""
+    """Return advice from NVIDIA's library; none if it is not installed."""
     if "NVIDIA" not in device.vendor.upper():
         return
     try:

@@ -1,8 +1,8 @@
-"""Epilogues in double precision, and how far rounding may be off where there is one.
+"""Epilogues in double precision, and the bounds of their rounding errors.
 
 An activation makes an error before it at most `slope` times larger, and its own rounding adds
-`ROUNDOFFS` of the number that goes in: OpenCL 1.2 allows erfc 16 units in the last place, exp 3
-and the division 2.5.
+`ROUNDOFFS` of its argument: OpenCL 1.2 allows erfc 16 units in the last place, exp 3 and the
+division 2.5.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from mltune.problem import Activation, Precision, Problem
 Array = np.ndarray[Any, np.dtype[Any]]
 
 SLOPES = {Activation.GELU: 1.13, Activation.SILU: 1.10}
-"""The steepest slope of each activation; the others have 1."""
+"""The largest slope of each activation; the others have 1."""
 
 ROUNDOFFS = {Activation.GELU: 24, Activation.SILU: 8}
-"""Units of roundoff of the precision that is computed in; the others are exact."""
+"""Units of roundoff of the precision of the computation; the others are exact."""
 
 
 def finished(problem: Problem, values: Array, bias: Array) -> Array:
-    """Return what becomes of alpha * A * B + beta * C.
+    """Return the epilogue of alpha * A * B + beta * C.
 
     Args:
-        problem: whose epilogue it is.
-        values: in double precision; the axes are C's indices. They may be used up.
-        bias: one number for each place along its index; empty where there is none.
+        problem: with the epilogue.
+        values: in double precision; the axes are C's indices. They may be overwritten.
+        bias: one number for each place along its index; empty without a bias.
     """
     epilogue = problem.contraction.epilogue
     if epilogue.bias is not None:
@@ -39,7 +39,7 @@ def finished(problem: Problem, values: Array, bias: Array) -> Array:
 
 
 def activated(problem: Problem, values: Array) -> Array:
-    """Return the activation of numbers in double precision; they may be used up."""
+    """Return the activation of numbers in double precision; they may be overwritten."""
     match problem.contraction.epilogue.activation:
         case Activation.RELU:
             np.maximum(values, 0, out=values)
@@ -61,12 +61,12 @@ def limits(problem: Problem) -> tuple[float, float]:
 
 
 def slope(problem: Problem) -> float:
-    """How much larger an error before the activation may be after it."""
+    """Return the factor by which an error before the activation may grow."""
     return SLOPES.get(problem.contraction.epilogue.activation, 1.0)
 
 
 def own_rounding(problem: Problem) -> float:
-    """How far the activation itself may be off, for each unit of the number that goes in."""
+    """Return the activation's own error, for each unit of its argument."""
     precision = problem.contraction.precision
     computed = Precision.SINGLE if precision is Precision.HALF else precision
     roundoffs = ROUNDOFFS.get(problem.contraction.epilogue.activation, 0)

@@ -2,11 +2,11 @@
 
 So a device can draw all of them in parallel, and the host can draw any one again. The generator is
 SplitMix64 of Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (OOPSLA
-2014): its state only counts, so that number n is a mix of `key + (n + 1) * gamma`.
+2014): its state is a counter, so that number n is a hash of `key + (n + 1) * gamma`.
 `device/opencl/numbers.cl` has the same in OpenCL C, and gives the same bits.
 
 Numbers are uniform in [-1, 1): multiples of 2^-52 for double precision and of 2^-23 for all
-others, as numpy draws them. Each part of a complex number is one of its own. Half is single,
+others, as numpy draws them. Each part of a complex number is a number of its own. Half is single,
 rounded.
 """
 
@@ -23,7 +23,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _GAMMA, _ONE, _TWO = (
     np.uint64(word) for word in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 )
-_BLOCK = 1 << 15  # what stays in a core's cache with its temporaries
+_BLOCK = 1 << 15  # fits into a core's cache with its temporaries
 
 
 def key_of(problem: Problem, seed: int, tensor: str) -> int:
@@ -43,7 +43,7 @@ def drawn(key: int, dtype: str, count: int, first: int = 0) -> Array:
 
 
 def drawn_at(key: int, dtype: str, places: Array) -> Array:
-    """Return the numbers of a stream that have these places in it."""
+    """Return the numbers of a stream at these places."""
     kind = np.dtype(dtype)
     is_wide = kind in (np.float64, np.complex128)
     if kind.kind != "c":
@@ -54,7 +54,7 @@ def drawn_at(key: int, dtype: str, places: Array) -> Array:
 
 
 def _reals(key: int, places: Array, *, is_wide: bool) -> Array:
-    """Return real numbers of a stream; `places` is used up."""
+    """Return real numbers of a stream; `places` is overwritten."""
     bits = places
     bits += np.uint64(1)
     bits *= _GAMMA

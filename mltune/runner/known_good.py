@@ -1,9 +1,8 @@
-"""A kernel that is known to be good: it shows whether a device is sound, and how fast it is now.
+"""A known-good kernel: it shows whether a device works, and how fast it is at the moment.
 
-Every new worker has to compute and check it before it is trusted with anything else, so that no
-config is blamed for a device that is gone. Its time, taken before and after the samples of every
-measurement, is that of a reference kernel: it shows when the clock drops or somebody else uses the
-device.
+Every new worker has to compute and check it before anything else, so that no config is blamed for
+a broken device. Its time, taken before and after the samples of every measurement, is that of a
+reference kernel: it shows when the clock drops or another program uses the device.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ void mltune_known_good(__global float *c, __global const float *a, __global cons
 
 
 def known_good_kernel(device: DeviceInfo) -> tuple[Kernel, Problem]:
-    """Return the kernel with the problem that it computes, in work-groups that a device takes."""
+    """Return the kernel and its problem, with a work-group that the device supports."""
     group = _GROUP if takes_group(device, _GROUP) else (group_of(device, _FLAT_ITEMS), 1, 1)
     kernel = Kernel(
         name=_NAME,

@@ -31,12 +31,12 @@ from mltune.space.union import FAMILY
 
 DEFAULT_SAMPLES = 7
 REFERENCE_SECONDS = "anchor_seconds"
-"""The name under which a measurement keeps the reference kernel's time."""
+"""The name of the reference kernel's time in a measurement."""
 
 _START_SECONDS = 120.0
-_HOST_SECONDS = 600.0  # the host computes a reference or compares: no kernel's fault
-_REOPEN_PAUSES = (0.0, 1.0, 4.0)  # a driver that was shot needs a moment
-_RACE_MARGIN = 1.3  # first samples are a little noisy: only a clear loss counts
+_HOST_SECONDS = 600.0  # the host computes a reference or compares; no kernel is to blame
+_REOPEN_PAUSES = (0.0, 1.0, 4.0)  # a driver needs a moment after its process was killed
+_RACE_MARGIN = 1.3  # first samples are noisy, so only a clear loss counts
 _EXTRA_SECONDS = 0.02
 _KEPT_KERNELS = 256
 _log = logging.getLogger(__name__)
@@ -47,8 +47,8 @@ class WorkerRunner:
     """A runner with a live device; this process itself never loads a driver.
 
     A worker that hangs, crashes or has lost its device is replaced at the next request, and the
-    new one has to compute a known kernel first. A kernel that ended its worker is given one more
-    try, as somebody else may have killed it; the second death puts it into quarantine.
+    new one first has to compute a known-good kernel. A kernel that ended its worker is tried once
+    more, as another process may have killed it; after the second time it is quarantined.
     """
 
     def __init__(
@@ -71,18 +71,18 @@ class WorkerRunner:
         """Start a worker, and the builders.
 
         Args:
-            device_spec: as `mltune.device.choose` takes it.
-            family: writes the kernels.
+            device_spec: as for `mltune.device.choose`.
+            family: generates the kernels.
             precisions: of the problems; a device that lacks one is refused at once.
-            build_timeout_seconds: limit of processor time for compiling, at the first launch too;
-                what hangs has `work_limit.PATIENCE` times as long by the wall.
+            build_timeout_seconds: limit of processor time for compiling, at the first launch, too;
+                the limit of wall time is `work_limit.PATIENCE` times as long.
             run_timeout_seconds: limit for all launches of a measurement together.
             samples: how many launches are timed.
             seed: of the numbers that kernels are checked on.
             cold: whether caches are emptied before each sample.
             rest_seconds: pause before each measurement, for the device to cool down.
             builders: how many processes build ahead; None for as many as suit the machine.
-            observers: names of what else is looked at; see `observe`.
+            observers: names of observers; see `observe`.
             worker: the command that starts a worker; the device's and observers' names follow.
             opening: a worker and builders that were started with these arguments before.
 
@@ -96,17 +96,10 @@ class WorkerRunner:
         self._plan = SamplingPlan(samples=samples, extra_seconds=_EXTRA_SECONDS, cold=cold)
         self._rest_seconds = rest_seconds
         self._seed = seed
-        self._limits = {
-            Stage.STARTING: _START_SECONDS,
-            Stage.BUILDING: build_timeout_seconds,
-            Stage.LAUNCHING: build_timeout_seconds,
-            Stage.PREPARING: _HOST_SECONDS,
-            Stage.CHECKING: _HOST_SECONDS,
-            Stage.RUNNING: run_timeout_seconds,
-        }
+        self._limits = _limits(build_timeout_seconds, run_timeout_seconds)
         self._written: Cache[tuple[Contraction, Config], Kernel] = Cache(_KEPT_KERNELS)
         self._quarantine = Quarantine()
-        self._notes: set[str] = set()  # that were said
+        self._notes: set[str] = set()  # that were reported
         self._spans: list[Span] = []
         self._worker: WorkerProcess | None = None
         self._expected: set[Problem] = set()  # by this worker
@@ -135,7 +128,7 @@ class WorkerRunner:
 
     @property
     def device_number(self) -> str:
-        """The device's `P:D` on this host, which tells it from its twins."""
+        """The device's `P:D` on this host, which distinguishes equal devices."""
         return self._device_number
 
     @property
@@ -154,7 +147,7 @@ class WorkerRunner:
         return covered_share(self._pool.spans, self._spans) if self._pool else None
 
     def prepare(self, problem: Problem, config: Config) -> None:
-        """Have the kernel of a config built, and the problem's numbers drawn meanwhile.
+        """Let the kernel of a config be built, and the problem's numbers be drawn, meanwhile.
 
         Does nothing without builders.
         """
@@ -163,12 +156,12 @@ class WorkerRunner:
         try:
             kernel = self._write(problem.contraction, config)
         except UsageError:
-            return  # `run` will say so
+            return  # `run` will report it
         self._pool.begin(kernel, self._seed)
         self._expect(problem)
 
     def expect(self, problem: Problem) -> None:
-        """Have the problem's numbers drawn while others are measured.
+        """Let the problem's numbers be drawn while others are measured.
 
         Does nothing if the device is the processor, which is busy with the measurement.
         """
@@ -176,14 +169,14 @@ class WorkerRunner:
             self._expect(problem)
 
     def soonest(self, problem: Problem, configs: Sequence[Config]) -> int:
-        """Return the place of a config whose build has ended, or that cannot be written."""
+        """Return the place of a config whose build has ended, or that cannot be generated."""
         if self._pool is None:
             return 0
         kernels = self._writable(problem, configs)
         return len(kernels) if len(kernels) < len(configs) else self._pool.soonest(kernels)
 
     def has_built(self, problem: Problem, configs: Sequence[Config]) -> bool:
-        """Return whether the build of one has ended, or one cannot be written."""
+        """Return whether the build of one has ended, or one cannot be generated."""
         if self._pool is None:
             return True
         kernels = self._writable(problem, configs)
@@ -197,7 +190,7 @@ class WorkerRunner:
         to_beat: float | None = None,
         checked: bool = False,
     ) -> Measurement:
-        """Write the kernel of a config and measure it; a config that is refused is invalid.
+        """Generate the kernel of a config and measure it; a refused config is invalid.
 
         Raises:
             DeviceGoneError: when no worker can be started any more; never for a bad config.
@@ -218,7 +211,7 @@ class WorkerRunner:
         to_beat: float | None = None,
         checked: bool = False,
     ) -> Measurement:
-        """Measure a kernel that is already written, such as a recorded one."""
+        """Measure a kernel that is already generated, such as a recorded one."""
         try:
             kernel.launch(problem)
         except UsageError as error:
@@ -241,7 +234,7 @@ class WorkerRunner:
             self._ahead = 0
 
     def _begin(self, opening: Opening, precisions: Collection[Precision]) -> None:
-        """Take over a worker and builders; these start here if their number is still unknown."""
+        """Use a worker and builders; these start here if their number was still unknown."""
         try:
             self._name_device(opening.worker)
             refuse_precisions(precisions, self._device)
@@ -258,7 +251,7 @@ class WorkerRunner:
             raise
 
     def _writable(self, problem: Problem, configs: Sequence[Config]) -> list[Kernel]:
-        """Write the kernels of the configs, up to the first that is refused."""
+        """Generate the kernels of the configs, up to the first that is refused."""
         kernels: list[Kernel] = []
         for config in configs:
             try:
@@ -268,7 +261,7 @@ class WorkerRunner:
         return kernels
 
     def _write(self, contraction: Contraction, config: Config) -> Kernel:
-        """Write a kernel, once for all sizes that it is measured on."""
+        """Generate a kernel, once for all sizes that it is measured on."""
         kernel = self._written.get((contraction, config))
         if kernel is None:
             kernel = self._family.generate(contraction, config)
@@ -278,7 +271,7 @@ class WorkerRunner:
     def _judge(
         self, problem: Problem, kernel: Kernel, to_beat: float | None, checked: bool
     ) -> Outcome:
-        """Build ahead if that was begun, then measure until a worker has survived or two died."""
+        """Take the result of the build, then measure until a worker survives or two have died."""
         built = self._pool.take(kernel) if self._pool else None
         if built is not None and built.status in _FROM_BUILDER:
             return built
@@ -310,23 +303,23 @@ class WorkerRunner:
         return outcome
 
     def _expect(self, problem: Problem) -> None:
-        """Tell the worker, which is idle, of a problem; once, as it has many to remember."""
+        """Tell the idle worker about a problem, once."""
         if self._worker is None or problem in self._expected:
             return
         self._expected.add(problem)
         try:
             self._worker.send({"expect": problem.to_json(), "seed": self._seed})
         except WorkerDiedError:
-            self._drop_worker()  # another one starts with the next request
+            self._drop_worker()  # a new one starts with the next request
 
     def _ask(self, request: Request) -> Outcome:
-        """Put one request to a worker, a fresh one if there is none."""
+        """Send one request to a worker, a new one if there is none."""
         for _ in _REOPEN_PAUSES:
             worker = self._worker or self._start()
             if self._rest_seconds:
                 time.sleep(self._rest_seconds)
             since = time.monotonic()
-            stage = Stage.STARTING  # until the worker says that it has taken up the request
+            stage = Stage.STARTING  # until the worker reports that it has begun the request
             try:
                 worker.send(request.to_json())
                 while True:
@@ -345,13 +338,13 @@ class WorkerRunner:
             except WorkerDiedError as error:
                 self._drop_worker()
                 if stage is Stage.STARTING:
-                    continue  # it died while idle: no kernel's fault
+                    continue  # it died while idle; no kernel is to blame
                 text = f"the worker, while {stage.value}, {error}"
                 return Outcome(
                     status=Status.CRASHED, message=text, outsider=error.outsider, retire=True
                 )
             except BaseException:
-                # Ctrl-C above all: an unread answer would be taken for the next request's.
+                # Mainly for Ctrl-C: an unread answer would be taken for that of the next request.
                 self._drop_worker()
                 raise
             if outcome.retire:
@@ -368,7 +361,7 @@ class WorkerRunner:
             self._expected.clear()
 
     def _start(self) -> WorkerProcess:
-        """Start a worker in the place of another, which is worth several tries."""
+        """Start a worker to replace another, with several tries."""
         for pause in _REOPEN_PAUSES:
             time.sleep(pause)
             try:
@@ -394,12 +387,12 @@ class WorkerRunner:
                 self._notes.add(note)
 
     def _hear_ready(self, worker: WorkerProcess) -> None:
-        """Wait until a worker has proved its device sound, and take it into service."""
+        """Wait until a worker has checked its device, and use it."""
         self._hear(worker)
         self._worker = worker
 
     def _hear(self, worker: WorkerProcess) -> dict[str, Any]:
-        """Return what a worker says while it starts; it is killed if that is an error."""
+        """Return a starting worker's message; kill it if that is an error."""
         try:
             message = worker.receive(self._limits[Stage.STARTING])
         except TimeoutError as error:
@@ -448,6 +441,18 @@ class WorkerRunner:
             observed=tuple(sorted(observed.items())),
             timestamp=datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
         )
+
+
+def _limits(build_seconds: float, run_seconds: float) -> dict[Stage, float]:
+    """Return the time limit of each stage of a worker's task."""
+    return {
+        Stage.STARTING: _START_SECONDS,
+        Stage.BUILDING: build_seconds,
+        Stage.LAUNCHING: build_seconds,
+        Stage.PREPARING: _HOST_SECONDS,
+        Stage.CHECKING: _HOST_SECONDS,
+        Stage.RUNNING: run_seconds,
+    }
 
 
 def _check(samples: int, builders: int | None, **timeouts: float) -> None:

@@ -1,6 +1,6 @@
-"""A problem's tensors, seen as batches of matrices, on the device and in their streams of numbers.
+"""A problem's tensors as batches of matrices, on the device and in their streams of numbers.
 
-Batch, rows and columns are numbered with the first of their indices as the fastest.
+In batch, rows and columns the first of several indices is the fastest.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from mltune.runner.operand import Operand
 
 
 def elements(problem: Problem, tensor: str, buffer: Buffer, first_byte: int) -> Matrices:
-    """See a tensor as one long row of elements, in the order of their numbers.
+    """View a tensor as one long row of elements, in the order of their numbers.
 
     Args:
-        problem: whose it is.
+        problem: of the tensor.
         tensor: `a`, `b` or `c`.
-        buffer: where it lies.
+        buffer: that contains it.
         first_byte: of its guarded matrix there.
     """
     layout = Layout.of(problem, tensor)
@@ -59,7 +59,7 @@ class Views:
 
     @classmethod
     def of(cls, problem: Problem, a: Operand, b: Operand, c: Buffer, right: Buffer) -> Views:
-        """See what lies in these buffers."""
+        """View the tensors in these buffers."""
         contraction = problem.contraction
         rows, columns = contraction.free_indices_a, contraction.free_indices_b
         terms = contraction.summation_indices
@@ -100,7 +100,7 @@ class Views:
 
 
 class Stream:
-    """The numbers of one tensor, drawn again on the host one by one."""
+    """The numbers of one tensor, which the host can draw again one by one."""
 
     def __init__(self, problem: Problem, seed: int, tensor: str) -> None:
         self._sizes = problem.sizes
@@ -112,7 +112,7 @@ class Stream:
         self._steps = dict(zip(_assigned(problem, tensor), steps, strict=True))
 
     def place(self, indices: Sequence[int], number: Any) -> Any:
-        """How much an element's place grows by the numbers of some indices, counted as one."""
+        """Return the distance of elements for a step of a group of indices, numbered as one."""
         found = 0
         for index in indices:
             number, at = np.divmod(number, self._sizes[index])
@@ -120,7 +120,7 @@ class Stream:
         return found
 
     def numbers(self, place: Any, *groups: Sequence[int]) -> list[Any]:
-        """Take an element's place apart: one number for each group of indices."""
+        """Split an element's place into one number for each group of indices."""
         numbers = []
         for group in groups:
             number = 0 * place
@@ -131,7 +131,7 @@ class Stream:
         return numbers
 
     def places(self, indices: Sequence[int]) -> Array:
-        """Return that for all their numbers."""
+        """Return the places of all numbers of a group."""
         found = np.zeros(1, np.int64)
         for index in indices:
             steps = np.arange(self._sizes[index]) * self._steps[index]
@@ -139,7 +139,7 @@ class Stream:
         return found
 
     def at(self, places: Array) -> Array:
-        """Return numbers in double precision, as they count in the product."""
+        """Return numbers in double precision, as they are used in the product."""
         numbers = drawn_at(self._key, self._dtype, places).astype(self._wide)
         return numbers.conj() if self._conjugate else numbers
 
@@ -156,7 +156,7 @@ def _packed(extents: Sequence[int]) -> list[int]:
 
 
 def _merged(pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Let indices be one where they follow each other in memory: that saves divisions."""
+    """Merge indices that follow each other in memory, which saves divisions."""
     merged: list[tuple[int, int]] = []
     for extent, stride in pairs:
         if merged and merged[-1][0] * merged[-1][1] == stride:

@@ -1,11 +1,11 @@
-"""What the runner and its worker process say to each other, as JSON lines.
+"""The messages between the runner and its worker process, as JSON lines.
 
-The worker says `{"device": ..., "number": "P:D", "notes": [...]}` once it knows which device is
-meant, with what is to be said about it, and `{"ready": true}` once it has proved it sound; or
-`{"error": kind, "message": text}` in the place of either, where kind is `no_device`, `usage` or
-`sick` (the known-good kernel failed). To each request it says one `{"stage": ...}` whenever the
-work enters another stage, then one `{"answer": ...}`. Told
-`{"expect": problem, "seed": number}`, it makes ready for that problem and answers nothing.
+The worker sends `{"device": ..., "number": "P:D", "notes": [...]}` once it knows the device, with
+notes about it, and `{"ready": true}` once it has checked it; or `{"error": kind, "message": text}`
+instead of either, where kind is `no_device`, `usage` or `sick` (the known-good kernel failed). For
+each request it sends one `{"stage": ...}` whenever the work enters another stage, then one
+`{"answer": ...}`. On `{"expect": problem, "seed": number}` it prepares for that problem, without
+an answer.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from mltune.space.config import Config
 
 
 class Stage(Enum):
-    """What the worker is busy with; each stage has a time limit of its own.
+    """The work of the worker; each stage has a time limit of its own.
 
-    That of building is one of processor time.
+    The limit of building is one of processor time.
     """
 
     STARTING = "starting"
@@ -36,7 +36,7 @@ class Stage(Enum):
 
     @property
     def is_building(self) -> bool:
-        """Whether the driver compiles; some do so at the first launch."""
+        """Whether the driver compiles; some drivers do so at the first launch."""
         return self in (Stage.BUILDING, Stage.LAUNCHING)
 
 
@@ -45,8 +45,8 @@ class Request:
     """One measurement to make.
 
     Attributes:
-        plan: how many launches to time.
-        run_seconds: the time that all launches together may take.
+        plan: of the samples.
+        run_seconds: time limit of all launches together.
         check: whether to check the result even if this worker found it right before.
     """
 
@@ -117,14 +117,14 @@ def _pass_from_json(data: Any) -> Pass:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a request ended; the fields mean what `Measurement` says.
+    """The outcome of a request; the fields have `Measurement`'s meanings.
 
     Attributes:
-        reference_seconds: of the reference kernel before and after the samples, the larger; None
-            where nothing was timed.
-        outsider: whether somebody else may have ended the worker. SIGKILL comes from no kernel: it
-            comes from a person, or from the system when memory is short.
-        retire: whether the device may be damaged, so that a new process should take over.
+        reference_seconds: the longer one of the reference kernel's times before and after the
+            samples; None if nothing was timed.
+        outsider: whether another process may have ended the worker. SIGKILL never comes from a
+            kernel: it comes from a person, or from the system when memory is short.
+        retire: whether the device may be damaged, so that a new process should replace this one.
     """
 
     status: Status

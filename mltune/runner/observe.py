@@ -1,7 +1,7 @@
-"""Observers: what a device tells beside the time, such as energy, clock and temperature.
+"""Observers of other values than the time, such as energy, clock and temperature.
 
-They are optional and asked for by name. What one sees goes into the record under the names in
-its docstring; what a device does not tell is left out.
+They are optional and chosen by name. The values are recorded under the names in their docstrings;
+values that a device does not report are left out.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from mltune.runner.timing import Timed
 ENERGY = "energy_joules"
 """The name of one launch's energy."""
 
-_ENERGY_SECONDS = 0.3  # the meters move every 1 ms (RAPL) to 100 ms (NVML)
+_ENERGY_SECONDS = 0.3  # the meters are updated every 1 ms (RAPL) to 100 ms (NVML)
 _BLOCK = 20
 
 
 class Observer(Protocol):
-    """Looks at a device that has just timed a kernel."""
+    """Observes a device that has just timed a kernel."""
 
     def look(self, launch: Callable[[], Timed]) -> dict[str, float]:
-        """Return what is seen, by name. The kernel may be launched again for it."""
+        """Return the values by name. The kernel may be launched again for them."""
         ...
 
 
 class NoObserver:
-    """Sees nothing, and costs nothing."""
+    """Observes nothing."""
 
     def look(self, launch: Callable[[], Timed]) -> dict[str, float]:
         """Return nothing."""
@@ -43,7 +43,7 @@ class NoObserver:
 class RaplObserver:
     """The processor's own energy meter: `energy_joules` of one launch, `power_watts`.
 
-    It counts the whole package, whatever else runs on it.
+    It measures the whole package, with all other work on it.
     """
 
     def __init__(self, device: DeviceInfo, root: Path = Path("/sys/class/powercap")) -> None:
@@ -69,12 +69,11 @@ class NvmlObserver:
     """NVIDIA's management library, from the package nvidia-ml-py.
 
     `energy_joules` of one launch, `power_watts`, `clock_mhz` and `memory_clock_mhz` right after
-    the samples, `temperature_celsius`, and `throttled`: 1 if the clock was held down by heat or
-    power.
+    the samples, `temperature_celsius`, and `throttled`: 1 if heat or power limited the clock.
 
     Attributes:
         library: the package.
-        handle: its name for the device.
+        handle: its handle of the device.
     """
 
     def __init__(self, device: DeviceInfo) -> None:
@@ -91,7 +90,7 @@ class NvmlObserver:
             raise UsageError(f"observer 'nvml': {error}") from error
 
     def look(self, launch: Callable[[], Timed]) -> dict[str, float]:
-        """Read clocks and temperature, then meter the energy."""
+        """Read clocks and temperature, then measure the energy."""
         nvml, handle = self.library, self.handle
         seen = self._read("clock_mhz", nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_SM)
         seen |= self._read(
@@ -125,7 +124,7 @@ class NvmlObserver:
         return self.library.nvmlDeviceGetHandleByPciBusId(f"{domain}:{bus}:{slot}.0".encode())
 
     def _read(self, name: str, query: Callable[..., Any], *arguments: Any) -> dict[str, float]:
-        with contextlib.suppress(self.library.NVMLError):  # not every device tells everything
+        with contextlib.suppress(self.library.NVMLError):  # a device may lack some values
             return {name: float(query(*arguments))}
         return {}
 
@@ -153,7 +152,7 @@ def make_observer(names: Sequence[str], device: DeviceInfo) -> Observer:
     """Return the observers of these names as one.
 
     Raises:
-        UsageError: when there is none of a name, or it cannot see this device.
+        UsageError: when a name is unknown, or an observer does not support this device.
     """
     if unknown := [name for name in names if name not in OBSERVERS]:
         known = ", ".join(OBSERVERS)
@@ -171,6 +170,6 @@ def metered(launch: Callable[[], Timed], joules: Callable[[], float]) -> dict[st
         block[-1].wait()
         launches += _BLOCK
     spent, elapsed = joules() - first, time.perf_counter() - begin
-    if spent <= 0:  # the meter overflowed, or does not move
+    if spent <= 0:  # the meter overflowed, or was not updated
         return {}
     return {ENERGY: spent / launches, "power_watts": spent / elapsed}

@@ -1,4 +1,4 @@
-"""The processes of a runner, which open a device before it is known what they will work on.
+"""The processes of a runner, which open a device before their work is known.
 
 Drivers open a device for one process after the other, so a process that starts early is ready
 early.
@@ -16,13 +16,13 @@ WORKER = python_module("mltune.runner.worker")
 
 
 class Opening:
-    """A worker and builders that start at once. Give it to a `WorkerRunner`.
+    """A worker and builders that start at once, for a `WorkerRunner`.
 
     Args:
-        device_spec: as `mltune.device.choose` takes it.
-        builders: how many processes build ahead; None for as many as suit the machine. Where
-            their number depends on the device, they start only when that is known.
-        observers: names of what else is looked at; see `observe`.
+        device_spec: as for `mltune.device.choose`.
+        builders: how many processes build ahead; None for as many as suit the machine. If their
+            number depends on the device, they start only when that is known.
+        observers: names of observers; see `observe`.
         worker: the command that starts a worker; the device's and observers' names follow.
     """
 
@@ -58,7 +58,7 @@ class Opening:
         self.close()
 
     def close(self) -> None:
-        """End the worker and the builders; doing it twice is fine."""
+        """End the worker and the builders; a second call does nothing."""
         self.worker.kill()
         if self.pool is not None:
             self.pool.close()

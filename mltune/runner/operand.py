@@ -1,7 +1,7 @@
 """A matrix that kernels only read, with a checksum that shows whether a kernel wrote to it.
 
-Its guards are surrounded by margins whose widths nobody can know beforehand. All of them are NaN,
-which spoils every sum that reads them.
+Around its guards are margins of random width. All of them are NaN, which spoils every sum that
+reads them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mltune.device import Buffer, Device
 from mltune.runner.data import GUARD_BYTES, NAN_BYTE, Array, Layout
 
 MARGIN_BYTES = 256 << 10
-"""The widest margin at one side."""
+"""The widest margin on one side."""
 
 Put = Callable[[Buffer, int], None]
 
@@ -24,7 +24,7 @@ class Operand:
     """One operand on a device.
 
     Attributes:
-        inside: what kernels are given.
+        inside: the kernels' argument.
         whole: all of its memory.
         first_byte: of the guarded matrix in `whole`.
         checksum: of all of its memory, before any kernel ran.
@@ -41,8 +41,8 @@ class Operand:
         """Make an operand.
 
         Args:
-            device: where it is.
-            layout: where its elements lie between its guards.
+            device: of the memory.
+            layout: of its elements between its guards.
             put: called with memory full of NaN and the first byte of the guarded matrix in it;
                 writes the elements.
 
@@ -75,6 +75,6 @@ class Operand:
 
 
 def untouched(*operands: Operand) -> bool:
-    """Whether one or two operands of a device, and all around them, are as they were made."""
+    """Whether one or two operands, and all memory around them, are unchanged."""
     found = operands[0].device.inspection.checksums(*(each.whole for each in operands))
     return found == tuple(each.checksum for each in operands)

@@ -1,4 +1,4 @@
-"""In how much of the builds' time the device measured."""
+"""The share of the builds' time in which the device measured."""
 
 from __future__ import annotations
 

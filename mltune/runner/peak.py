@@ -1,7 +1,7 @@
 """A lower bound for the time of a problem, from the roofline, to refuse impossible times.
 
-The bound is generous: it detects a wrong clock, and is no model of a device. The
-frequency that a driver states plays no part: some state 0, or 300 MHz for a processor of 4 GHz.
+The bound is generous: it detects a wrong clock, and is no model of a device. The frequency that a
+driver states is not used: some state 0, or 300 MHz for a processor of 4 GHz.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from mltune.device_info import DeviceInfo
 from mltune.problem import Problem
 from mltune.problem.precision import Precision
 
-# The most floating-point operations that any unit does in a cycle by 2026: on a GPU those of its
-# matrix units, on a processor two fused multiply-adds of 512 bits in every core.
+# The most floating-point operations per cycle of any unit by 2026: on a GPU those of its matrix
+# units, on a processor two fused multiply-adds of 512 bits in every core.
 _GPU_FLOPS = {
     Precision.HALF: 4096,
     Precision.SINGLE: 2048,
@@ -32,7 +32,7 @@ _MOST_GPU_HERTZ = 5e9
 
 
 def least_seconds(problem: Problem, device: DeviceInfo) -> float:
-    """Return a time that no kernel can undercut; 0 where alpha is: nothing is multiplied then."""
+    """Return a time that no kernel can undercut; 0 if alpha is 0 and nothing is multiplied."""
     if problem.alpha == 0:
         return 0.0
     table = _CPU_FLOPS if device.kind == "cpu" else _GPU_FLOPS

@@ -1,9 +1,8 @@
 """Builder processes beside the worker: the next kernels are built while this one is measured.
 
-Builders start before there is work. On a device of its own (a GPU) builds begin at once.
-Where the device *is* the processor that builds, a build would spoil the times of what runs
-meanwhile: there the builds wait until the first of them is needed, and then all of them run
-together while nothing is measured.
+Builders start before there is work. On a separate device (a GPU) builds begin at once. If the
+device *is* the processor that builds, a build would disturb measurements: there the builds wait
+until the first of them is needed, and then all of them run together while nothing is measured.
 """
 
 from __future__ import annotations
@@ -30,7 +29,8 @@ MOST_BUILDERS = 16
 _SHARED_CORES = 4
 _OPENING_AT_ONCE = 4
 """NVIDIA's driver opens a device for one process after the other, 0.4 s each on an H200's host:
-with 60 at once all of them, and the worker, are ready after 27 s only."""
+with 60 at once, all of them and the worker would be ready after 27 s only.
+"""
 _START_SECONDS = 120.0
 _LINGER_SECONDS = 2.0  # how long a builder waits for the launch that makes PoCL compile
 _FAREWELL_SECONDS = 5.0
@@ -38,10 +38,10 @@ _log = logging.getLogger(__name__)
 
 
 def default_builders(kind: str, devices: int = 1) -> int:
-    """How many builders suit a device of this kind; 0 are none at all.
+    """Return how many builders suit a device of this kind; 0 for none.
 
-    The worker keeps one core. Where device and builders share few cores, builders would only
-    cost their start.
+    The worker keeps one core. If device and builders share few cores, builders are not worth their
+    start.
 
     Args:
         kind: `cpu` or `gpu`.
@@ -54,7 +54,7 @@ def default_builders(kind: str, devices: int = 1) -> int:
 
 
 def certain_builders() -> int | None:
-    """As many as suit this machine whatever the device is; None where that makes a difference."""
+    """Return the number of builders if it is the same for every device; None if it is not."""
     counts = {default_builders(kind) for kind in ("cpu", "gpu")}
     return counts.pop() if len(counts) == 1 else None
 
@@ -62,12 +62,12 @@ def certain_builders() -> int | None:
 class BuilderPool:
     """Builds kernels ahead of their measurement.
 
-    A kernel that the compiler refuses, or does not finish in time, is told as such. A builder
-    that dies while compiling is replaced and tries again: only a kernel that ends two builders
-    is blamed. What a kernel does when it runs is for the worker to find out.
+    A kernel that the compiler refuses, or does not finish in time, has that outcome. A builder
+    that dies while compiling is replaced, and the kernel is built again: only a kernel that ends
+    two builders is blamed. Failures at run time are left to the worker.
 
     Args:
-        device_spec: as `mltune.device.choose` takes it.
+        device_spec: as for `mltune.device.choose`.
         builders: how many processes.
         build_timeout_seconds: limit of processor time for one build, which may still be changed.
         command: starts a builder; the device's name is appended.
@@ -120,7 +120,7 @@ class BuilderPool:
         self._shares_cores = True
 
     def begin(self, kernel: Kernel, seed: int) -> None:
-        """Have a kernel built, unless it has been asked for already."""
+        """Let a kernel be built, unless it was requested already."""
         if kernel.source_hash in self._futures:
             return
         self._futures[kernel.source_hash] = Future()
@@ -129,9 +129,9 @@ class BuilderPool:
             self._release()
 
     def take(self, kernel: Kernel) -> Outcome | None:
-        """Wait for a kernel that was begun and return how its build ended, once.
+        """Wait for a requested kernel and return the outcome of its build, once.
 
-        None when it was never begun, or taken before.
+        None if it was never requested, or taken before.
         """
         future = self._futures.get(kernel.source_hash)
         if future is None:
@@ -146,10 +146,10 @@ class BuilderPool:
         return outcome
 
     def soonest(self, kernels: Sequence[Kernel]) -> int:
-        """Return the place of the first kernel whose build has ended, or was never begun.
+        """Return the place of the first kernel whose build has ended, or was never requested.
 
-        It waits for one. Where the device shares its cores with the builders it is the first of
-        all: `take` waits for all that build anyway.
+        It waits for one. If the device shares its cores with the builders it is the first of all,
+        as `take` waits for all builds anyway.
         """
         if self._shares_cores:
             return 0
@@ -183,7 +183,7 @@ class BuilderPool:
         self._waiting.clear()
 
     def _serve(self, number: int) -> None:
-        """Work through the tasks with one builder process; runs in a thread of its own."""
+        """Do the tasks with one builder process, in a thread of its own."""
         self._open(number)
         self._started[number].set_result(None)
         while (task := self._tasks.get()) is not None and not self._closing:
@@ -191,7 +191,7 @@ class BuilderPool:
             begin = time.monotonic()
             try:
                 outcome = self._build(number, kernel, seed)
-            except BaseException as error:  # noqa: BLE001  # else who waits would wait for ever
+            except BaseException as error:  # noqa: BLE001  # or the waiting thread never ends
                 future.set_exception(error)
             else:
                 self._spans.append((begin, time.monotonic()))
@@ -223,7 +223,7 @@ class BuilderPool:
                     return _for_the_worker(str(error))
                 deaths.append(error)
                 if len(deaths) > 1 and (stage is Stage.STARTING or error.outsider):
-                    return _for_the_worker(str(error))  # hardly the kernel's doing
+                    return _for_the_worker(str(error))  # not likely the kernel's fault
                 continue
             outcome = Outcome.from_json(message["answer"])
             if outcome.retire:
@@ -233,7 +233,7 @@ class BuilderPool:
         return Outcome(status=Status.CRASHED, message=text)
 
     def _open(self, number: int) -> None:
-        """Start a builder before there is work; if that fails, the first task will tell."""
+        """Start a builder before there is work; if that fails, the first task reports it."""
         try:
             with self._opening:
                 if not self._closing:

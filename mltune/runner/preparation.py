@@ -1,7 +1,7 @@
 """A problem's inputs and reference result, made on the device or the host, whichever is faster.
 
 There are two ways to the same numbers: the host draws, multiplies and uploads them, or the device
-draws and multiplies them itself, and the host checks what it did (see `proof`).
+draws and multiplies them itself, and the host checks the result (see `proof`).
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from mltune.runner.validation import Bounds, Reference, RightResult, reference, 
 _log = logging.getLogger(__name__)
 
 LARGE = 1 << 18
-"""Elements of C from which on the device compares them; fewer are read back sooner."""
+"""The least elements of C for comparing on the device; reading fewer back is faster."""
 
 _WORTH_A_DEVICE = 1 << 23
-"""Terms of all sums from which on a GPU makes a reference sooner than its host."""
+"""The least terms of all sums for making a reference on a GPU instead of its host."""
 
-_SMALL_BYTES = 2 << 20  # of the tensors of a problem whose numbers the host remembers
+_SMALL_BYTES = 2 << 20  # tensors of a problem whose numbers the host caches
 
-_ROW_BYTES = 64  # what the proof takes for each row of a matrix
-_MEMORY_SHARE = 32  # of the device's memory, that the proof may take
+_ROW_BYTES = 64  # of the proof, for each row of a matrix
+_MEMORY_SHARE = 32  # 1 / this of the device's memory is the limit for the proof
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,10 +54,10 @@ class Prepared:
     """A problem on a device.
 
     Attributes:
-        fresh_c: C's guarded buffer as it is before the product.
-        right: what should be found.
-        comparison: finds on the device whether it was; None where the host does.
-        bias: of the epilogue; None where it has none.
+        fresh_c: C's guarded buffer before the product.
+        right: the right result.
+        comparison: compares on the device; None if the host does.
+        bias: of the epilogue; None if it has none.
     """
 
     a: Operand
@@ -77,7 +77,7 @@ no memory left.
 
 
 def prepare(device: Device, problem: Problem, seed: int) -> Prepared:
-    """Prepare a problem where that is faster: on a GPU with double precision, if it is large."""
+    """Prepare a problem in the faster way: on a GPU with double precision, if it is large."""
     if suits_device(device.info, problem):
         try:
             return prepare_on_device(device, problem, seed)
@@ -87,7 +87,7 @@ def prepare(device: Device, problem: Problem, seed: int) -> Prepared:
 
 
 def suits_device(info: DeviceInfo, problem: Problem) -> bool:
-    """Whether a device makes the numbers and the reference of a problem sooner than its host."""
+    """Whether a device makes the numbers and the reference of a problem faster than its host."""
     terms = problem.batch * problem.m * problem.n * problem.k
     return (
         info.kind != "cpu"
@@ -101,11 +101,11 @@ def suits_device(info: DeviceInfo, problem: Problem) -> bool:
 
 
 def prepared_bytes(info: DeviceInfo, problem: Problem) -> int:
-    """Return the memory that a prepared problem takes, on device and host together."""
+    """Return the memory of a prepared problem, on device and host together."""
     tensors = problem.tensors
     on_device = sum(Layout.of(problem, each).nbytes for each in tensors) + 2 * MARGIN_BYTES
     is_large = problem.m * problem.n * problem.batch >= LARGE
-    is_twice = is_large != suits_device(info, problem)  # on the host as well as on the device
+    is_twice = is_large != suits_device(info, problem)  # on both host and device
     return on_device + reference_bytes(problem) * (2 if is_twice else 1)
 
 
@@ -130,12 +130,12 @@ def prepare_on_host(device: Device, problem: Problem, seed: int) -> Prepared:
 
 
 def prepare_on_device(device: Device, problem: Problem, seed: int) -> Prepared:
-    """Draw and multiply on the device, and check it on the host, which does what an epilogue does.
+    """Draw and multiply on the device, and check it on the host, which computes the epilogue.
 
     Raises:
         ProofError: when the device's product is not the product of these numbers.
-        BuildError: when the driver cannot build what calculates.
-        LimitError, LaunchError: as `Prepare` says.
+        BuildError: when the driver cannot build the kernels.
+        LimitError, LaunchError: as for `Prepare`.
     """
     layouts = {tensor: Layout.of(problem, tensor) for tensor in "abc"}
     check_size(device.info, max(layout.nbytes for layout in layouts.values()))
@@ -146,7 +146,7 @@ def prepare_on_device(device: Device, problem: Problem, seed: int) -> Prepared:
         key = key_of(problem, seed, tensor) if is_drawn else None
         calculator.draw(elements(problem, tensor, buffer, first_byte), key)
 
-    fresh_c = device.allocate(-(-layouts["c"].nbytes // 4) * 4)  # what the device can fill
+    fresh_c = device.allocate(-(-layouts["c"].nbytes // 4) * 4)  # a size that the device can fill
     device.fill(fresh_c, PATTERN_BYTE)
     draw("c", fresh_c)
     a, b = (Operand.make(device, layouts[tensor], partial(draw, tensor)) for tensor in "ab")
@@ -180,21 +180,21 @@ def _numbers(problem: Problem, seed: int) -> tuple[Operands, Reference]:
 
 @lru_cache(maxsize=16)
 def _numbers_again(problem: Problem, seed: int) -> tuple[Operands, Reference]:
-    """Return what was drawn before: every kernel is probed, many of them on the same problem."""
+    """Return cached numbers: every kernel is probed, many of them on the same problem."""
     return _numbers(problem, seed)
 
 
 def _comparison(
     device: Device, problem: Problem, bounds: Bounds, *parts: Any
 ) -> Comparison | None:
-    """Make a large reference what the device compares with: flat, as arrays or as buffers."""
+    """Convert a large reference to the device's form: flat, as arrays or as buffers."""
     count = math.prod(bounds.shape)
     if count < LARGE:
         return None
     layout = Layout.of(problem, "c")
 
     def strides(norms: Array) -> list[int]:
-        """Strides that are 0 along the axes that norms do not have."""
+        """Return strides that are 0 along the axes that norms lack."""
         steps = np.cumprod([1, *norms.shape[:-1]])
         return [
             int(step) if extent > 1 else 0 for step, extent in zip(steps, norms.shape, strict=True)

@@ -1,4 +1,4 @@
-"""A small awkward problem that every new kernel has to compute right before it is timed."""
+"""A small irregular problem that every new kernel has to compute right before it is timed."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from mltune.problem import Contraction, Problem, gemm_problem
 
 _SUM_LENGTH = 131  # prime: whole steps of any usual depth, and a remainder
 _LIMITED_EXTENT = 256  # for kernels with limits: whole steps of any usual depth, no remainder
-_GAP = 3  # elements of no use between columns, so that leading dimensions are odd or unaligned
+_GAP = 3  # unused elements between columns, so that leading dimensions are odd or unaligned
 
 
 def probe_problem(kernel: Kernel) -> Problem:
     """Return a problem with remainders on every side, gaps, offsets, alpha and beta.
 
-    One more than a macro tile along d0 and one less along d1: whole tiles, a tile with a single
-    row and one with a missing column. Where C's whole tiles and its edge are computed apart, it is
-    one more along d1, too, so that every pass has work. Other indices have extent 2. A kernel with
-    limits, which always is a GEMM, gets a problem that keeps them.
+    It has one more than a macro tile along d0 and one less along d1: whole tiles, a tile with a
+    single row and one with a missing column. If separate passes compute C's whole tiles and its
+    edge, it has one more along d1, too, so that every pass has work. Other indices have extent 2.
+    A kernel with limits, which always is a GEMM, gets a problem within them.
     """
     if not kernel.limits.takes_every_problem:
         return _limited(kernel)
@@ -49,9 +49,9 @@ def probe_problem(kernel: Kernel) -> Problem:
 
 
 def other_scalars(kernel: Kernel, problem: Problem) -> Problem:
-    """Return a problem with alpha and beta neither 0 nor 1, so far as a kernel takes them.
+    """Return a problem with alpha and beta neither 0 nor 1, as far as a kernel supports them.
 
-    A kernel with limits is right on some problems only, so that the probe cannot tell whether it
+    A kernel with limits is right on some problems only, so the probe cannot tell whether it
     ignores them.
     """
     limits = kernel.limits

@@ -1,4 +1,4 @@
-"""A child process at the end of two pipes, which can be killed at any moment."""
+"""A child process with two pipes, which can be killed at any moment."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from typing import IO, Any
 from mltune.runner.work_limit import WallLimit, WorkLimit
 
 _LONGEST_WORDS = 16384
-_END_SECONDS = 5.0  # for what a process that has ended wrote to be read
-_KILLED = -9  # by SIGKILL, which not every system knows by name
+_END_SECONDS = 5.0  # for reading the last output of a process that has ended
+_KILLED = -9  # by SIGKILL, which not every system has
 
 
 def python_module(module: str, *arguments: str) -> tuple[str, ...]:
@@ -27,10 +27,10 @@ def python_module(module: str, *arguments: str) -> tuple[str, ...]:
 
 
 class WorkerDiedError(Exception):
-    """The process ended; the message says how, with its last words.
+    """The process ended; the message says how, with its last output.
 
     Attributes:
-        outsider: whether it was SIGKILL, which comes from somebody else.
+        outsider: whether it was SIGKILL, which comes from another process.
     """
 
     def __init__(self, message: str, *, outsider: bool = False) -> None:
@@ -41,8 +41,8 @@ class WorkerDiedError(Exception):
 class WorkerProcess:
     """A worker or a builder: JSON lines to it and from it, with a deadline.
 
-    It is leader of a session of its own, so that Ctrl-C in a terminal does not reach it, and a
-    kill reaches all that it started.
+    It leads a session of its own, so that Ctrl-C in a terminal does not reach it, and a kill
+    reaches all processes that it started.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
@@ -59,7 +59,7 @@ class WorkerProcess:
         self._input = self._process.stdin
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._last_words = b""
-        # Threads, because there are systems that cannot wait for one of several pipes.
+        # Threads, because some systems cannot wait for one of several pipes.
         self._readers = (
             threading.Thread(target=self._hear, args=(self._process.stdout,), daemon=True),
             threading.Thread(target=self._overhear, args=(self._process.stderr,), daemon=True),
@@ -76,9 +76,9 @@ class WorkerProcess:
         """Write one line.
 
         Raises:
-            WorkerDiedError: when nobody reads any more.
+            WorkerDiedError: when the process does not read any more.
         """
-        self._last_words = b""  # what an earlier request printed is not about this one
+        self._last_words = b""  # output during an earlier request does not belong to this one
         try:
             self._input.write(json.dumps(message).encode() + b"\n")
             self._input.flush()
@@ -90,12 +90,12 @@ class WorkerProcess:
 
         Args:
             seconds: the limit.
-            is_work: whether it is one of processor time, as other work may slow the process down.
-                See `work_limit`.
+            is_work: whether it is one of processor time, as other work may slow the process down;
+                see `work_limit`.
 
         Raises:
-            TimeoutError: when none came in time; the process still runs. The message says after
-                how many seconds of what.
+            TimeoutError: when none came in time; the process still runs. The message has the
+                seconds and their kind.
             WorkerDiedError: when the process ended first.
         """
         limit = WorkLimit(self.pid, seconds) if is_work else WallLimit(seconds)
@@ -105,14 +105,14 @@ class WorkerProcess:
                 line = self._lines.get(timeout=limit.left())
         try:
             message = json.loads(line)
-        except ValueError as error:  # its end, or a kernel scribbled over the worker's memory
+        except ValueError as error:  # its end, or a kernel overwrote the worker's memory
             raise self._death() from error
         if not isinstance(message, dict):
             raise self._death()
         return message
 
     def signal(self) -> None:
-        """Send the kill, and leave the cleaning up to the thread that reads."""
+        """Send the kill; the reading thread cleans up."""
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 if hasattr(os, "killpg"):
@@ -121,18 +121,18 @@ class WorkerProcess:
                     self._process.kill()  # its builds end with its output
 
     def kill(self) -> None:
-        """End the process and all that it started, at once; doing it twice is fine."""
+        """End the process and all that it started, at once; a second call does nothing."""
         if self._process.returncode is None:
             self.signal()
             self._process.wait()
         until = time.monotonic() + _END_SECONDS
-        for reader in self._readers:  # what the process started may hold its pipes, but not long
+        for reader in self._readers:  # its children may hold the pipes for a moment
             reader.join(max(until - time.monotonic(), 0))
         with contextlib.suppress(OSError):
             self._input.close()
 
     def _death(self) -> WorkerDiedError:
-        """Collect how it ended, making sure that it did."""
+        """Return how it ended, after making sure that it did."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=5)
         code = self._process.poll()
@@ -154,7 +154,7 @@ class WorkerProcess:
         self._lines.put(b"")
 
     def _overhear(self, stream: IO[bytes]) -> None:
-        """Keep the last line that says something."""
+        """Keep the last non-empty line."""
         with stream:
             while line := stream.readline(_LONGEST_WORDS):
                 if line.strip():

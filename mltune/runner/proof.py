@@ -32,24 +32,24 @@ _FACTOR = 64
 _ROUNDOFF = 2.0**-53
 _DRAWN_AGAIN = 1 << 18  # numbers of A and B, for single elements of C
 _MOST_ELEMENTS = 16
-_TERMS = 2  # of B x
-_NORM_SLACK = 1 << 10  # squares have no signs, so that their rounding errors grow faster
+_TERMS = 2  # number of checked elements of B x
+_NORM_SLACK = 1 << 10  # squares have no signs, so their rounding errors grow faster
 
 
 class ProofError(MltuneError):
-    """A product that is not proved."""
+    """The product is wrong, or cannot be proved."""
 
 
 def prove(
     device: Device, problem: Problem, seed: int, views: Views, largest_bias: float = 0.0
 ) -> Bounds:
-    """Check that a product is right; return how far others may be off from it.
+    """Check that a product is right; return the bounds of other results' errors.
 
     Args:
-        device: where it was calculated.
-        problem: what was calculated.
+        device: that calculated it.
+        problem: that was calculated.
         seed: of its numbers.
-        views: what from, and the product, which has not been through an epilogue yet.
+        views: of the operands, and of the product before an epilogue.
         largest_bias: the largest absolute value in the bias, for the bounds.
 
     Raises:
@@ -84,10 +84,10 @@ def prove(
 
 
 def calculator_of(device: Device, dtype: str) -> Calculator:
-    """Return what calculates with tensors of a type.
+    """Return a device's calculator for tensors of a type.
 
     Raises:
-        BuildError: when the device does not.
+        BuildError: when the device has none.
     """
     calculator = device.calculator(dtype)
     if calculator is None:
@@ -107,7 +107,7 @@ class _Samples:
         self._terms = contraction.summation_indices
 
     def check_terms(self, x: Array, y: Array) -> None:
-        """Hold elements of B x against the host's."""
+        """Compare elements of B x with the host's."""
         columns = self._b.places(self._columns)
         for batch, term in self._drawn(_TERMS, y.shape[1:]):
             at = self._b.place(self._batch, batch) + self._b.place(self._terms, term)
@@ -124,7 +124,7 @@ class _Samples:
     def check_elements(
         self, found: Array, places: Array, y: Array, along_a: Sums, squares_b: Array
     ) -> None:
-        """Hold elements of C, of A y and of the squares of the norms against the host's."""
+        """Compare elements of C, of A y and of the squares of the norms with the host's."""
         alpha, beta = scalars(self._problem)
         batch, row, column = self._c.numbers(places, self._batch, self._rows, self._columns)
         a, b = (
@@ -167,6 +167,6 @@ class _Samples:
 
 
 def _dot(a: Array, b: Array) -> Array:
-    """The sums of the products along each row."""
+    """Return the sums of the products along each row."""
     sums: Array = np.einsum("ek,ek->e", a, b)
     return sums

@@ -1,7 +1,7 @@
-"""Kernels that ended their worker: one death may be bad luck, two are the kernel's doing.
+"""Kernels that ended their worker: once may be chance, twice is the kernel's fault.
 
-A worker that was ended by SIGKILL was ended by somebody else, or by the system for want of
-memory: that takes longer to become the kernel's fault.
+A worker that was ended by SIGKILL was ended by another process, or by the system for lack of
+memory: that counts less.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from mltune.kernel import Kernel
 from mltune.runner.messages import Outcome
 
 DEATHS = 2
-"""After so many a kernel is run no more."""
+"""After this many deaths a kernel is not run any more."""
 
 KILLS = 5
-"""The same, where each of them may have been somebody else's doing."""
+"""The same for deaths that may be another process's doing."""
 
 
 class Quarantine:
@@ -25,11 +25,11 @@ class Quarantine:
         self._deaths: dict[str, list[Outcome]] = {}
 
     def note_death(self, kernel: Kernel, outcome: Outcome) -> None:
-        """Note that a worker had to be replaced on account of a kernel."""
+        """Note that a kernel ended its worker."""
         self._deaths.setdefault(kernel.source_hash, []).append(outcome)
 
     def verdict(self, kernel: Kernel) -> Outcome | None:
-        """How a kernel in quarantine ended last; None if it may be run."""
+        """Return how a quarantined kernel ended last; None if it may be run."""
         deaths = self._deaths.get(kernel.source_hash, [])
         own = [death for death in deaths if not death.outsider]
         if len(own) >= DEATHS:

@@ -1,4 +1,4 @@
-"""Answers from other tuners' recordings, which know a config's time and no more."""
+"""Results from other tuners' recordings, which only have a config's time."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from mltune.space.config import Config
 class RecordingRunner(ReplayRunner):
     """A runner without a device: every config of the recording has its point.
 
-    What was computed, and where, is said in the recording's own words; one problem and a device
-    without limits stand for it.
+    The recording describes problem and device in its own words; one problem and a device without
+    limits stand for these.
     """
 
     def __init__(self, recording: Recording) -> None:

@@ -1,4 +1,4 @@
-"""Answers from recorded measurements: a search in milliseconds, and the same everywhere."""
+"""Results from recorded measurements: a search in milliseconds, the same everywhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mltune.space.config import Config
 
 
 class ReplayRunner:
-    """A runner without a device; of several records of one question the last one counts."""
+    """A runner without a device; of several records of a config and problem the last counts."""
 
     def __init__(self, measurements: Iterable[Measurement], device: DeviceInfo) -> None:
         self._device = device
@@ -26,14 +26,14 @@ class ReplayRunner:
 
     @property
     def ahead(self) -> int:
-        """None: an answer takes no time."""
+        """0, as an answer takes no time."""
         return 0
 
     def prepare(self, problem: Problem, config: Config) -> None:
-        """Do nothing: all answers are there."""
+        """Do nothing: all answers are recorded."""
 
     def expect(self, problem: Problem) -> None:
-        """Do nothing, either."""
+        """Do nothing."""
 
     def soonest(self, problem: Problem, configs: Sequence[Config]) -> int:
         """Return the first."""
@@ -51,7 +51,7 @@ class ReplayRunner:
         to_beat: float | None = None,
         checked: bool = False,
     ) -> Measurement:
-        """Return what was recorded, as a new measurement; what was not is invalid."""
+        """Return the record as a new measurement; without one it is invalid."""
         row = self._recorded.get((problem, config))
         if row is not None:
             return replace(row, id=0, trial=-1, phase=Phase.SEARCH)
@@ -70,4 +70,4 @@ class ReplayRunner:
         )
 
     def close(self) -> None:
-        """Do nothing: there is no device to let go of."""
+        """Do nothing: there is no device."""

@@ -1,10 +1,10 @@
-"""The least time that a problem can take on a device whose peaks are published: its roofline.
+"""The least time of a problem on a device with published peaks: its roofline.
 
-Work is divided by the peak of the units that give results of the precision, bytes by the bandwidth
-of the memory, each matrix counted once; the longer of the two is the bound. Single precision
-counts as three products of tensor cores where that is faster than plain multiply-adds: of halves
-from Hopper on, in TF32 on Ampere, as mltune has kernels of these kinds. What fits into a cache may
-be faster than the memory.
+The work is divided by the peak of the units that give results of the precision, the bytes by the
+bandwidth of the memory, each matrix counted once; the longer time is the bound. Single precision
+counts as three products of tensor cores if that is faster than plain multiply-adds: of halves from
+Hopper on, in TF32 on Ampere, as mltune has such kernels. Data that fits into a cache may be faster
+than the memory.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FLOPS_A_CYCLE: dict[int, tuple[float, float, float]] = {
     89: (1024, 256, 4),
     90: (4096, 4096 / 3, 256),
 }
-"""By compute capability, of one multiprocessor: half, single, double (NVIDIA's white papers)."""
+"""By compute capability, per multiprocessor: half, single, double (NVIDIA's white papers)."""
 
 _DATA_SHEETS: dict[str, tuple[int, float]] = {
     "H200": (90, 4.8e12),
@@ -44,7 +44,8 @@ _DATA_SHEETS: dict[str, tuple[int, float]] = {
     "RTX 3080": (86, 0.76e12),
     "RTX 2080 Ti": (75, 0.62e12),
 }
-"""Compute capability and bytes a second, by a part of the device's name; the first that fits."""
+"""Compute capability and bytes a second, by a part of the device's name; the first match counts.
+"""
 
 _COLUMN = {
     Precision.HALF: 0,
@@ -56,12 +57,12 @@ _COLUMN = {
 
 
 def roofline_seconds(problem: Problem, device: DeviceInfo) -> float | None:
-    """Return the bound; None where the device's peaks are not known."""
+    """Return the bound; None if the device's peaks are unknown."""
     words = f" {device.name} "
     capability, bandwidth = next(
         (sheet for name, sheet in _DATA_SHEETS.items() if f" {name}" in words), (0, 0.0)
     )
-    # The earliest runs do not tell the capability.
+    # The earliest runs did not record the capability.
     peaks = _FLOPS_A_CYCLE.get(device.compute_capability or capability)
     if peaks is None or not bandwidth or not device.clock_mhz or problem.alpha == 0:
         return None

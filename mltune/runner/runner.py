@@ -1,4 +1,4 @@
-"""The runner's contract: who asks "how fast is this config on this problem?" asks this."""
+"""The runner's contract: it answers "how fast is this config on this problem?"."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class Runner(Protocol):
         ...
 
     def prepare(self, problem: Problem, config: Config) -> None:
-        """Hear which config will be asked for soon; it changes no answer."""
+        """Prefetch hint: the config that will be asked for soon; it changes no result."""
         ...
 
     def expect(self, problem: Problem) -> None:
-        """Hear which problem will be asked for soon, of configs that are built; as `prepare`."""
+        """Prefetch hint: the problem that will be asked for next; it changes no result."""
         ...
 
     def soonest(self, problem: Problem, configs: Sequence[Config]) -> int:
-        """Return the place of the config that `run` would not have to wait for.
+        """Return the place of a config that `run` would not have to wait for.
 
-        It waits until there is one, and is the first of them. There must be a config.
+        It waits until there is one; of several the first is returned. There must be a config.
         """
         ...
 
@@ -54,11 +54,11 @@ class Runner(Protocol):
         """Return one measurement; a bad config is an answer, not an exception.
 
         Args:
-            problem: what is computed.
-            config: the kernel.
-            to_beat: seconds of the best config so far: one that is clearly slower may be given
+            problem: to compute.
+            config: of the kernel.
+            to_beat: seconds of the best config so far; a config that is clearly slower may get
                 fewer samples.
-            checked: whether its result, found right before, need not be checked again.
+            checked: whether its result was found right before, and need not be checked again.
 
         Raises:
             DeviceGoneError: when the device can no longer be used.
@@ -66,5 +66,5 @@ class Runner(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the device; closing twice is fine."""
+        """Release the device; a second call does nothing."""
         ...

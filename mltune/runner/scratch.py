@@ -1,4 +1,4 @@
-"""The memory that a kernel hands numbers over in, in guards, spoilt before a result is checked."""
+"""Scratch memory of kernels, with guards, overwritten before a result is checked."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from mltune.runner.data import GUARD_BYTES, NAN_BYTE
 
 
 class Scratch:
-    """One buffer on a device, as large as the kernel that runs next needs it.
+    """One buffer on a device, as large as the next kernel needs.
 
-    It ends where the kernel's share ends, so that a write beyond it is one into the guard.
+    It ends where the kernel's part ends, so that a write beyond it is in the guard.
     """
 
     def __init__(self, device: Device, byte: int = NAN_BYTE) -> None:
-        """Make none yet.
+        """Make an object without memory.
 
         Args:
-            device: where it is.
-            byte: what it and its guards are full of; 0 for counters.
+            device: of the memory.
+            byte: that fills it and its guards; 0 for counters.
         """
         self._device = device
         self._byte = byte
@@ -28,7 +28,7 @@ class Scratch:
         self._inside: Buffer = None
 
     def of(self, nbytes: int) -> Buffer:
-        """Return memory for a kernel that needs so many bytes, or None if it needs none.
+        """Return memory for a kernel that needs so many bytes; None if it needs none.
 
         Raises:
             LimitError: when they are more than the device allows.
@@ -37,9 +37,9 @@ class Scratch:
         if nbytes == 0:
             return None
         if nbytes != self._nbytes:
-            self._buffer = self._inside = None  # freed before more is asked for
+            self._buffer = self._inside = None  # freed before new memory is requested
             self._nbytes = 0
-            words = -(-nbytes // 4) * 4  # what the device can fill
+            words = -(-nbytes // 4) * 4  # a size that the device can fill
             self._buffer = self._device.allocate(GUARD_BYTES + words + GUARD_BYTES)
             self._inside = self._device.part(self._buffer, GUARD_BYTES, nbytes)
             self._nbytes = nbytes
@@ -47,7 +47,7 @@ class Scratch:
         return self._inside
 
     def spoil(self) -> None:
-        """Overwrite all of it, so that nothing left there by an earlier kernel can be read."""
+        """Overwrite all of it, so that no kernel can read what an earlier one left there."""
         if self._buffer is not None:
             self._device.fill(self._buffer, self._byte)
 
@@ -58,7 +58,7 @@ class Scratch:
         )
 
     def untouched(self) -> bool:
-        """Whether it, too, is as if nothing had been written."""
+        """Whether it and its guards are as if nothing had been written."""
         return self._is_full(0, GUARD_BYTES + self._nbytes + GUARD_BYTES)
 
     def _is_full(self, first_byte: int, nbytes: int) -> bool:

@@ -1,12 +1,12 @@
-"""Timed launches are checked, too: single elements of C are spoilt before, and looked at after.
+"""Checks of timed launches: single elements of C are overwritten before, and read after a launch.
 
-A kernel that did its work once could find the answer in C at every later launch, and return. So
-elements that nobody can know beforehand get other contents before some launches that nobody can
-know either: numbers that are right elsewhere in C, and NaN among them. All other elements stay as
-they are, so that a kernel has to read most of C to tell a checked launch from another one. Where
-beta is not 0, every launch changes C, and it is enough to look at elements before and after.
+A kernel that did its work once could find the result in C at every later launch, and return. So
+random elements are overwritten before random launches: with numbers that are right elsewhere in C,
+and NaN. All other elements stay as they are, so a kernel would have to read most of C to recognise
+a checked launch. If beta is not 0, every launch changes C, and it is enough to read elements
+before and after.
 
-What a launch left is looked at when the next one spoils, or before one that nobody checks: each
+The result of a launch is read when the next one is prepared, or before an unchecked launch: each
 call of the driver takes a processor tens of microseconds.
 """
 
@@ -23,32 +23,32 @@ from mltune.runner.data import Array, Layout
 from mltune.runner.generator import drawn_at, key_of
 from mltune.runner.validation import RightResult, scalars
 
-_RING = 512  # elements of C that may be spoilt
-_SHARE = 8  # of a small C, one in so many is
+_RING = 512  # elements of C that may be overwritten
+_SHARE = 8  # of a small C, 1 / this of its elements
 _MOST_CHECKS = 16  # of one measurement
-_ROWS = 2  # of what elements are spoilt with
-_CLEARLY = 16  # bounds that a spoilt element is off by
+_ROWS = 2  # rows of numbers to overwrite with
+_CLEARLY = 16  # times the bound, by which an overwritten element is wrong
 
 
 def can_check(problem: Problem) -> bool:
-    """Whether what a launch leaves follows from what it found.
+    """Whether the result of a launch follows from C's contents before it.
 
-    With an activation after beta * C that would take the product before it, which nobody keeps.
+    With an activation after beta * C the product would be needed, which is not stored.
     """
     return problem.beta == 0 or problem.contraction.epilogue.activation is Activation.NONE
 
 
 class SpotChecks:
-    """Spoils and looks, for the kernels that compute one problem."""
+    """Overwrites and reads elements, for the kernels of one problem."""
 
     def __init__(self, device: Device, problem: Problem, right: RightResult, seed: int) -> None:
-        """Choose the elements, and what to spoil them with.
+        """Choose the elements, and the numbers to overwrite them with.
 
         Args:
-            device: where C is.
-            problem: what is computed.
+            device: with C.
+            problem: to compute.
             right: the right result.
-            seed: of the numbers that C has before the product.
+            seed: of C's numbers before the product.
 
         Raises:
             LaunchError: when there is no memory left on the device.
@@ -73,19 +73,19 @@ class SpotChecks:
         # With 256 of them, a launch of 1 ms on a processor took 2 % longer.
         self._spoilt = max(1, min(MOST_SPOTS, count // _SHARE))
         self._random = random.SystemRandom()
-        self._checks: list[int] = []  # of each launch, where in the ring its elements start
-        self._pending: Buffer = None  # the C of a launch that is not looked at yet
+        self._checks: list[int] = []  # of each launch, the begin of its elements in the ring
+        self._pending: Buffer = None  # the C of a launch that was not read yet
         self._spots: Spots = device.inspection.spots(
             places, values, _MOST_CHECKS * 2 * self._spoilt
         )
 
     def begin(self) -> None:
-        """Forget what was seen before."""
+        """Reset the results."""
         self._checks.clear()
         self._pending = None
 
     def before(self, c: Buffer) -> None:
-        """Spoil elements of C before a launch, or note what they are; returns at once."""
+        """Overwrite elements of C before a launch, or keep their values; returns at once."""
         left = self._left()
         start, count = self._random.randrange(len(self._numbers)), self._spoilt
         self._checks.append(start)
@@ -98,7 +98,7 @@ class SpotChecks:
         self._pending = c
 
     def look(self) -> None:
-        """Keep what the last launch that was checked left, unless that is done; returns at once.
+        """Keep the result of the last checked launch, unless that is done; returns at once.
 
         To be called before anything else changes C.
         """
@@ -108,11 +108,11 @@ class SpotChecks:
 
     @property
     def is_full(self) -> bool:
-        """Whether as many launches have been checked as can be."""
+        """Whether the largest number of launches was checked."""
         return len(self._checks) == _MOST_CHECKS
 
     def fault(self) -> str:
-        """Wait, and say what is wrong; empty if every launch that was checked did its work."""
+        """Wait, and return what is wrong; empty if every checked launch did its work."""
         if not self._checks:
             return ""
         self.look()
@@ -125,7 +125,7 @@ class SpotChecks:
             if self._beta != 0:
                 expected = expected + self._beta * before
                 bound = bound + self._beta_bound * np.abs(before)
-                # Launch after launch C may grow beyond what its type can hold.
+                # With beta, C may grow beyond the limits of its type from launch to launch.
                 bound = np.where(np.isfinite(expected.astype(after.dtype)), bound, np.inf)
             bad = ~((np.abs(after - expected) <= bound) | np.isinf(bound))
         if not bad.any():
@@ -143,7 +143,7 @@ class SpotChecks:
         return check % len(self._checks) * 2 * self._spoilt
 
     def _left(self) -> Kept | None:
-        """Where the last launch that was checked left what nobody has looked at yet."""
+        """Return the part of the ring with the last checked launch's unread elements."""
         if self._pending is None:
             return None
         return Kept(self._checks[-1], self._spoilt, self._first(-1) + self._spoilt)

@@ -1,20 +1,19 @@
-"""How long a kernel takes: the device's own clock, after warm-up, several times.
+"""The time of a kernel: by the device's own clock, after warm-up, several times.
 
-The launch whose result is checked is the first warm-up; more follow until the pace is steady.
-Then the samples are put into the queue together, so that the device does not idle (and clock
-down) between them. Each sample is the device's time from start to end of the kernel; who reads
-them takes the median, because single samples and minima mislead by several percent. More samples
-follow while the median is not yet known well enough, up to a limit.
+The launch whose result is checked is the first warm-up; more follow until the pace is steady. Then
+all samples are enqueued together, so that the device does not idle (and clock down) between them.
+Each sample is the device's time from start to end of the kernel; later stages use the median,
+because single samples and minima mislead by several percent. More samples follow while the median
+is not known well enough, up to a limit.
 
-A kernel so short that the device's clock can hardly tell is launched several times a sample, and
-the mean of their times is the sample: the clock's steps average out. A kernel clearly slower than
-one that is known already gets few samples (racing). A kernel too slow for all its samples within
-the time limit is not timed with fewer ones.
+A kernel that is short compared with the clock's resolution is launched several times for each
+sample, which is the mean of their times: so the clock's steps average out. A kernel clearly slower
+than one that is known already gets few samples (racing). A kernel too slow for all its samples
+within the time limit is not timed with fewer ones.
 
-Some launches that nobody can know beforehand are checked: two that follow each other, for kernels
-that compute every second time, and the last one, for those that stop. Where launches are long
-they are samples like the others; short ones, which a check could slow down, are launched in
-addition and do not count.
+Some random launches are checked: two that follow each other, for kernels that compute only every
+second time, and the last one, for those that stop. If launches are long these are samples like the
+others; short ones, which a check could slow down, are launched in addition and do not count.
 """
 
 from __future__ import annotations
@@ -24,24 +23,25 @@ import random
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from mltune.errors import MltuneError
 
 WARMUPS = 2
-"""Launches before the first sample, at least: the checked one, and one that tells the pace."""
+"""Launches before the first sample, at least: the checked one, and one to measure the pace."""
 
 RACING_SAMPLES = 3
-"""Samples of a kernel that turns out to be clearly slower than the leader."""
+"""Samples of a kernel that is clearly slower than the leader."""
 
 _WARMUP_LAUNCHES = 20
 _WARMUP_SECONDS = 0.002
 _MOST_WARMUP_SECONDS = 0.01
 _BURST, _BURST_SECONDS = 10, 0.0005
 _STEADY = 0.03
-_TICKS = 20  # a sample shorter than this many ticks of the clock is off by up to a tenth
+_TICKS = 20  # a shorter sample is wrong by up to a tenth
 _MOST_LAUNCHES = 64
-_random = random.SystemRandom()  # a kernel shall not find out what is checked
+_random = random.SystemRandom()  # a kernel must not be able to predict the checks
 
 
 class TooSlowError(MltuneError):
@@ -49,7 +49,7 @@ class TooSlowError(MltuneError):
 
 
 class ClockError(MltuneError):
-    """The device reported a time that cannot be."""
+    """The device reported an impossible time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +57,10 @@ class SamplingPlan:
     """How many samples to take of a kernel.
 
     Attributes:
-        samples: at least so many, unless the kernel loses the race.
-        most_samples: at most so many.
-        tolerance: the median is known well enough when its 95 % confidence interval reaches
-            no further than this fraction to either side.
+        samples: the least number, unless the kernel loses the race.
+        most_samples: the largest number.
+        tolerance: the largest share of the median between it and either end of its 95 % confidence
+            interval.
         extra_seconds: time on the device that samples beyond `samples` may take.
         give_up_above: seconds; a kernel whose first samples are all slower lost the race.
         cold: whether caches are emptied before each sample, rather than warm from the last.
@@ -75,7 +75,7 @@ class SamplingPlan:
 
 
 class Timed(Protocol):
-    """A launch that can be waited for, and then knows its times."""
+    """A launch that can be waited for, and then has times."""
 
     @property
     def started_ns(self) -> int:
@@ -107,74 +107,109 @@ def sample(
 
     Args:
         launch: starts the kernel.
-        plan: how often.
-        seconds_left: the time that may be spent.
+        plan: the number of samples.
+        seconds_left: the time limit.
         least_seconds: a shorter time than this is beyond the device.
         tick_seconds: resolution of the device's clock.
-        evict: starts what empties the caches, where the plan is cold.
+        evict: starts a kernel that empties the caches, for a cold plan.
         launch_checked: starts the kernel on memory that shows whether it does its work.
         short_seconds: shorter launches than this are slower when they are checked.
 
     Raises:
         TooSlowError: when the first launch shows that the samples would take longer than that.
-        ClockError: when a time cannot be.
+        ClockError: when the device reports an impossible time.
     """
-
-    def once(start: Callable[[], Timed] = launch) -> Timed:
-        if plan.cold and evict:
-            evict()
-        return start()
-
-    def take(count: int, batch: int, *, is_checked: bool = False) -> list[float]:
-        is_long = pace >= short_seconds
-        checked = _checked_launches(count * batch, is_long) if is_checked else {}
-
-        def counted(number: int) -> Timed:
-            times = checked.get(number, 0)
-            if launch_checked is None or times == 0:
-                return once()
-            if is_long:
-                return once(launch_checked)
-            for _ in range(times):
-                once(launch_checked)
-            return once()
-
-        runs = [[counted(run * batch + each) for each in range(batch)] for run in range(count)]
-        for run in runs:
-            run[-1].wait()
-        # Launch by launch: from the first one's start to the last one's end there are gaps too,
-        # 20 us each on NVIDIA, where a small kernel takes 6.
-        times = [math.fsum(_seconds(each) for each in run) / batch for run in runs]
-        _refuse_impossible(times, least_seconds)
-        return times
-
-    pace = _warm_up(once, plan.samples, seconds_left, least_seconds)
-    batch = 1
-    if not plan.cold and pace < _TICKS * tick_seconds:
-        batch = min(math.ceil(_TICKS * tick_seconds / max(pace, 1e-9)), _MOST_LAUNCHES)
+    launches = _Launches(launch, launch_checked, evict if plan.cold else None, least_seconds)
+    pace = _warm_up(launches.start, plan.samples, seconds_left, least_seconds)
+    batch = 1 if plan.cold else _launches_a_sample(pace, tick_seconds)
+    take = partial(launches.samples, batch=batch, is_long=pace >= short_seconds)
     seconds: list[float] = []
     if plan.give_up_above is not None:
         is_all = plan.samples <= RACING_SAMPLES and launch_checked is not None
-        seconds = take(min(RACING_SAMPLES, plan.samples), batch, is_checked=is_all)
+        seconds = take(min(RACING_SAMPLES, plan.samples), is_checked=is_all)
         if min(seconds) > plan.give_up_above:
             return tuple(seconds)
-    # Not in the race's first samples nor in more than are asked for: nobody can tell them apart.
+    # Neither the race's first samples nor additional ones are checked, as no kernel can tell which
+    # these are.
     if len(seconds) < plan.samples:
-        seconds += take(plan.samples - len(seconds), batch, is_checked=launch_checked is not None)
+        seconds += take(plan.samples - len(seconds), is_checked=True)
     extra = 0.0
     while (
         len(seconds) < plan.most_samples
         and spread(seconds) > plan.tolerance
         and extra + plan.samples * pace <= min(plan.extra_seconds, seconds_left)
     ):
-        more = take(min(plan.samples, plan.most_samples - len(seconds)), batch)
+        more = take(min(plan.samples, plan.most_samples - len(seconds)))
         extra += math.fsum(more) * batch
         seconds += more
     return tuple(seconds)
 
 
+@dataclass(frozen=True, slots=True)
+class _Launches:
+    """Starts a kernel, with or without checks.
+
+    Attributes:
+        launch: starts the kernel.
+        launch_checked: starts it on memory that shows whether it does its work; None if no launch
+            is checked.
+        evict: starts a kernel that empties the caches before each launch; None for warm caches.
+        least_seconds: a shorter time than this is beyond the device.
+    """
+
+    launch: Callable[[], Timed]
+    launch_checked: Callable[[], Timed] | None
+    evict: Callable[[], None] | None
+    least_seconds: float
+
+    def start(self, *, is_checked: bool = False) -> Timed:
+        """Start the kernel."""
+        if self.evict is not None:
+            self.evict()
+        checked = self.launch_checked if is_checked else None
+        return (checked or self.launch)()
+
+    def samples(
+        self, count: int, *, batch: int, is_long: bool, is_checked: bool = False
+    ) -> list[float]:
+        """Take samples.
+
+        Args:
+            count: how many.
+            batch: launches of each.
+            is_long: whether a checked launch takes no longer than another.
+            is_checked: whether some launches, chosen at random, are checked.
+        """
+        times = {}
+        if is_checked and self.launch_checked is not None:
+            times = _checked_launches(count * batch, is_long)
+
+        def counted(number: int) -> Timed:
+            if is_long:
+                return self.start(is_checked=number in times)
+            for _ in range(times.get(number, 0)):
+                self.start(is_checked=True)
+            return self.start()
+
+        runs = [[counted(run * batch + each) for each in range(batch)] for run in range(count)]
+        for run in runs:
+            run[-1].wait()
+        # Launch by launch: from the first one's start to the last one's end there are gaps, too:
+        # 20 us each on NVIDIA, where a small kernel takes 6.
+        seconds = [math.fsum(_seconds(each) for each in run) / batch for run in runs]
+        _refuse_impossible(seconds, self.least_seconds)
+        return seconds
+
+
+def _launches_a_sample(pace: float, tick_seconds: float) -> int:
+    """Return the number of launches of a short kernel for a sample that the clock can resolve."""
+    if pace >= _TICKS * tick_seconds:
+        return 1
+    return min(math.ceil(_TICKS * tick_seconds / max(pace, 1e-9)), _MOST_LAUNCHES)
+
+
 def _checked_launches(count: int, is_long: bool) -> dict[int, int]:
-    """Choose which of so many launches in a row are checked, or how many before each of them."""
+    """Choose which launches in a row are checked, with the number of checked ones before each."""
     first, last = _random.randrange(max(count - 1, 1)), count - 1
     return {last: 1, first + 1: 1, first: 1} if is_long else {last: 1, first: 2}
 
@@ -198,7 +233,7 @@ def median_interval(seconds: Sequence[float]) -> tuple[float, float]:
 
 
 def spread(seconds: Sequence[float]) -> float:
-    """How far the median's confidence interval reaches to either side, relative to it."""
+    """Return the distance of the interval's farther end from the median, relative to it."""
     low, high = median_interval(seconds)
     median = statistics.median(seconds)
     return max(high - median, median - low) / median
@@ -207,11 +242,11 @@ def spread(seconds: Sequence[float]) -> float:
 def _warm_up(
     launch: Callable[[], Timed], samples: int, seconds_left: float, least_seconds: float
 ) -> float:
-    """Launch until the time is steady, or has been given a chance to be; return the pace."""
+    """Launch until the time is steady, or a limit is reached; return the pace."""
     times: list[float] = []
     total = 0.0
     while total < _MOST_WARMUP_SECONDS:
-        # Tiny kernels several at once: waiting for each takes longer than they do.
+        # Tiny kernels are launched several at once, as waiting for each takes longer than its run.
         count = min(int(_BURST_SECONDS / times[-1]), _BURST) if times else 1
         runs = [launch() for _ in range(max(count, 1))]
         runs[-1].wait()
@@ -233,7 +268,7 @@ def _warm_up(
 
 
 def _seconds(launch: Timed) -> float:
-    # Subtracted as whole numbers: nanoseconds since 1970 do not fit into a double.
+    # Subtracted as whole numbers, as nanoseconds since 1970 do not fit into a double.
     return (launch.ended_ns - launch.started_ns) * 1e-9
 
 

@@ -1,4 +1,4 @@
-"""Is the whole result right? Every element is held against a float64 reference.
+"""Is the whole result right? Every element is compared with a float64 reference.
 
 The bound of an element grows with the length of the sum and with the numbers in it:
 
@@ -9,15 +9,15 @@ unit roundoff of the precision (twice that for complex numbers). Up to 16 terms 
 rigorous bound of Higham, "Accuracy and Stability of Numerical Algorithms", section 3.1, because
 |a|.|b| <= ||a|| ||b||. For longer sums the rounding errors of random data are a random walk of
 standard deviation 0.4 u ||a|| ||b||, where the rigorous bound would grow to be so wide that a
-missing term could hide in it; 20 u ||a|| ||b|| is never reached by rounding, and is about
-1.5e-3 for single precision at k = 4096, where a term is 0.25 on average.
+missing term could hide in it; 20 u ||a|| ||b|| is never reached by rounding, and is about 1.5e-3
+for single precision at k = 4096, where a term is 0.25 on average.
 
 Half's u is so large that this would hide a missing term at k = 64 already. There the first 4 terms
 count, which is 8 u ||a|| ||b||: kernels that add in single, as all that are generated do, stay
 below 1 u, and ones that add term after term in half stayed below 3.9 u in ten million elements of
 sums of 2 to 1024 terms.
 
-With an epilogue, `runner.epilogue` says how much an activation adds; a bias counts as c does.
+With an epilogue, `runner.epilogue` has the error of an activation; a bias counts like c.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from mltune.runner.epilogue import finished, own_rounding, slope
 
 RIGOROUS_TERMS = 16
 _RIGOROUS_TERMS_OF_HALF = 4
-_BLOCK_ELEMENTS = 1 << 16  # what fits in a core's cache with its temporaries
+_BLOCK_ELEMENTS = 1 << 16  # fits into a core's cache with its temporaries
 _BLOCKS_WORTH_THREADS = 4
 _MOST_THREADS = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bounds:
-    """How far each element of C may be off: `norms_a * norms_b + constant`; axes are C's indices.
+    """The bound of each element's error: `norms_a * norms_b + constant`; axes are C's indices.
 
     Attributes:
         shape: of C.
@@ -73,12 +73,12 @@ class Bounds:
         """Return the bounds.
 
         Args:
-            problem: what is computed.
+            problem: to compute.
             squares_a: sums of the squares of A's rows; the axes are batch and row, numbered with
                 the first index as the fastest.
             squares_b: of B's columns, likewise.
             largest_c: the largest absolute value in C before the product; 0 if beta is.
-            largest_bias: the largest absolute value in the bias; 0 where there is none.
+            largest_bias: the largest absolute value in the bias; 0 without one.
         """
         contraction = problem.contraction
         batch, free_a, free_b = (
@@ -109,7 +109,7 @@ class Bounds:
         )
 
     def at(self, place: Any) -> Any:
-        """The bound of one element, or an array of bounds, counted in the order of memory."""
+        """Return the bounds of elements, counted in the order of memory."""
         where = np.unravel_index(place, self.shape, order="F")
         norm_a = np.broadcast_to(self.norms_a, self.shape)[where]
         norm_b = np.broadcast_to(self.norms_b, self.shape)[where]
@@ -117,16 +117,16 @@ class Bounds:
 
 
 class RightResult(Protocol):
-    """A right result, wherever it is kept."""
+    """A right result, in any memory."""
 
     @property
     def bounds(self) -> Bounds:
-        """How far elements may be off."""
+        """The bounds of other results' errors."""
         ...
 
     @property
     def values(self) -> Array:
-        """All of it, in float64 or complex128; the axes are C's indices."""
+        """All values, in float64 or complex128; the axes are C's indices."""
         ...
 
     def at(self, places: Array) -> Array:
@@ -134,7 +134,7 @@ class RightResult(Protocol):
         ...
 
     def untouched(self) -> bool:
-        """Whether no kernel can have written to it, or none has."""
+        """Whether no kernel has written to it."""
         ...
 
 
@@ -151,13 +151,13 @@ class Reference:
         return found
 
     def untouched(self) -> bool:
-        """No kernel knows of it."""
+        """Return True, as no kernel can write to it."""
         return True
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the check of one result says.
+    """The result of checking one result.
 
     Attributes:
         fault: why the result is wrong, in one line; empty if it is right.
@@ -220,11 +220,11 @@ def scalars(problem: Problem) -> tuple[complex, complex]:
 
 
 def check(computed: Array, layout: Layout, right: RightResult) -> Verdict:
-    """Compare C's whole guarded buffer with the reference; the buffer is used up.
+    """Compare C's whole guarded buffer with the reference; the buffer is overwritten.
 
     Args:
-        computed: what the device left in C's buffer.
-        layout: where C lies in it.
+        computed: the contents of C's buffer.
+        layout: of C in it.
         right: the reference.
     """
     bounds, expected = right.bounds, right.values.T  # transposed: memory order
@@ -256,7 +256,7 @@ def check(computed: Array, layout: Layout, right: RightResult) -> Verdict:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What the comparison of one block says."""
+    """The comparison of one block."""
 
     wrong: int = 0
     fault: str = ""
@@ -277,8 +277,8 @@ def _compare(
         error = np.abs(found[block] - expected[block])
     bound = norms_a[block] * norms_b[block]
     bound += constant
-    bad = ~(error <= bound)  # so that a NaN is bad
-    worst = np.unravel_index(int(error.argmax()), error.shape)  # a NaN counts as largest
+    bad = ~(error <= bound)  # true also for a NaN
+    worst = np.unravel_index(int(error.argmax()), error.shape)  # a NaN counts as the largest
     fault = ""
     if bad.any():
         first = np.unravel_index(int(bad.argmax()), bad.shape)
@@ -300,7 +300,7 @@ def _compare(
 
 
 def _in_c_order(values: Array, indices: tuple[int, ...], problem: Problem) -> Array:
-    """Unfold axes that were merged, sort them by index, and put extent 1 where C has others."""
+    """Unfold axes that were merged, sort them by index, and use extent 1 for missing axes."""
     unfolded = values.reshape([problem.sizes[index] for index in indices])
     sorted_axes = unfolded.transpose(np.argsort(indices, kind="stable"))
     return sorted_axes.reshape(

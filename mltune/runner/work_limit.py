@@ -1,7 +1,7 @@
-"""Time limits that count what a process works, not what others take from it.
+"""Time limits for the work of a process, independent of other processes.
 
-A build that takes 10 s alone takes a minute beside five others. What hangs does not work at all,
-though, so that there is a limit of wall time as well, far above.
+A build that takes 10 s alone takes a minute beside five others. A build that hangs does not work
+at all, though, so there is also a limit of wall time, far above.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import time
 from pathlib import Path
 
 PATIENCE = 10
-"""So many times its limit of processor time is what a process may take by the wall."""
+"""The limit of wall time / the limit of processor time."""
 
-_LOOK_SECONDS = 0.1  # from one look at the processor time to the next
+_LOOK_SECONDS = 0.1  # between two reads of the processor time
 
 
 class WallLimit:
-    """So many seconds from now on."""
+    """A limit of wall time from now on."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -28,7 +28,7 @@ class WallLimit:
         """Return how long to wait at most.
 
         Raises:
-            TimeoutError: when none is left; the message says how many seconds there were.
+            TimeoutError: when no time is left; the message has the number of seconds.
         """
         left = self._end - time.monotonic()
         if left <= 0:
@@ -37,9 +37,9 @@ class WallLimit:
 
 
 class WorkLimit:
-    """So many seconds of a process's work from now on; wall time where the system tells none.
+    """A limit of a process's processor time; of wall time if the system has no such time.
 
-    It never ends sooner than as much wall time, as a process may work in several threads.
+    It never ends before as much wall time, as a process may work in several threads.
     """
 
     def __init__(self, pid: int, seconds: float) -> None:
@@ -50,14 +50,14 @@ class WorkLimit:
         self._looked = False
 
     def left(self) -> float:
-        """Return how long to wait until the next look.
+        """Return how long to wait until the next read.
 
         Raises:
-            TimeoutError: when none is left; the message says how many seconds of what there were.
+            TimeoutError: when no time is left; the message has the seconds and their kind.
         """
         passed = time.monotonic() - self._begin
         if not self._looked and passed >= min(_LOOK_SECONDS, self._seconds):
-            # Not at once: most answers come before, and what is missed is a tenth of a second.
+            # Not at once: most answers come before, and a tenth of a second is no great error.
             self._worked_before, self._looked = processor_seconds(self._pid), True
         if passed < self._seconds:
             return min(self._seconds - passed, self._seconds if self._looked else _LOOK_SECONDS)
@@ -72,7 +72,7 @@ class WorkLimit:
 
 
 def processor_seconds(pid: int) -> float | None:
-    """Return what a process and all that it started have worked; None where nobody tells."""
+    """Return the processor time of a process and its children; None if it is unknown."""
     if not sys.platform.startswith("linux"):
         return None
     try:
@@ -80,7 +80,7 @@ def processor_seconds(pid: int) -> float | None:
         tasks = list(Path(f"/proc/{pid}/task").iterdir())
     except OSError:  # it has just ended
         return None
-    ticks = sum(map(int, words[11:15]))  # its own, and those of its children that have ended
+    ticks = sum(map(int, words[11:15]))  # its own, and that of its children that have ended
     children = [int(child) for task in tasks for child in _children(task)]
     return ticks / os.sysconf("SC_CLK_TCK") + sum(
         processor_seconds(each) or 0 for each in children

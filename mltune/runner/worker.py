@@ -1,7 +1,7 @@
 """The process that owns the device: `python -m mltune.runner.worker DEVICE [OBSERVER...]`.
 
 It reads requests from its standard input and answers on its standard output, one JSON line each
-(see `messages`). It is expendable: a kernel may hang or crash it, and its parent kills it then.
+(see `messages`). A kernel may hang or crash it, and its parent kills it then.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from mltune.runner.channel import Channel
 from mltune.runner.messages import Request
 from mltune.runner.observe import make_observer
 
-_MEMORY_SHARE = 4  # a quarter of the memory may hold the numbers of problems
+_MEMORY_SHARE = 4  # 1 / this of the memory is for the numbers of problems
 
 
 def main(spec: str, observers: Sequence[str] = ()) -> int:
-    """Name the device, prove it sound, and answer requests until the input ends."""
+    """Report the device, check it, and answer requests until the input ends."""
     channel = Channel()
     prepare_process()
     entry = channel.choose_device(spec)

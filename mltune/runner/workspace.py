@@ -19,18 +19,18 @@ from mltune.runner.validation import RightResult, Verdict, check
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Workspace:
-    """What it takes to run and check kernels on one canonical problem.
+    """Everything needed to run and check kernels on one canonical problem.
 
     Attributes:
         layout: of C in its guarded buffer.
         a: A on the device. Likewise `b`.
-        arena: where C lies, and the C of other workspaces after it.
-        fresh_c: C's guarded buffer as it was before the product.
-        scratch: what kernels hand numbers over in.
-        counters: what work-groups that share a sum count themselves in.
-        spot_checks: of launches that are timed; None where none is.
-        on_device: compares there; None where the host does.
-        bias: of the epilogue; None where it has none.
+        arena: of C, and of other workspaces' C after it.
+        fresh_c: C's guarded buffer before the product.
+        scratch: scratch memory of kernels.
+        counters: counters of work-groups that share a sum.
+        spot_checks: of timed launches; None if none is checked.
+        on_device: compares there; None if the host does.
+        bias: of the epilogue; None if it has none.
     """
 
     device: Device
@@ -63,10 +63,10 @@ class Workspace:
         """Prepare the problem, and make room for what kernels write.
 
         Args:
-            device: where kernels run.
-            problem: what they compute.
+            device: runs the kernels.
+            problem: to compute.
             seed: of the numbers.
-            arena: shared with other workspaces; a narrow one of its own if left out.
+            arena: shared with other workspaces (default: a narrow one of its own).
             scratch: likewise shared.
             counters: likewise; full of zeros.
             prepare: makes the numbers and the reference.
@@ -135,14 +135,14 @@ class Workspace:
         )
 
     def launch_checked(self, program: Program) -> Execution:
-        """Start a kernel and have some of C checked, which `spot_fault` tells about."""
+        """Start a kernel and check some of C; `spot_fault` returns the result."""
         if self.spot_checks is None or self.spot_checks.is_full:
             return self.launch(program)
         self.spot_checks.before(self.c)
         return self._launch(program)
 
     def check(self) -> Verdict:
-        """Compare the whole C, and what lies around it, with the reference."""
+        """Compare the whole C, and the memory around it, with the reference."""
         verdict = self._verdict()
         if not verdict.fault and not self.scratch.guards_untouched():
             return replace(verdict, fault="memory around the scratch memory was written")
@@ -163,13 +163,13 @@ class Workspace:
         return check(computed, self.layout, self.right)
 
     def spot_fault(self) -> str:
-        """Say what `launch_checked` brought to light; empty if nothing."""
+        """Return the faults found by `launch_checked`; empty if there are none."""
         return self.spot_checks.fault() if self.spot_checks else ""
 
     def fault_around(self) -> str:
-        """Say whether anything was written that is no element of C; empty if nothing was.
+        """Return whether memory outside of C's elements was written, in words; empty if not.
 
-        It looks at A and B, and at all memory around the three.
+        It checks A and B, and all memory around the three.
         """
         if not self.inputs_untouched:
             return "A or B, or memory around them, was written"
@@ -179,5 +179,5 @@ class Workspace:
 
     @property
     def inputs_untouched(self) -> bool:
-        """Whether A, B, a bias and what lies around them still are what was drawn."""
+        """Whether A, B, a bias and the memory around them are unchanged."""
         return untouched(self.a, self.b) and (self.bias is None or untouched(self.bias))

@@ -102,6 +102,17 @@ def build(
     return kernels
 
 
+def keeps_binaries() -> bool:
+    """Whether there is a folder for binaries that only this user can write."""
+    with _folder(make=True) as folder:
+        return folder is not None
+
+
+def is_kept(device: cl.Device, source: str, options: Sequence[str], two_steps: bool) -> bool:
+    """Whether a kernel was built before, and its binary can be read."""
+    return _read(_key(device, source, options, two_steps)) is not None
+
+
 def second_step_text(binary: bytes) -> bytes | None:
     """Return PTX text without the marks before its instructions; None if it has no marks.
 

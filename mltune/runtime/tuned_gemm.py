@@ -115,6 +115,11 @@ class TunedGemm:
         return self._kernels
 
     @property
+    def launched(self) -> tuple[GemmKernel, ...]:
+        """The same kernels, with what it takes to build and to launch them."""
+        return self._launched
+
+    @property
     def selector(self) -> Selector:
         """The selector, with its regret and the conditions under which it was measured."""
         return self._selector

@@ -1,4 +1,4 @@
-"""Which config to try next: Optuna samplers over the feasible configs of a space."""
+"""Proposes the next config: Optuna samplers over the feasible configs of a space."""
 
 from mltune.callable_package import make_callable
 

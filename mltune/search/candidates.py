@@ -39,12 +39,12 @@ class Candidates:
         self._numbers = numbers
 
     def with_more(self, configs: Iterable[Config], ranks: Ranks) -> Candidates:
-        """Return a longer list: also with configs that are distinct and new, and their ranks."""
+        """Return a list with further configs, which are distinct and new, and their ranks."""
         numbers = self._numbers | dict(zip(configs, count(len(self))))
         return Candidates(numbers, np.concatenate((self.ranks, ranks)), self.anywhere)
 
     def only(self, numbers: Sequence[int]) -> Candidates:
-        """Return a shorter list: of the candidates with some numbers, in ascending order."""
+        """Return a shorter list: the candidates with some numbers, in ascending order."""
         kept = {self.configs[number]: place for place, number in enumerate(numbers)}
         anywhere = sum(number < self.anywhere for number in numbers)
         return Candidates(kept, self.ranks[[*numbers]], anywhere)
@@ -139,7 +139,7 @@ class CandidateSource:
         return self._allowed(neighbours_of(self._space.parameters, points))
 
     def _children(self, leaders: Ranks, best: Config) -> Ranks:
-        # Made anew from what is known, so that a resumed search has the same ones.
+        # The generator depends only on known data, so a resumed search has the same candidates.
         chance = np.random.default_rng((self._seed, int(best.id, 16)))
         mothers, fathers = leaders[chance.integers(len(leaders), size=(2, _CHILDREN))]
         return self._allowed(children_of(mothers, fathers, self._space.parameters, chance))

@@ -20,8 +20,8 @@ def distributions_of(
 
     Args:
         parameters: of one space or several; values of the same name are taken together.
-        numeric: whether numbers become ranges. Samplers that compute with numbers need that; TPE
-            was quicker with categories on the recorded spaces of two GPUs, and found better
+        numeric: whether numbers become ranges, as samplers that compute with numbers need. With
+            categories, TPE was quicker on the recorded spaces of two GPUs, and found better
             configs.
     """
     values: dict[str, dict[Value, None]] = {}
@@ -46,8 +46,9 @@ def _distribution(values: tuple[Value, ...], numeric: bool) -> BaseDistribution:
 
 
 def suggest(trial: Trial, name: str, distribution: BaseDistribution) -> Value:
-    """Have a trial suggest a parameter of one of these distributions."""
+    """Let a trial suggest a parameter with one of these distributions."""
     if isinstance(distribution, IntDistribution):
         return trial.suggest_int(name, distribution.low, distribution.high, log=distribution.log)
-    assert isinstance(distribution, CategoricalDistribution)  # there is no other here
+    # other distributions were handled above
+    assert isinstance(distribution, CategoricalDistribution)
     return cast(Value, trial.suggest_categorical(name, distribution.choices))

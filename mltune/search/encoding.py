@@ -1,4 +1,4 @@
-"""Configs as rows of ranks, and how far apart two values of a parameter are."""
+"""Configs as rows of ranks, and the distances between values of a parameter."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Matrix = NDArray[np.float64]
 Matrix32 = NDArray[np.float32]
 
 _LOOKED_AT = 500
-"""Configs, for the range of derived values."""
+"""Number of configs sampled for the range of derived values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,8 @@ class Encoding:
     word has only the second.
 
     Values that a space derives from its parameters, such as the size of a tile, are further
-    columns, because the author of the space takes them for important. Their logs are rounded to
-    half octaves and scaled to steps from 0 to 1.
+    columns, as the space's author considers them important. Their logs are rounded to half octaves
+    and scaled to steps from 0 to 1.
     """
 
     def __init__(self, space: FlatSpace) -> None:
@@ -116,7 +116,7 @@ class Encoding:
 
     def indicators(self, ranks: Ranks) -> Matrix32:
         """Return, for each row, a 1 for each value that it has among all values."""
-        # Laid out value by value: that is how products with all candidates read it.
+        # Laid out value by value, the order in which products with all candidates read it.
         hot = np.zeros((sum(self.counts), len(ranks)), dtype=np.float32)
         hot[(self._starts + ranks).T, np.arange(len(ranks))] = 1
         return hot.T

@@ -53,14 +53,14 @@ class EvolutionSampler(ConfigSampler):
     def _child(self) -> Config | None:
         if len(self._values) < _PARENTS:
             return None
-        # Made anew for each child, so that a resumed search draws what it would have drawn.
+        # The generator depends on the child's number, so a resumed search draws the same child.
         chance = np.random.default_rng((self._seed, len(self._told), len(self._open)))
         best = sorted(self._values, key=self._values.__getitem__)[:_PARENTS]
         # The better of two, twice.
         mother, father = chance.integers(_PARENTS, size=(2, 2)).min(axis=1)
         space = next(member for member in members_of(self._space) if best[mother] in member)
         if best[father] not in space:
-            father = mother  # one parent alone: those of two families have other parameters
+            father = mother  # a mutation only, as configs of another space have other parameters
         parameters = space.parameters
         ranks = ranks_of(parameters, (best[mother], best[father]))
         (child,) = configs_of(parameters, children_of(ranks[:1], ranks[1:], parameters, chance))

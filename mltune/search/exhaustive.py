@@ -36,6 +36,6 @@ class ExhaustiveSampler(ConfigSampler):
 
 
 def _round(space: FlatSpace, first: int) -> Iterator[Config]:
-    """Every config in the space's own order, beginning with one of them."""
+    """Yield every config in the space's own order, beginning with one of them."""
     for passed in range(space.size):
         yield space.at((first + passed) % space.size)

@@ -1,4 +1,4 @@
-"""How values are transformed for a model, and the expected improvement."""
+"""The transformation of values for a model, and the expected improvement."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _LEAST_RANGE = 1e-3
 
 
 class View(Enum):
-    """How values are transformed for a model; differences between slow configs matter little.
+    """A transformation of values for a model, which reduces differences between slow configs.
 
-    CAPPED: values above the median count as the median.
-    SPEED: the best time divided by each time; slow configs lie close together near 0.
+    CAPPED: values above the median count as the median. SPEED: the best time divided by each time;
+    slow configs are close together near 0.
     """
 
     CAPPED = "capped"
@@ -46,7 +46,7 @@ class Scale:
 
     @classmethod
     def of(cls, answers: Matrix, view: View = View.CAPPED) -> Self:
-        """Choose a scale for answers: infinite for a failure, nan where there is none."""
+        """Choose a scale for answers, which are infinite for a failure, nan if unknown."""
         values = answers[np.isfinite(answers)]
         if not len(values):
             return cls.within(answers, view, 0.0, 1.0)
@@ -61,7 +61,7 @@ class Scale:
         """Choose a scale that caps at a distance from the best answer, with a known spread.
 
         Args:
-            answers: infinite for a failure, nan where there is none.
+            answers: infinite for a failure, nan if unknown.
             view: the transformation.
             reach: the distance.
             spread: of the values from the best to the cap.
@@ -97,7 +97,7 @@ class Scale:
         return whole.astype(np.float32), slope.astype(np.float32)
 
     def of_best(self, least: float, best: float) -> float:
-        """Units of the answer to beat, where a known part was added as `with_extra` does."""
+        """Return the units of the answer to beat, after `with_extra` has added a known part."""
         shown = best if self.view is View.CAPPED else -float(np.exp(least - best))
         return (shown - self.mean) / self.spread
 
@@ -108,7 +108,7 @@ def _shown(view: View, cap: float, best: float, answers: Matrix) -> Matrix:
 
 
 def expected_improvement(mean: Matrix32, deviation: Matrix32, best: Matrix32) -> Matrix32:
-    """Return by how much each candidate is expected to fall below the best value so far.
+    """Return the expected improvement of each candidate on the best value so far.
 
     Args:
         mean: by size and candidate.

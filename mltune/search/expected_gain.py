@@ -11,9 +11,9 @@ class ExpectedGain:
     """The expected gain of the most promising unvisited configs.
 
     Attributes:
-        next_log: by how much the next one is expected to make the best faster, as a log.
-        trials: how many are looked ahead.
-        ahead_log: by how much the best of so many is expected to make it faster.
+        next_log: of the next config, as the log of best time / expected best time.
+        trials: number of further trials.
+        ahead_log: of all these trials, likewise.
     """
 
     next_log: float
@@ -22,10 +22,10 @@ class ExpectedGain:
 
     @property
     def next_gain(self) -> float:
-        """The share of time that one more trial is expected to save."""
+        """The share of time that one more trial should save."""
         return -math.expm1(-self.next_log)
 
     @property
     def ahead_gain(self) -> float:
-        """The share of time that all the trials are expected to save."""
+        """The share of time that all the trials should save."""
         return -math.expm1(-self.ahead_log)

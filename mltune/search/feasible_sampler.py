@@ -32,13 +32,13 @@ class FeasibleSampler(ConfigSampler):
     """Turns a sampler's wishes into feasible unvisited configs.
 
     Args:
-        space: what is searched.
+        space: to search.
         sampler: makes the wishes; it reads the study by itself.
-        seed: of the configs that are drawn without a wish.
-        numeric: whether the study holds parameters that are numbers as ranges. CMA-ES, QMC and
-            Gaussian processes of Optuna compute with numbers only.
-        starts_evenly: whether a feasible config is drawn uniformly while the sampler makes no
-            joint wish yet; otherwise the sampler is asked for each parameter by itself.
+        seed: of configs that are drawn at random.
+        numeric: whether numeric parameters are ranges in the study, as Optuna's CMA-ES, QMC and
+            Gaussian process need.
+        starts_evenly: whether to draw feasible configs uniformly until the sampler proposes all
+            parameters together; otherwise it is asked for each parameter by itself.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class FeasibleSampler(ConfigSampler):
         self._family = family_distribution((*own, *map(str, others)))
 
     def reseed_rng(self) -> None:
-        """Have the sampler take another seed, as Optuna does in a thread of its own."""
+        """Reseed the sampler, as Optuna does in a thread of its own."""
         self._sampler.reseed_rng()
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
@@ -81,7 +81,7 @@ class FeasibleSampler(ConfigSampler):
         self._sampler.after_trial(study, trial, state, values)
 
     def _propose(self, study: Study, trial: FrozenTrial) -> Config | None:
-        # Asking for further wishes, up to four times, found nothing better on recorded spaces.
+        # Asking for up to four further wishes found nothing better on recorded spaces.
         wish = self._wish(study, trial)
         if wish is None:
             return self._unvisited.draw()
@@ -110,7 +110,7 @@ class FeasibleSampler(ConfigSampler):
     def _wished_member(
         self, study: Study, trial: FrozenTrial, wished: dict[str, Any]
     ) -> FlatSpace | None:
-        """The space of the family that is wished for; None for one outside of this space.
+        """Return a space of the wished family; None if it is outside of this space.
 
         Spaces of the same family take turns.
         """
@@ -125,7 +125,7 @@ class FeasibleSampler(ConfigSampler):
         return members[trial.number % len(members)] if members else None
 
     def _open(self) -> dict[str, BaseDistribution]:
-        """What there is to wish for."""
+        """Return the parameters that the sampler may suggest."""
         known = {**self._distributions, **({FAMILY: self._family} if self.is_union else {})}
         return {name: choices for name, choices in known.items() if not choices.single()}
 
@@ -136,12 +136,12 @@ def tpe(space: ConfigSpace, seed: int = 0) -> FeasibleSampler:
 
 
 def _nearest(parameter: Parameter, wished: Value | float | None) -> Value:
-    """The value of a parameter that is nearest to a wish, by ratio where all are positive."""
+    """Return a parameter's value that is nearest to a wish, by ratio if all are positive."""
     if wished is None:  # a parameter with a single value
         return parameter.values[0]
     if wished in parameter.values:
         return wished if isinstance(wished, str) else int(wished)
-    if isinstance(wished, str):  # of another space with a parameter of that name
+    if isinstance(wished, str):  # a value of another space's parameter with this name
         return parameter.values[0]
     numbers = [value for value in parameter.values if isinstance(value, int)]
     if min((*numbers, wished)) >= 1:

@@ -1,4 +1,4 @@
-"""The models' expectations: for each candidate by itself, and for the best of several."""
+"""The models' expectations: for single candidates, and for the best of several."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Belief:
     """One model's expectations for the candidates, in its own units.
 
     Attributes:
-        process: that was asked.
+        process: the model.
         mean: by size and candidate.
-        deviation: by candidate, or by size and candidate where `slope` is not 1.
+        deviation: by candidate, or by size and candidate if `slope` is not 1.
         best: by size, the best answer.
-        spreads: by size, what a unit is, about in logs.
-        slope: by size and candidate, what a unit of the process is in the others' units.
+        spreads: by size, the approximate size of a unit in logs.
+        slope: by size and candidate, the size of the process's unit in the other units.
     """
 
     process: GaussianProcess
@@ -37,15 +37,18 @@ class Belief:
 
     @property
     def gains(self) -> Matrix32:
-        """By size and candidate: the expected improvement on the best answer, about in logs."""
+        """Return the expected improvement on the best answer, by size and candidate.
+
+        It is about a difference of logs.
+        """
         gains = expected_improvement(self.mean, self.deviation, self.best[:, None])
         return gains * self.spreads[:, None]
 
     def together(self, numbers: Sequence[int]) -> Matrix:
-        """Return by size the improvement expected of the best of some candidates.
+        """Return the expected improvement by the best of some candidates, by size.
 
-        The values of similar candidates are correlated, so the improvement is less than the sum
-        of the candidates' improvements. It is estimated by draws from the posterior.
+        The values of similar candidates are correlated, so it is less than the sum of the
+        candidates' improvements. It is estimated by draws from the posterior.
         """
         covariance = self.process.covariance_among(numbers)
         sizes, directions = np.linalg.eigh(covariance)
@@ -68,7 +71,8 @@ class Forecast:
     """The mean of several models' expectations, with equal weights.
 
     Attributes:
-        gains: by size and candidate: the expected improvement on the best answer, about in logs.
+        gains: by size and candidate: the expected improvement on the best answer in approximate
+            logs.
     """
 
     candidates: Candidates
@@ -77,11 +81,11 @@ class Forecast:
 
     @classmethod
     def of(cls, candidates: Candidates, posteriors: Sequence[Belief]) -> Forecast:
-        """Take the mean of what the models expect."""
+        """Return the mean of the models' expectations."""
         gains = np.mean([belief.gains for belief in posteriors], axis=0)
         return cls(candidates, gains, tuple(posteriors))
 
     def together(self, numbers: Sequence[int]) -> Matrix:
-        """Return by size the improvement expected of the best of some candidates."""
+        """Return the expected improvement by the best of some candidates, by size."""
         expected: Matrix = np.mean([one.together(numbers) for one in self.posteriors], axis=0)
         return expected

@@ -1,9 +1,9 @@
-"""A Gaussian process over configs: what a config's value should be, and how sure that is.
+"""A Gaussian process over configs: predicts a config's value and its standard deviation.
 
-The kernel is a product over parameters (configs that are alike in everything do alike) plus a
-sum over parameters (each value has an effect of its own), both Matérn 5/2. The distance between
-two values of a parameter is learned: the measurements decide the weights of the steps along the
-numbers and of being different at all. The hyperparameters maximise the posterior density.
+The kernel is a product over parameters (similar configs have similar values) plus a sum over
+parameters (each value has an effect of its own), both Matérn 5/2. The distance between two values
+of a parameter is learned: the measurements determine the weights of the steps along the numbers
+and of being different at all. The hyperparameters maximise the posterior density.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _SHARED = 1.0
 _SINGLE = 0.5
 _NOISE = 0.01
 _LOG_SPREADS = (1.0, 0.7, 1.0, 1.0)
-"""How far the logs of length scales, shared and single variance, and noise may stray."""
+"""Prior standard deviations of the logs of length scales, shared and single variance, and noise.
+"""
 _MOST_STRAY = 5.0
 _JITTER = 1e-5
 _ITERATIONS = 20
@@ -73,18 +74,18 @@ def fit(
     variance: float,
     length: float,
 ) -> Hyperparameters:
-    """Find the hyperparameters under which the values are most plausible.
+    """Find the hyperparameters with the largest posterior density.
 
     Args:
         encoding: of the space's parameters.
         ranks: of the configs, a row each.
         values: by config and size, of about zero mean and unit variance at each size.
-        basis: known functions at the configs, a column each, whose share is unknown.
-        variance: how much of the values is typically not explained by these.
-        length: the typical length scale; from one end of a parameter to the other is 1.
+        basis: known functions at the configs, a column each, with unknown coefficients.
+        variance: the usual share of the variance that these do not explain.
+        length: the typical length scale; the range of a parameter is 1.
     """
     if len(values) > _MOST_FITTED:
-        # The best half decides where to search on; the rest is spread over the others.
+        # The best half decides where the search continues; the rest is spread over the others.
         order = np.argsort(values.min(axis=1), kind="stable")
         half = _MOST_FITTED // 2
         spread = np.linspace(half, len(values) - 1, _MOST_FITTED - half).astype(np.int64)
@@ -147,14 +148,15 @@ class _Density:
         covariance = hyper.shared * shared + hyper.single * mean_single + self._fixed
         covariance.flat[:: count + 1] += hyper.noise + _JITTER
         stray = (logs - self._typical) / self._spreads
-        # LAPACK itself, as this is called a thousand times a second: scipy's wrappers take longer.
+        # LAPACK itself, as this is called a thousand times a second and scipy's wrappers are
+        # slower.
         lower, fault = dpotrf(covariance, lower=1)
         if fault:
             return 1e10, np.zeros_like(logs)
         inverse, _ = dpotrs(lower, np.eye(count), lower=1)
         weighted = inverse @ self._values
-        # Dividing by the number of sizes would take their mean. The root leaves the model less
-        # sure of itself, as one kernel for all sizes should be: recorded runs are searched faster.
+        # Dividing by the number of sizes would give their mean. With the root the model is less
+        # certain, as suits one kernel for all sizes: recorded runs are searched faster.
         part = 1 / math.sqrt(self._values.shape[1])
         value = 0.5 * part * np.vdot(self._values, weighted) + np.log(np.diag(lower)).sum()
         pull = part * weighted @ weighted.T - inverse
@@ -173,12 +175,12 @@ class _Density:
         return value + 0.5 * stray @ stray, gradient + stray / self._spreads
 
     def _of_configs(self, by_pair: Matrix) -> Matrix:
-        """By config and config: the sum over the parameters of what their two values have."""
+        """Return the sum of values' entries over the parameters, for each pair of configs."""
         summed: Matrix = by_pair[self._own_with_all] @ self._hot.T
         return summed
 
     def _of_values(self, by_configs: Matrix) -> Matrix:
-        """By pair of values: the sum over all two configs that have them."""
+        """Return, for each pair of values, the sum over all pairs of configs that have them."""
         by_value = by_configs @ self._hot
         summed = np.bincount(self._own_with_all.ravel(), by_value.ravel(), len(self._pairs.rows))
         return summed.astype(np.float64)
@@ -192,7 +194,7 @@ class GaussianProcess:
 
     Args:
         candidates: their ranks, a row each.
-        basis: known functions at the candidates, a column each, whose share is unknown.
+        basis: known functions at the candidates, a column each, with unknown coefficients.
     """
 
     def __init__(
@@ -228,11 +230,11 @@ class GaussianProcess:
 
     @property
     def count(self) -> int:
-        """How many configs were observed."""
+        """The number of observed configs."""
         return len(self._seen_ranks)
 
     def observe(self, ranks: Ranks, basis: Matrix) -> None:
-        """Add configs; their values are told when predicting."""
+        """Add configs; their values are given to `predict`."""
         shares = basis.astype(np.float32)
         old, new = self.count, self.count + len(ranks)
         self._reserve(new)
@@ -269,14 +271,14 @@ class GaussianProcess:
         return weights @ self._rows[: self.count], np.sqrt(variance)
 
     def covariance_among(self, numbers: Sequence[int]) -> Matrix:
-        """Return what is left open of some candidates: how far they vary, and how far together."""
+        """Return the posterior covariance of some candidates."""
         ranks, basis = self._candidates[[*numbers]], self._basis[[*numbers]]
         rows = self._rows[: self.count, [*numbers]].astype(np.float64)
         covariance: Matrix = self._covariance(ranks, basis, ranks, basis) - rows.T @ rows
         return covariance
 
     def _whitened(self, values: Matrix) -> Matrix:
-        """Solve for the weights, by stretches of configs whose sizes are all known."""
+        """Solve for the weights, in groups of configs with the same known sizes."""
         known = ~np.isnan(values)
         gaps = np.flatnonzero(~known.all(axis=1)).tolist()
         solved = np.zeros_like(values)
@@ -307,7 +309,7 @@ class GaussianProcess:
         return covariance
 
     def _to_candidates(self, ranks: Ranks, basis: Matrix32) -> Matrix32:
-        """As `_covariance` with all candidates, by matrix products that touch each value once."""
+        """Return `_covariance` with all candidates, by products that read each value once."""
         hot = self._encoding.indicators(ranks).astype(np.float64)
         distances = (hot @ self._distances).astype(np.float32)
         shared: Matrix32 = np.maximum(distances @ self._indicators, 0)
@@ -320,7 +322,7 @@ class GaussianProcess:
 
 
 def _matern(squares: Matrix) -> tuple[Matrix, Matrix]:
-    """Return the Matérn 5/2 kernel of squared distances, and its slope by them."""
+    """Return the Matérn 5/2 kernel of squared distances, and its derivative."""
     distance = np.sqrt(5 * squares)
     decay = np.exp(-distance)
     return (1 + distance + distance**2 / 3) * decay, (-5 / 6) * (1 + distance) * decay

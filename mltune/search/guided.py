@@ -1,8 +1,8 @@
 """Model-based search: the config with the largest expected gain is measured next.
 
 Gaussian processes predict, for every config that may still be tried, its value on every size and
-how sure that is. The next config has the largest expected gain for the library: the sum over the
-sizes of the expected improvement on the size's best config. There are two processes, with two
+the standard deviation. The next config has the largest expected gain for the library: the sum over
+the sizes of the expected improvement on the size's best config. There are two processes, with two
 transformations of the values; the gain is the mean of both. Values are times, whose logs are
 modelled, so that a gain is a ratio.
 """
@@ -37,12 +37,12 @@ from mltune.space.union import UnionSpace
 _STARTS = 10
 _KNOWN = 2
 _LOOK_AFAR = 4
-"""In a space too large to list, one proposal in so many may come from anywhere; the others are
-made from the best configs so far. What a model that knows few of very many configs says of those
-far from all of them is too hopeful: live, 60 % of the proposals were these, and gained next to
-nothing."""
+"""In a space too large to list, one proposal in this many may come from anywhere; the others are
+made from the best configs so far. With few observations a model is too optimistic about configs
+far from all of them: 60 % of the proposals were such configs, and gained next to nothing.
+"""
 _TIMED_GAIN = 0.999999
-"""A config is timed on the sizes that hold this share of what is expected of it."""
+"""A config is timed on the sizes with this share of its expected gain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Promise:
 
     Attributes:
         sizes: those worth timing.
-        gain: what the library is expected to gain, about as a log of its time.
+        gain: the library's expected gain, as an approximate log of its time.
     """
 
     config: Config
@@ -69,16 +69,16 @@ class GuidedSampler(ConfigSampler):
     trial's value is used, and a pruned trial counts as failed.
 
     Args:
-        space: what is searched.
+        space: to search.
         seed: decides every proposal, given the answers.
         counts: how often each size is called; see `Incumbents`.
-        transfer: what other records say about the space, if there are any.
-        work: of the sizes. It is used where sizes are counted and no transfer says more: where
-            nobody counts, half of the shares are equal, and small sizes draw what it makes
-            visible.
-        log: whether the values are positive, such as times or speeds, so that their ratios
-            count; else their differences.
-        starts: how many answers it takes before the model is asked.
+        transfer: expectations from other records, if there are any.
+        work: the tile quantization of the sizes. It is used if sizes are counted and there is no
+            transfer: without counts, half of the shares are equal, so that it would favour small
+            sizes.
+        log: whether the values are positive, such as times or speeds, so that their ratios count;
+            else their differences.
+        starts: number of answers before the model is used.
         thoroughness: how much the model computes.
     """
 
@@ -104,7 +104,7 @@ class GuidedSampler(ConfigSampler):
         self._asked: dict[Config, tuple[int, ...]] = {}
         self._proposed: set[Config] = set()
         self._elsewhere = 0
-        """How many answers came, since this search proposes, to what another one proposed."""
+        """The number of answers, since the first proposal, to another sampler's proposals."""
         self._to_beat = np.full(self._incumbents.count, math.nan)
         """The best values of configs outside the space, such as hand-written kernels."""
         self._own_best = self._to_beat.copy()
@@ -116,7 +116,7 @@ class GuidedSampler(ConfigSampler):
         self._surrogates: tuple[Surrogate, ...] = ()
         if encoding.width:
             source = CandidateSource(space, encoding, seed, thoroughness.most_listed)
-            # A record's expectations are of capped values, so they go with that view alone.
+            # Expectations from records are of capped values, so they only fit that transformation.
             views = (View.CAPPED,) if transfer else (View.CAPPED, View.SPEED)
             is_used = work is not None and work.tells and self._incumbents.is_counted
             known_work = work if is_used and transfer is None else None
@@ -128,12 +128,12 @@ class GuidedSampler(ConfigSampler):
             )
 
     def prepare(self) -> None:
-        """Fit the records' models ahead; else the model's first proposal does it."""
+        """Fit the records' models now; else the model's first proposal does it."""
         if self._transfer is not None:
             self._transfer.prepare()
 
     def worthwhile(self, study: Study, config: Config) -> tuple[int, ...]:
-        """Return the sizes that hold most of what is expected of a config."""
+        """Return the sizes with most of a config's expected gain."""
         self._read(study)
         return self._worthwhile(config, self._forecast())
 
@@ -143,7 +143,7 @@ class GuidedSampler(ConfigSampler):
         return self.gain_ahead(trials)
 
     def gain_ahead(self, trials: int) -> ExpectedGain | None:
-        """Return the same of the trials that are known."""
+        """Return the same for the trials that are known."""
         forecast = self._forecast()
         if forecast is None or not self._worked:
             return None
@@ -152,7 +152,7 @@ class GuidedSampler(ConfigSampler):
         if not first:
             return ExpectedGain(0.0, trials, 0.0)
         alone, together = float(gains[first[0]]), forecast.together(first)
-        # No more is drawn of the others than chance has it.
+        # Random draws of the others give no more than this.
         return ExpectedGain(alone, trials, max(alone, float(self._incumbents.shares @ together)))
 
     @property
@@ -162,12 +162,12 @@ class GuidedSampler(ConfigSampler):
 
     @property
     def best(self) -> Matrix:
-        """The best value of the space's configs by size, as a log; nan where there is none."""
+        """The best value of the space's configs by size, as a log; nan if there is none."""
         return self._own_best
 
     @property
     def tried(self) -> int:
-        """How many configs of the space were proposed or answered."""
+        """The number of configs of the space that were proposed or answered."""
         return len(self._answers) + len(self._asked)
 
     @property
@@ -176,10 +176,10 @@ class GuidedSampler(ConfigSampler):
         return self._worked
 
     def promise(self) -> Promise | None:
-        """Return what comes next by the model; None where it cannot tell, or nothing is left.
+        """Return the model's next config; None if it cannot tell, or nothing is left.
 
-        Its gain is that of the most promising config near the best ones, from wherever the next
-        comes: what a model says of those far away is too hopeful to compete with others.
+        The gain is that of the most promising config near the best ones, wherever the next config
+        comes from, as the model is too optimistic about configs far away.
         """
         forecast = self._forecast()
         config = None if forecast is None else self._most_promising(forecast)
@@ -192,7 +192,7 @@ class GuidedSampler(ConfigSampler):
         return Promise(config, self._worthwhile(config, forecast), gain)
 
     def plan(self, config: Config) -> tuple[int, ...]:
-        """Return the sizes that hold most of what is expected of a config now."""
+        """Return the sizes with most of a config's expected gain at this time."""
         return self._worthwhile(config, self._forecast())
 
     def draw(self) -> Config | None:
@@ -200,7 +200,7 @@ class GuidedSampler(ConfigSampler):
         return self._unvisited.draw()
 
     def note(self, config: Config, sizes: tuple[int, ...], *, is_mine: bool = True) -> None:
-        """Note which config is tried next in a union, of this space or of another one."""
+        """Note the config that is tried next in a union, of this space or of another one."""
         self._unvisited.visit(config)
         if is_mine:
             self._proposed.add(config)
@@ -227,7 +227,7 @@ class GuidedSampler(ConfigSampler):
             sizes = self._asked[config] = self._worthwhile(config, forecast)
             if self._incumbents.count > 1:
                 study._storage.set_trial_user_attr(trial._trial_id, SIZES, list(sizes))
-                # Who asked, and the pruner, are shown what is here, and not what is stored.
+                # The caller and the pruner read this object, not the stored trial.
                 trial.user_attrs[SIZES] = list(sizes)
         return config
 
@@ -253,7 +253,7 @@ class GuidedSampler(ConfigSampler):
         self._answers[config] = row if found else np.full(self._incumbents.count, math.inf)
 
     def _found(self, trial: FrozenTrial) -> dict[int, float] | None:
-        """What a trial says of each size: nothing if it failed; None if it tells nothing."""
+        """Return a trial's value on each size: empty if it failed; None if it has none."""
         if trial.state == TrialState.FAIL:
             return {}
         values = trial.intermediate_values
@@ -286,7 +286,7 @@ class GuidedSampler(ConfigSampler):
         return forecast.candidates[chosen] if gains[chosen] >= 0 else None
 
     def _library_gains(self, forecast: Forecast) -> Matrix32:
-        """The library's expected gain from each candidate; -1 for visited ones."""
+        """Return the library's expected gain by each candidate; -1 for visited ones."""
         gains = self._incumbents.shares.astype(np.float32) @ forecast.gains
         gains[~forecast.candidates.others((*self._answers, *self._asked))] = -1
         return gains
@@ -302,7 +302,7 @@ class GuidedSampler(ConfigSampler):
         return tuple(sorted(order[:needed].tolist()))
 
     def _forecast(self) -> Forecast | None:
-        """The mean of the surrogates' expectations; None while there are too few answers."""
+        """Return the mean of the surrogates' expectations; None with too few answers."""
         starting = len(self._answers) < self._starts or self._worked < _KNOWN
         if not self._surrogates or (starting and not self._knows):
             return None
@@ -315,7 +315,8 @@ class GuidedSampler(ConfigSampler):
             ]
             forecast = Forecast.of(self._surrogates[0].candidates, posteriors)
         if self._most_kept is not None:
-            # Of a size on which no config of the space was timed, in a union, it says nothing.
+            # In a union there may be sizes without a timed config of this space: no prediction for
+            # these.
             forecast.gains[np.isnan(self._own_best)] = 0
         return forecast
 
@@ -326,10 +327,10 @@ class GuidedSampler(ConfigSampler):
         if not any(fitted) or len(candidates) <= most:
             return
         promised = np.sum([one.promising() for one in self._surrogates], axis=0)
-        # Not those answered since the fit, which a resumed search knows sooner.
+        # Without answers since the fit, which a resumed search has earlier.
         seen = islice(self._answers, self._surrogates[0].fitted)
         promised[~candidates.others(seen)] = -1
-        # Some of those from anywhere, which would be few among those near the best.
+        # Some of those from anywhere, as few of them would be among the best.
         anywhere = promised[: candidates.anywhere]
         first = np.argsort(-promised, kind="stable")[:most]
         chosen = np.union1d(first, np.argsort(-anywhere, kind="stable")[: most // 4]).tolist()

@@ -1,4 +1,4 @@
-"""The best value of every size so far, and what a better one is worth to the library."""
+"""The best value of every size so far, and the library's gain by a better one."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from mltune.search.encoding import Matrix
 
 
 class Incumbents:
-    """Knows the best time of every size, as its log.
+    """The best time of every size, as its log.
 
-    A library runs the best kernel of each size. If the calls were counted, as in an
-    application's log, a size's share is the part of its calls in the library's time. If all
-    counts are 1, the numbers of calls are not known: half of each share follows the best times,
-    as if all sizes were called equally often, and the other half is equal for all sizes, so that
-    small sizes count too.
+    A library runs the best kernel of each size. If the calls were counted, a size's share is the
+    part of its calls in the library's time. If all counts are 1, the numbers of calls are unknown:
+    half of each share follows the best times, as if all sizes were called equally often, and the
+    other half is equal for all sizes, so that small sizes count too.
 
     Args:
         counts: how often each size is called.
@@ -26,37 +25,37 @@ class Incumbents:
     def __init__(self, counts: Sequence[int]) -> None:
         self._counts = np.array(counts, dtype=np.float64)
         self.is_counted = any(count != 1 for count in counts)
-        """Whether somebody has said how often the sizes are called."""
+        """Whether the numbers of calls are known."""
         self.count = len(counts)
-        """How many sizes there are."""
+        """The number of sizes."""
         self._best = np.full(len(counts), math.inf)
 
     def add(self, values: Mapping[int, float]) -> float:
         """Note the logs of a config's times by size; return the share of time that it saves.
 
-        The first time on a size saves all that the size has a share in.
+        The first time on a size saves the size's whole share.
         """
         before = self._best.copy()
         for size, value in values.items():
             self._best[size] = min(self._best[size], value)
         known = np.isfinite(self._best)
         saved = -np.expm1(self._best[known] - before[known])
-        # Of the time before; what is new had none, and counts with the time it has now.
+        # Shares of the time before; a size without one counts with its new time.
         shares = self.shares_at(np.where(np.isfinite(before), before, self._best))[known]
         return float(shares @ saved)
 
     @property
     def best(self) -> Matrix:
-        """The log of the best time of every size; infinite where there is none."""
+        """The log of the best time of every size; infinite if there is none."""
         return self._best.copy()
 
     @property
     def shares(self) -> Matrix:
-        """The part of each size in the whole, by the best times; sizes without one have none."""
+        """The share of each size by the best times; 0 for sizes without one."""
         return self.shares_at(self._best)
 
     def shares_at(self, best: Matrix) -> Matrix:
-        """The same for other logs of best times; infinite where there is none."""
+        """Return the same for other logs of best times; infinite if there is none."""
         known = np.isfinite(best)
         if not known.any():
             return np.full(len(best), 1 / len(best))

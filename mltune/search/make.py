@@ -1,4 +1,4 @@
-"""Makes a sampler from its name, or from the name of somebody's own class."""
+"""Makes a sampler from its name, or from the name of a user's class."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mltune.space.config_space import ConfigSpace
 from mltune.space.union import UnionSpace, members_of
 
 _NUMERIC = frozenset({"CmaEsSampler", "GPSampler", "QMCSampler"})
-"""Optuna's samplers that compute with numbers, and leave categories to chance."""
+"""Optuna's samplers that need numbers, and draw categories at random."""
 
 
 def make_sampler(
@@ -37,12 +37,12 @@ def make_sampler(
     Args:
         name: one of `SAMPLERS`, or `module:Class` of an `optuna.samplers.BaseSampler`, which is
             made feasible here unless it is a `ConfigSampler`. It gets `seed` if it takes one.
-        space: what is searched.
+        space: to search.
         seed: decides the proposals.
-        priors: what `guided` begins with.
+        priors: of `guided`.
         counts: how often each size is called.
-        problems: one of each size, in the same order; none where there are no sizes.
-        arguments: further ones of a class of somebody's own.
+        problems: one of each size, in the same order; empty without sizes.
+        arguments: further arguments of a user's class.
 
     Raises:
         UsageError: when there is none of that name, it cannot use other records, they share
@@ -61,7 +61,8 @@ def make_sampler(
 
             return UnionSampler(space, seed, counts, priors, problems)
         (flat,) = members_of(space)
-        known = Transfer(flat, priors, seed) if priors else None
+        timed = [prior for prior in priors if prior.points]
+        known = Transfer(flat, timed, seed) if timed else None
         work = TileQuantization(flat, problems) if problems else None
         return GuidedSampler(flat, seed, counts, known, work)
     if name in SAMPLERS:

@@ -1,4 +1,4 @@
-"""The samplers by name, and names of samplers of somebody's own; loads none of them."""
+"""The samplers by name, and the form of users' names; loads none of them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ SAMPLERS: dict[str, str] = {
     "random": "mltune.search.random:RandomSampler",
     "tpe": "mltune.search.feasible_sampler:tpe",
 }
-"""By name, `module:class` or `module:function`, which takes a space and a seed."""
+"""`module:class` or `module:function` by name; it takes a space and a seed."""
 
 
 def check_sampler(name: str) -> None:
-    """Refuse a name that can be none.
+    """Refuse a name of the wrong form.
 
     Raises:
         UsageError: when it is neither known nor `module:Class`.

@@ -1,4 +1,4 @@
-"""Ends a trial when its config was timed on all sizes on which that is worth while."""
+"""Ends a trial when its config was timed on all planned sizes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _MOST_TIME = 3.0
 
 
 class PlannedSizesPruner(BasePruner):
-    """Prunes what the sampler has not planned: see `GuidedSampler`.
+    """Prunes sizes that the sampler has not planned: see `GuidedSampler`.
 
-    A trial without the attribute `sizes` is timed on all. One with the attribute `best` ends, too,
+    A trial without the attribute `sizes` is timed on all. One with the attribute `best` also ends
     before it would take much longer than the best configs take on all sizes together.
     """
 
     def prune(self, study: Study, trial: FrozenTrial) -> bool:
-        """Say whether all the sizes that were planned have been timed."""
+        """Return whether all planned sizes have been timed."""
         planned = trial.user_attrs.get(SIZES)
         if planned is None:
             return False

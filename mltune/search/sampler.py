@@ -1,4 +1,4 @@
-"""A sampler over the configs of a space: every proposal is feasible, and comes once."""
+"""A sampler over the configs of a space: every proposal is feasible, and is made once."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ SIZES = "sizes"
 
 
 BEST = "best"
-"""The trial's attribute that lists the best values of all sizes so far, where its config may be
-much slower: it is timed on further sizes only while that takes not much longer than those."""
+"""The trial's attribute that lists the best values of all sizes so far, for a config that may be
+much slower: it is timed on further sizes only while that takes not much longer than these.
+"""
 
 
 class SpaceUsedUpError(MltuneError):
@@ -35,7 +36,7 @@ class SpaceUsedUpError(MltuneError):
 
     Args:
         study: its name.
-        trial: the number of the one that asked, which runs still.
+        trial: the number of the trial that asked, which is still running.
     """
 
     def __init__(self, study: str, trial: int) -> None:
@@ -54,10 +55,10 @@ class ConfigSampler(BaseSampler, ABC):
     of the config that the family has: `finish_asking` has a trial suggest them.
 
     Args:
-        space: what is searched.
+        space: to search.
         seed: decides the proposals.
-        numeric: whether the study holds parameters that are numbers as ranges, for samplers that
-            compute with them.
+        numeric: whether numeric parameters are ranges in the study, for samplers that compute with
+            them.
     """
 
     def __init__(self, space: ConfigSpace, seed: int = 0, *, numeric: bool = False) -> None:
@@ -70,11 +71,11 @@ class ConfigSampler(BaseSampler, ABC):
         """Of trials that are being asked for."""
         self._distributions = distributions_of(space.parameters, numeric=numeric)
         self._begun: set[int] = set()
-        """Numbers of the trials that are known to run, here or elsewhere, or to have ended."""
+        """Numbers of trials that run, here or elsewhere, or have ended."""
         self._ended: set[int] = set()
         self._sign = 1  # -1 where the study maximises
         self._settled = 0
-        """All trials before this number have ended, and were learnt from."""
+        """All trials before this number have ended and were learned from."""
 
     @property
     def is_union(self) -> bool:
@@ -83,17 +84,17 @@ class ConfigSampler(BaseSampler, ABC):
 
     @property
     def distributions(self) -> dict[str, BaseDistribution]:
-        """The parameters of the space but the family.
+        """The parameters of the space, except the family.
 
-        Of a space that is no union, what `study.ask` takes as `fixed_distributions`.
+        For a space that is no union, `study.ask` takes this as `fixed_distributions`.
         """
         return dict(self._distributions)
 
     def prepare(self) -> None:
-        """Compute what depends on no answer; beside the first trials, from a thread of its own."""
+        """Compute everything that depends on no answer, in a thread beside the first trials."""
 
     def begin(self, study: Study, family: BaseDistribution) -> tuple[Trial, Config]:
-        """Have a study ask for a trial, which holds the next config and its family.
+        """Let a study ask for a trial, which gets the next config and its family.
 
         Raises:
             SpaceUsedUpError: when there is no config left.
@@ -105,10 +106,10 @@ class ConfigSampler(BaseSampler, ABC):
         return trial, self.suggest_config(trial)
 
     def suggest_config(self, trial: Trial) -> Config:
-        """Have a trial that knows its family suggest the rest of its config."""
+        """Let a trial with a family suggest the rest of its config."""
         names: Iterable[str] = self._distributions
         if self.is_union:
-            # A user may have put a config there, whose family is another than that proposed.
+            # A user may have enqueued a config, whose family is not the proposed one.
             fixed = trial._fixed_params
             names = (fixed if FAMILY in fixed else trial.relative_params).keys() - {FAMILY}
         values = {name: suggest(trial, name, self._distributions[name]) for name in names}
@@ -159,7 +160,7 @@ class ConfigSampler(BaseSampler, ABC):
         param_name: str,
         param_distribution: BaseDistribution,
     ) -> str:
-        """Return the kernel family of the space, and refuse what is no parameter of it.
+        """Return the kernel family of the space; other parameters are an error.
 
         Raises:
             UsageError: for any other parameter.
@@ -172,11 +173,11 @@ class ConfigSampler(BaseSampler, ABC):
         )
 
     def worthwhile(self, study: Study, config: Config) -> tuple[int, ...] | None:
-        """The sizes on which a config chosen elsewhere is worth timing; None for all."""
+        """Return the sizes on which a config from elsewhere is worth timing; None for all."""
         return None
 
     def expected_gain(self, study: Study, trials: int) -> ExpectedGain | None:
-        """The expected gain of a number of further trials; None if it is not known."""
+        """Return the expected gain of a number of further trials; None if unknown."""
         return None
 
     @abstractmethod
@@ -190,7 +191,7 @@ class ConfigSampler(BaseSampler, ABC):
         """Note that a config of the space is tried elsewhere."""
 
     def _read(self, study: Study, asking: FrozenTrial | None = None) -> None:
-        """Learn from what has ended since the last time, and note what runs elsewhere."""
+        """Learn from trials that have ended since the last time, and note running ones."""
         trials = study.get_trials(deepcopy=False)[self._settled :]
         self._sign = -1 if study.direction == StudyDirection.MAXIMIZE else 1
         news = [
@@ -216,7 +217,7 @@ class ConfigSampler(BaseSampler, ABC):
             self._settled += 1
 
     def _tried(self, trial: FrozenTrial) -> Config | None:
-        """The config that a trial tries; None before it has one."""
+        """Return the config of a trial; None before it has one."""
         return self.config_of(trial.params) if trial.params.keys() - {FAMILY} else None
 
 

@@ -1,10 +1,10 @@
-"""The model that a guided search goes by, kept up to date with the answers.
+"""The model of a guided search, kept up to date with the answers.
 
-What it says follows from the answers and their order alone, so that a resumed search goes on as
-if it had not been cut off: it is fitted anew at fixed numbers of answers, to these answers only,
-and takes every further one by one. Where several processes search together, each fits as often
-as its own answers ask for: would all of them fit for the answers of all, that alone would take
-the time that they are to save.
+Its predictions depend only on the answers and their order, so that a resumed search continues as
+if it had not been interrupted: it is fitted at fixed numbers of answers, to these answers only,
+and takes every further answer one by one. If several processes search together, each fits as often
+as the number of its own answers requires; if all fitted for all answers, the fits alone would take
+the time that they save.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ from mltune.space.config import Config
 _MOST_MODELLED = 1_000
 _SIZES_LOOKED_AT = 16
 _LENGTH, _LARGE_LENGTH = 2.0, 8.0
-"""Typical length scales, in a listed space and in a larger one. There are more parameters in the
-latter, of which each counts less: else no two configs would say anything of each other (Hvarfner
-et al., "Vanilla Bayesian optimization performs great in high dimensions", 2024)."""
+"""Typical length scales, in a listed space and in a larger one. The latter has more parameters,
+each of which matters less; with the small scale no two of its configs would be correlated
+(Hvarfner et al., "Vanilla Bayesian optimization performs great in high dimensions", 2024).
+"""
 
 Answers = Mapping[Config, Matrix]
-"""In the order they came: a value for each size, infinite for a failure, nan where not timed."""
+"""In their order: a value for each size, infinite for a failure, nan if not timed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +42,9 @@ class Thoroughness:
     """How much a model computes.
 
     Attributes:
-        most_listed: configs of a space all of which are candidates; of a larger one some are.
-        most_kept: candidates from one fit to the next, those that the model of the fit thinks
-            most of; None for all.
-        fit_share: of the answers, how many more make a fit due.
+        most_listed: the largest space of which all configs are candidates.
+        most_kept: the most candidates between two fits, the most promising ones; None for all.
+        fit_share: the growth of the number of answers, as a share, after which a fit is due.
     """
 
     most_listed: int = MOST_LISTED
@@ -56,7 +56,7 @@ THOROUGH = Thoroughness()
 """Of a model that searches alone."""
 
 THRIFTY = Thoroughness(most_listed=10_000, most_kept=1_000, fit_share=0.2)
-"""Of one of several models that compete: there may be ten of them."""
+"""Of one of several models that compete, up to ten."""
 
 
 class Surrogate:
@@ -65,10 +65,10 @@ class Surrogate:
     The sizes have their own values and share the kernel, so that one decomposition serves all.
 
     Args:
-        view: what it is shown of the answers.
-        incumbents: say what each size counts.
-        transfer: what other records say; the model learns how much of that holds here.
-        work: of the sizes; what it says of the answers is taken off before they are modelled.
+        view: the transformation of the answers.
+        incumbents: know the weight of each size.
+        transfer: expectations from other records; the model learns their weights.
+        work: the tile quantization of the sizes, which is subtracted from the answers first.
         thoroughness: how much it computes.
     """
 
@@ -84,7 +84,7 @@ class Surrogate:
     ) -> None:
         self._fit_share = thoroughness.fit_share
         self._of_fit: tuple[Matrix, Matrix, Matrix] | None = None
-        """What the last fit was shown, as the process takes it, the best of it, and spreads."""
+        """The last fit's values, as the process takes them, their best value, and spreads."""
         self._incumbents = incumbents
         self._work = work
         self._shares = np.zeros(2)
@@ -97,30 +97,31 @@ class Surrogate:
         self._candidates = source.around(())
         self._process: GaussianProcess | None = None
         self._expected = np.zeros(0, dtype=np.float32)
-        # What the process has observed, in its order, and what other records expected there.
+        # The configs that the process has observed, in order, and the records' expectations for
+        # them.
         self._rows: dict[Config, float] = {}
 
     @property
     def fitted(self) -> int:
-        """To how many of the first answers it was fitted."""
+        """The number of first answers that it was fitted to."""
         return self._fitted
 
     @property
     def candidates(self) -> Candidates:
-        """Those that it was last asked about."""
+        """The candidates of the last prediction."""
         return self._candidates
 
     def expect(
         self, answers: Answers, asked: Sequence[Config], to_beat: Matrix, elsewhere: int = 0
     ) -> Belief:
-        """Return what is expected now.
+        """Return the current expectations.
 
         Args:
             answers: so far.
-            asked: configs without an answer yet; the model believes its own expectation of them,
-                so that it does not ask for the same thing twice.
-            to_beat: by size, the best value besides the answers; nan where there is none.
-            elsewhere: how many of the answers are to what other processes asked.
+            asked: configs without an answer yet; the model takes its own expectations for their
+                answers, so that it does not propose similar configs twice.
+            to_beat: by size, the best value besides the answers; nan if there is none.
+            elsewhere: how many of the answers are to other processes' proposals.
         """
         self.refit(answers, elsewhere)
         assert self._process is not None
@@ -128,7 +129,7 @@ class Surrogate:
         scales = self._scales(table - self._extra_of([*answers]))
         unseen = (*islice(answers, self._fitted, None), *asked)
         fresh = [config for config in unseen if config not in self._rows]
-        # Together is faster, and rounds otherwise than one by one.
+        # All at once is faster, but rounds differently.
         for part in [fresh] if elsewhere and fresh else [[config] for config in fresh]:
             self._observe(self._process, part)
         blank = np.full(self._incumbents.count, np.nan)
@@ -136,7 +137,7 @@ class Surrogate:
         seen = _units(scales, rows - self._extra_of([*self._rows]))
         mean, deviation = self._process.predict(seen - np.array([[*self._rows.values()]]).T)
         mean += self._expected
-        # Where no answer is known, the scale is not one of times.
+        # Without a known answer, the scale is not one of times.
         known = np.where(np.isfinite(table).any(axis=0), to_beat, np.nan)
         slope = None
         if self._work is None:
@@ -149,9 +150,9 @@ class Surrogate:
         return Belief(self._process, mean, deviation, best, spreads, slope)
 
     def refit(self, answers: Answers, elsewhere: int = 0) -> bool:
-        """Fit the model anew if that is due, and say whether it was; for the arguments see above.
+        """Fit the model if that is due, and return whether it was; for the arguments see above.
 
-        All candidates are then there again.
+        Then all candidates are available again.
         """
         due = _fit_due(len(answers), self._fit_share)
         new = len(answers) - elsewhere - self._fitted_own
@@ -162,7 +163,7 @@ class Surrogate:
         return True
 
     def promising(self) -> Matrix32:
-        """How much each candidate promises by the last fit alone, whatever came after it.
+        """Return how promising each candidate is by the last fit, without later answers.
 
         So a resumed search, which fits later and knows more then, keeps the same candidates.
         """
@@ -179,11 +180,11 @@ class Surrogate:
         return promised
 
     def keep(self, candidates: Candidates, numbers: Sequence[int]) -> None:
-        """Go on with some of the candidates until the next fit.
+        """Use some of the candidates until the next fit.
 
         Args:
             candidates: the shorter list.
-            numbers: of these among those that there are.
+            numbers: of these in the current list.
         """
         assert self._process is not None
         self._process.keep(numbers)
@@ -194,7 +195,7 @@ class Surrogate:
 
     @property
     def _size_step(self) -> int:
-        """Of so many sizes one is looked at, to see which candidates promise most."""
+        """Return the step between sizes that are used to find the most promising candidates."""
         return max(1, self._incumbents.count // _SIZES_LOOKED_AT)
 
     def _whole(
@@ -215,7 +216,7 @@ class Surrogate:
         return means, slopes, np.array(best)
 
     def _extra_of(self, configs: Sequence[Config]) -> Matrix:
-        """The tile quantization of configs, by the share of it that the answers show."""
+        """Return the tile quantization of configs, with the coefficients that the answers show."""
         if self._work is None or not configs:
             return np.zeros((len(configs), self._incumbents.count))
         extra: Matrix = self._work.logs(configs) @ self._shares
@@ -231,13 +232,14 @@ class Surrogate:
         return [Scale.within(column, self._view, reach, spread) for column in table.T]
 
     def _fit(self, answers: Answers) -> GaussianProcess:
-        """Fit the hyperparameters, and start anew with the answers."""
+        """Fit the hyperparameters, and observe all answers again."""
         kept = _kept(answers, self._incumbents)
         if self._work is not None:
             self._shares = self._work.shares(kept, self._table([answers[each] for each in kept]))
         whole = self._table(answers.values())
         scales = self._scales(whole - self._extra_of([*answers]))
-        # Here a size that a config was not timed on counts as slow: that was why.
+        # Here a size on which a config was not timed counts as slow, as that is why it was not
+        # timed.
         table = self._table([answers[config] for config in kept]) - self._extra_of(kept)
         values = _units(scales, np.where(np.isnan(table), np.inf, table))
         basis, expected = self._known(kept)
@@ -273,7 +275,7 @@ class Surrogate:
         self._rows |= dict(zip(configs, expected.tolist(), strict=True))
 
     def _known(self, configs: Sequence[Config]) -> tuple[Matrix, Matrix]:
-        """Return what other records say: functions whose share is unknown, and their sum."""
+        """Return the records' expectations: functions with unknown coefficients, and their sum."""
         if self._transfer is None:
             return np.zeros((len(configs), 0)), np.zeros(len(configs))
         views = self._transfer.views(configs)
@@ -286,7 +288,7 @@ def _units(scales: Sequence[Scale], table: Matrix) -> Matrix:
 
 
 def _fit_due(count: int, share: float) -> int:
-    """Return at how many answers the model was last due to be fitted."""
+    """Return the number of answers at which a fit was last due."""
     due = 0
     while (following := due + _fit_pause(due, share)) <= count:
         due = following
@@ -294,12 +296,12 @@ def _fit_due(count: int, share: float) -> int:
 
 
 def _fit_pause(count: int, share: float) -> int:
-    """Return how many answers the model waits for after a fit to so many."""
+    """Return the number of further answers before the next fit."""
     return max(1, min(int(count * share), 50))
 
 
 def _best_first(answers: Answers, incumbents: Incumbents) -> list[Config]:
-    """The configs that worked, the best first."""
+    """Return the configs that worked, the best first."""
     worked = [config for config, row in answers.items() if np.isfinite(row).any()]
     if not worked:
         return []

@@ -1,10 +1,10 @@
-"""Work beyond the matrices: what whole tiles compute more than a size asks for.
+"""Tile quantization: the work of whole tiles beyond the edges of a size.
 
-A config's time on a size is, to a good part, that of the tiles which cover C: two tiles of 64 rows
-for 65 rows take twice as long as one. Of 4,000 configs on 12 sizes on two CPU cores, 0.9 of the
-log of that ratio was seen in the log of a time, and that was 44 % of all by which configs do
-better on one size than on another. So a model need not find it out for each size anew: how much
-of it is seen is learned from all sizes together, and the models tell what is left.
+A config's time on a size depends on the number of tiles that cover C: two tiles of 64 rows for 65
+rows take twice as long as one. Of 4,000 configs on 12 sizes on two CPU cores, 0.9 of the log of
+this ratio was visible in the log of a time, and it explained 44 % of the interaction between
+configs and sizes. So a model need not learn it for each size: its coefficient is learned from all
+sizes together, and the models predict the rest.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from mltune.space.ranks import ranks_of
 _SIDES = ("macro_tile_0", "macro_tile_1")
 _DEPTH = "depth_u"
 _EXPECTED = 0.5
-_DOUBT = 1.0  # as much as observations whose squares add up to this
+_DOUBT = 1.0  # counts as much as observations whose squares have this sum
 
 
 class TileQuantization:
-    """Logs of the work of whole tiles over the work of the size, by config and size.
+    """Logs of the work of whole tiles / the work of the size, by config and size.
 
     Args:
-        space: derives the sides of a macro tile, or says nothing of them.
+        space: derives the sides of a macro tile, or has no such values.
         problems: one of each size.
     """
 
@@ -44,12 +44,12 @@ class TileQuantization:
 
     @property
     def tells(self) -> bool:
-        """Whether the space says how large a tile is, and there are sizes to tell apart."""
+        """Whether the space derives the size of a tile, and there are several sizes."""
         derived = self._space.derived(np.zeros((0, len(self._space.parameters)), dtype=np.int64))
         return len(self._extents) > 1 and all(side in derived for side in _SIDES)
 
     def logs(self, configs: Sequence[Config]) -> Matrix:
-        """Return logs of the ratios: by config and size, of the area of C and of the sums."""
+        """Return the logs of the ratios for the area of C and for the sums, by config and size."""
         new = [config for config in configs if config not in self._known]
         if new:
             self._known |= dict(zip(new, self.compute(new), strict=True))
@@ -57,7 +57,7 @@ class TileQuantization:
         return np.array(found).reshape(len(found), len(self._extents), 2)
 
     def compute(self, configs: Sequence[Config]) -> Matrix:
-        """Return the same, of many configs, and do not keep it."""
+        """Return the same for many configs, without caching."""
         parameters = self._space.parameters
         ranks = ranks_of(parameters, configs)
         tiles = self._space.derived(ranks)
@@ -71,7 +71,7 @@ class TileQuantization:
         return np.stack((area, steps), axis=-1)
 
     def shares(self, configs: Sequence[Config], values: Matrix) -> Matrix:
-        """Find how much of each log is seen in the values, logs of times; a size is nan or inf.
+        """Find the coefficient of each log in the values, logs of times; a size is nan or inf.
 
         By least squares, with an effect of its own for each config and each size.
         """
@@ -92,14 +92,14 @@ class TileQuantization:
 
 
 def _padding(extents: NDArray[np.float64], tiles: NDArray[np.float64]) -> Matrix:
-    """The log of how much more whole tiles cover, by tile and extent."""
+    """Return the log of tiles' area / extent, by tile and extent."""
     sides = tiles[:, None]
     padding: Matrix = np.log(np.ceil(extents / sides) * sides / extents)
     return padding
 
 
 def _alone(table: Matrix, answered: NDArray[np.bool_]) -> Matrix:
-    """What the effects of rows and columns leave of a table; a few turns are enough."""
+    """Subtract the effects of rows and columns from a table; a few iterations are enough."""
     rows, columns = (np.maximum(answered.sum(axis=axis), 1) for axis in (1, 0))
     for _ in range(5):
         table = table - np.where(answered, (table.sum(axis=1) / rows)[:, None], 0.0)

@@ -1,8 +1,8 @@
-"""What records of other devices, sizes or kernels say about the configs of a space.
+"""Expectations from records of other devices, sizes or kernels about the configs of a space.
 
-A forest is fitted to each record, on the parameters that it shares by name with the space. How
-much of it holds here is for the search to find out: it takes each forest as a function with an
-unknown share, so that a record which misleads is soon worth nothing.
+A forest is fitted to each record, on the parameters that it shares by name with the space. The
+search takes each forest as a function with an unknown coefficient, so a misleading record soon has
+no weight.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from mltune.space.parameter import Parameter
 from mltune.space.union import FAMILY
 
 _SHARE_DEVIATION = 0.5
-"""Of a record's share; its mean is 1 / the number of records."""
+"""Of a record's coefficient, whose mean is 1 / the number of records."""
 _LEVEL_DEVIATION = 1.0
 _FEWEST_VALUES = 10
 _MOST_POINTS = 20_000
-"""Of a record; a sample of a longer one says the same, sooner."""
+"""The most points of a record; of a longer one a sample is used."""
 _TREES = 150
 _MOST_CORES = 8
 
@@ -39,14 +39,14 @@ class Transfer:
     """Expectations from records, in units of a `Scale`.
 
     Args:
-        space: what is to be searched.
-        recordings: of anything with parameters of the same names.
+        space: to search.
+        recordings: that have parameters of the same names.
         seed: decides the forests.
 
     Attributes:
-        reach: how far above the best value the expectations end, in logs of seconds.
+        reach: the largest expectation above the best value, in logs of seconds.
         spread: of the values up to there.
-        doubt: how much of the variance is left open at first.
+        doubt: the share of the variance that is unexplained at first.
 
     Raises:
         UsageError: when a recording shares no parameter that varies, or has too few times.
@@ -56,18 +56,18 @@ class Transfer:
 
     def __init__(self, space: FlatSpace, recordings: Sequence[Recording], seed: int) -> None:
         self._experts = [_Prior(space.parameters, one, seed) for one in recordings]
-        # Asked for again and again, and slow to work out.
+        # Needed often, and slow to compute.
         self._known: dict[Config, tuple[float, ...]] = {}
         self.reach = float(np.mean([expert.reach for expert in self._experts]))
         self.spread = float(np.mean([expert.scale.spread for expert in self._experts]))
 
     def prepare(self) -> None:
-        """Grow the forests, which takes seconds; else this is done when they are first asked."""
+        """Grow the forests, which takes seconds; else the first call does it."""
         for expert in self._experts:
             expert.grow()
 
     def views(self, configs: Sequence[Config]) -> Matrix:
-        """Return what each record makes of some configs, a column each."""
+        """Return each record's prediction for some configs, a column each."""
         new = list(dict.fromkeys(config for config in configs if config not in self._known))
         if new:
             columns = [expert.predict(new).tolist() for expert in self._experts]
@@ -77,7 +77,7 @@ class Transfer:
 
     @staticmethod
     def check(space: FlatSpace, recording: Recording) -> None:
-        """Refuse a record that says too little of a space.
+        """Refuse a record with too little information about a space.
 
         Raises:
             UsageError: when it shares no parameter that varies, or has too few times.
@@ -87,13 +87,13 @@ class Transfer:
 
     @staticmethod
     def expected(views: Matrix) -> Matrix:
-        """Return what is expected if every record is right in equal parts."""
+        """Return the expectations if every record has the same weight."""
         mean: Matrix = views.mean(axis=1)
         return mean
 
     @staticmethod
     def basis(views: Matrix) -> Matrix:
-        """Return the functions whose share is unknown: a level, and each record."""
+        """Return the functions with unknown coefficients: a level, and each record."""
         level = np.full((len(views), 1), _LEVEL_DEVIATION)
         return np.concatenate((level, _SHARE_DEVIATION * views), axis=1)
 
@@ -105,7 +105,7 @@ def _check_count(points: Sequence[Point], where: str) -> None:
 
 
 def points_for(parameters: Sequence[Parameter], recording: Recording) -> tuple[Point, ...]:
-    """The points of a record that say something of a space: where families are named, its own."""
+    """Return the points of a record that suit a space: those of its family, if it is known."""
     own = {value for one in parameters if one.name == FAMILY for value in one.values}
     return tuple(
         point
@@ -115,7 +115,7 @@ def points_for(parameters: Sequence[Parameter], recording: Recording) -> tuple[P
 
 
 def _shared(parameters: Sequence[Parameter], recording: Recording) -> list[Parameter]:
-    """The parameters that vary and that a record has.
+    """Return the varying parameters that a record has.
 
     Raises:
         UsageError: when there is none.
@@ -156,11 +156,12 @@ class _Prior:
 
     @cached_property
     def _forest(self) -> Any:
-        """Grown when it is first asked: until then a search may have begun to measure."""
-        from sklearn.ensemble import ExtraTreesRegressor  # as slow to load as a device to open
+        """Return the forest, grown at the first call, when a search may have begun to measure."""
+        # takes as long to load as opening a device
+        from sklearn.ensemble import ExtraTreesRegressor
 
-        # Leaves of two and a part of the parameters a split: a forest that repeats each single
-        # time repeats its noise too, and led worse on from one GPU to another.
+        # Leaves of two, and a part of the parameters per split: a forest that fits each single
+        # time also fits its noise, and was worse for another GPU.
         forest = ExtraTreesRegressor(
             _TREES,
             min_samples_leaf=2,
@@ -170,7 +171,7 @@ class _Prior:
         )
         configs = [one.config for one in self._points]
         forest.fit(self._features(configs), self.scale.units(self._answers))
-        # Several threads would add the trees' values in an order of their own.
+        # Several threads would add the trees' values in varying order.
         return forest.set_params(n_jobs=1)
 
     def predict(self, configs: Sequence[Config]) -> Matrix:
@@ -180,7 +181,7 @@ class _Prior:
         return values
 
     def _features(self, configs: Sequence[Config]) -> Matrix:
-        """Numbers as they are, words by their place among the space's; an unknown one is -1."""
+        """Return numbers as they are, words as their index in the space; -1 if unknown."""
         rows = np.empty((len(configs), len(self._shared)))
         for column, one in enumerate(self._shared):
             places = {value: place for place, value in enumerate(one.values)}

@@ -1,8 +1,8 @@
-"""Search a union by a model for each of its spaces, which compete for the next trial.
+"""Search a union with a model for each of its spaces, which compete for the next trial.
 
-All of them go by the same incumbents, the best values of every size so far, so that their expected
-gains can be compared: the next trial is the config of whatever space promises the library the
-largest gain. A space that promises little gets no trial, until the others promise less.
+All models share the incumbents, the best values of every size so far, so that their expected gains
+can be compared: the next trial is the config of any space with the largest expected gain for the
+library. A space with a small expected gain gets no trial until the others' gains are smaller.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 from pathlib import PurePath
 
 import numpy as np
@@ -29,15 +30,20 @@ from mltune.space.config import Config
 from mltune.space.union import Member, UnionSpace
 
 _STARTS = 3
-"""Trials of each space before its model is asked: the default, then random ones."""
+"""Trials of each space before its model is used: the default, then random ones."""
 _MOST_STARTS = 6
-"""As many where too few of them have worked."""
+"""The most such trials, if too few of them worked."""
 _KNOWN = 2
-"""So many have to work."""
+"""The number of trials that have to work."""
 _FAR_BEHIND = math.log(1.5)
-"""A space whose default is that much slower, on every size, than what is known of others begins
-later: with a second and a third trial after so many of all spaces for each."""
+"""If a space's default is slower by this factor on every size than the best of others, its second
+and third trial come later: after `_PATIENCE` trials of all spaces for each.
+"""
 _PATIENCE = 30
+_MOST_LEADERS = 64
+"""Kernels of selectors and packs that are tried first."""
+_VAIN = 16
+"""After so many of them in a row that were the best on no size, no further ones come first."""
 
 
 @dataclass(slots=True, eq=False)
@@ -46,9 +52,9 @@ class _Contender:
 
     Attributes:
         model: of the space.
-        knows: whether the model knows something before the first trial.
-        promise: what the model said last; None where it cannot tell, or knows of nothing more.
-        bound: no config of the space promises more than this by now.
+        knows: whether the model has a prior.
+        promise: the model's last promise; None if it cannot tell, or has nothing left.
+        bound: an upper bound of the space's promises.
     """
 
     space: Member
@@ -62,15 +68,16 @@ class UnionSampler(ConfigSampler):
     """Proposes the config of a union from which the library is expected to gain most.
 
     Each space begins with its default config and some random ones, one space after the other. They
-    are timed on all sizes, on the quick ones first; where a space is slow, on a part of them. Then
-    the models compete.
+    are timed on all sizes, the quick ones first, or on a part of them if the space is slow. After
+    the defaults come the leaders that the priors name, as long as now and then one of them
+    is the best on some size. Then the models compete.
 
     Args:
-        space: what is searched.
+        space: to search.
         seed: decides every proposal, given the answers.
         counts: how often each size is called; see `Incumbents`.
-        priors: what other records say; a space learns from those that share its parameters.
-        problems: one of each size, in the same order; none where there are no sizes.
+        priors: other records; a space learns from those that share its parameters.
+        problems: one of each size, in the same order; empty without sizes.
         log: whether the values are positive, so that their ratios count.
 
     Raises:
@@ -89,6 +96,9 @@ class UnionSampler(ConfigSampler):
     ) -> None:
         super().__init__(space, seed)
         transfers = transfers_of(space, priors, seed)
+        self._leaders = leaders_of(space, priors)
+        self._vain = 0
+        """How many leaders in a row were the best on no size."""
         self._contenders = [
             _Contender(
                 member,
@@ -117,19 +127,19 @@ class UnionSampler(ConfigSampler):
             one.model.prepare()
 
     def worthwhile(self, study: Study, config: Config) -> tuple[int, ...]:
-        """Return the sizes that hold most of what is expected of a config."""
+        """Return the sizes with most of a config's expected gain."""
         self._read(study)
         owners = [one for one in self._contenders if config in one.space]
         if not owners:
             return self._all
         if any(map(self._is_starting, owners)):
             return self._quick_first
-        # Of a config in several spaces, that which would have proposed it says where.
+        # For a config in several spaces, the space that would have proposed it decides.
         best = self._most_promising() if len(owners) > 1 else owners[0]
         return (best if best in owners else owners[0]).model.plan(config)
 
     def expected_gain(self, study: Study, trials: int) -> ExpectedGain | None:
-        """Return what the model of the most promising space expects; None while all begin."""
+        """Return the most promising space's expectation; None while all begin."""
         self._read(study)
         best = self._most_promising()
         return None if best is None else best.model.gain_ahead(trials)
@@ -141,7 +151,7 @@ class UnionSampler(ConfigSampler):
         self._note(config, sizes, is_mine=True)
         if len(self._all) > 1:
             study._storage.set_trial_user_attr(trial._trial_id, SIZES, list(sizes))
-            # Who asked, and the pruner, are shown what is here, and not what is stored.
+            # The caller and the pruner read this object, not the stored trial.
             trial.user_attrs[SIZES] = list(sizes)
             if sizes == self._quick_first and self._can_be_slow:
                 best = np.exp(self._incumbents.best).tolist()
@@ -151,17 +161,25 @@ class UnionSampler(ConfigSampler):
 
     @property
     def _can_be_slow(self) -> bool:
-        """Whether it is known of all sizes what a slow config is."""
+        """Whether the best time of every size is known."""
         return self._log and self._sign > 0 and bool(np.isfinite(self._incumbents.best).all())
 
     def _start(self) -> tuple[Config, tuple[int, ...]] | None:
-        """The next config of a space that begins: of that with the fewest trials."""
-        for one in sorted(self._contenders, key=lambda each: each.model.tried):
-            if not self._is_starting(one):
-                continue
+        """Return the next default, leader, or config of the beginning space with fewest trials."""
+        starting = [
+            one
+            for one in sorted(self._contenders, key=lambda each: each.model.tried)
+            if self._is_starting(one)
+        ]
+        for one in starting:
             default = one.space.default
             if default is not None and default in self._unvisited:
                 return default, self._quick_first
+        if self._vain < _VAIN:
+            for leader in self._leaders:
+                if leader in self._unvisited:
+                    return leader, self._quick_first
+        for one in starting:
             if (config := one.model.draw()) is not None:
                 return config, self._quick_first
         return None
@@ -175,18 +193,18 @@ class UnionSampler(ConfigSampler):
         return tried < 1 or not self._is_far_behind(one) or self._total >= _PATIENCE * tried
 
     def _is_far_behind(self, one: _Contender) -> bool:
-        """Whether what worked of a space is much slower on every size than the best of others."""
+        """Whether a space's working configs are much slower on every size than others' best."""
         ahead = one.model.best - self._incumbents.best
         return bool(np.isfinite(ahead).any() and np.nanmin(ahead) > _FAR_BEHIND)
 
     @property
     def _total(self) -> int:
-        """How many configs were tried in all spaces."""
+        """Return the number of configs tried in all spaces."""
         return sum(one.model.tried for one in self._contenders)
 
     @property
     def _quick_first(self) -> tuple[int, ...]:
-        """All sizes, those first that the best configs are done with first."""
+        """Return all sizes, those first on which the best configs are fastest."""
         order = np.argsort(self._incumbents.best, kind="stable")
         return tuple(order.tolist())
 
@@ -197,10 +215,10 @@ class UnionSampler(ConfigSampler):
         return best.promise.config, best.promise.sizes
 
     def _most_promising(self) -> _Contender | None:
-        """Ask the models, those first that may promise most, until no other can promise more.
+        """Ask the models in the order of their bounds, until no other can promise more.
 
-        A model that heard nothing new of its space promises no more than it did: what is to beat
-        is only ever beaten.
+        Without a new result of its space a model's promise cannot grow, because the values to beat
+        only improve.
         """
         self._loosen()
         best: _Contender | None = None
@@ -215,7 +233,7 @@ class UnionSampler(ConfigSampler):
         return best
 
     def _loosen(self) -> None:
-        """Let bounds hold for the shares of sizes as they are now."""
+        """Adjust the bounds to the present shares of sizes."""
         shares, before = self._incumbents.shares, self._shares
         self._shares = shares
         grown = shares[shares > 0] / np.maximum(before[shares > 0], 1e-300)
@@ -225,8 +243,12 @@ class UnionSampler(ConfigSampler):
                 one.bound *= factor
 
     def _learn(self, config: Config, trial: FrozenTrial) -> None:
+        before = self._incumbents.best
         for one in self._contenders:
             one.model.hear(config, trial, self._sign)
+        if config in self._leaders:
+            leads = bool((self._incumbents.best < before).any())
+            self._vain = 0 if leads else self._vain + 1
         self._renew(config)
 
     def _avoid(self, config: Config) -> None:
@@ -238,10 +260,30 @@ class UnionSampler(ConfigSampler):
         self._renew(config)
 
     def _renew(self, config: Config) -> None:
-        """Have the spaces asked again that have a config of which something is new."""
+        """Let spaces be asked again that contain a config with a new result."""
         for one in self._contenders:
             if config in one.space:
                 one.bound = math.inf
+
+
+def leaders_of(space: UnionSpace, priors: Sequence[Recording]) -> tuple[Config, ...]:
+    """Return the leaders of records that a union has: all of the first one, then in turns.
+
+    Raises:
+        UsageError: when a record without times has no leader that the union has.
+    """
+    found = []
+    for prior in priors:
+        own = [config for config in prior.leaders if config in space]
+        if not own and not prior.points:
+            raise UsageError(f"{prior.where}: none of its kernels is in the space '{space.name}'")
+        if own:
+            found.append(own)
+    if not found:
+        return ()
+    turns = chain.from_iterable(zip_longest(*found[1:]))
+    known = dict.fromkeys([*found[0], *(config for config in turns if config is not None)])
+    return tuple(known)[:_MOST_LEADERS]
 
 
 def transfers_of(
@@ -249,13 +291,16 @@ def transfers_of(
 ) -> list[Transfer | None]:
     """Return what each space learns from records: from those that share its parameters.
 
-    A record that names its space or its family is for that one alone, if it is in the union.
+    A record that names its space or its family is only used for that one, if it is in the union.
+    One without times teaches nothing.
 
     Raises:
-        UsageError: when no space can learn from a record, with what is wrong with it.
+        UsageError: when no space can learn from a record, with the reason.
     """
     shared: list[list[Recording]] = [[] for _ in space.members]
     for prior in priors:
+        if not prior.points:
+            continue
         refusal: UsageError | None = None
         for number, member in enumerate(space.members):
             if not _is_for(prior, member, space):
@@ -275,7 +320,7 @@ def transfers_of(
 
 
 def _is_for(prior: Recording, member: Member, space: UnionSpace) -> bool:
-    """Whether a space of a union is the one that a record is of, as far as that is known."""
+    """Whether a record may be of a space of a union, as far as the record says."""
     if any(_stem(each) == prior.space for each in space.members):
         return _stem(member) == prior.space
     return prior.family not in space.families or member.family == prior.family

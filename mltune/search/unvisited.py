@@ -16,7 +16,7 @@ class Unvisited(Protocol):
     def __contains__(self, config: Config) -> bool: ...
 
     def visit(self, config: Config) -> None:
-        """Never draw this config."""
+        """Mark a config as visited."""
         ...
 
     def draw(self) -> Config | None:
@@ -25,7 +25,7 @@ class Unvisited(Protocol):
 
 
 def unvisited_of(space: ConfigSpace, seed: int) -> Unvisited:
-    """Return what draws from a space, or from a union; the seed decides the order."""
+    """Return an object that draws from a space or a union; the seed decides the order."""
     if isinstance(space, UnionSpace):
         return UnvisitedOfUnion(space, seed)
     (flat,) = members_of(space)
@@ -33,9 +33,9 @@ def unvisited_of(space: ConfigSpace, seed: int) -> Unvisited:
 
 
 class UnvisitedConfigs:
-    """Draws every config once, as if from a shuffled list, and remembers which were visited.
+    """Draws every config once, as if from a shuffled list, and records which were visited.
 
-    The list is never made: a Fisher-Yates shuffle keeps only the entries that it has moved.
+    The list is never made: a Fisher-Yates shuffle stores only the entries that it has moved.
 
     Args:
         seed: decides the order.
@@ -53,7 +53,7 @@ class UnvisitedConfigs:
         return config not in self._visited and config in self._space
 
     def visit(self, config: Config) -> None:
-        """Never draw this config."""
+        """Mark a config as visited."""
         self._visited.add(config)
 
     def draw(self) -> Config | None:
@@ -72,7 +72,7 @@ class UnvisitedConfigs:
 
 
 class UnvisitedOfUnion:
-    """Draws the family first, then a space of that family, then a config, each time evenly.
+    """Draws the family first, then a space of that family, then a config, each time uniformly.
 
     So a family with few configs is drawn as often as one with many, until it is used up.
 
@@ -97,7 +97,7 @@ class UnvisitedOfUnion:
         return config not in self._visited and config in self._space
 
     def visit(self, config: Config) -> None:
-        """Never draw this config."""
+        """Mark a config as visited."""
         self._visited.add(config)
         for members in self._members.values():
             for member in members:

@@ -1,4 +1,4 @@
-"""Which kernel for which size: a portfolio, and a tree or time formulas that choose from it."""
+"""Chooses a kernel for a size: a portfolio, and a tree or time formulas that choose from it."""
 
 from mltune.selector.formula import INT64_MAX, MOST_EXTENT, TimeFormula, Waves, padding, work_limit
 from mltune.selector.selector import (

@@ -1,4 +1,4 @@
-"""JSON files from anyone: read within limits and without trust."""
+"""JSON files from any source, read within limits and fully checked."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ MAX_BYTES = 64 * 2**20
 
 
 def read_json(path: Path) -> Checked:
-    """Read a JSON file without trusting it.
+    """Read a JSON file whose content is not trusted.
 
     Raises:
-        UsageError: when it cannot be read, is larger than `MAX_BYTES`, nested too deeply, names a
+        UsageError: when it cannot be read, is larger than `MAX_BYTES`, nested too deeply, has a
             field twice, or is no JSON.
     """
     data = read_bytes(path, MAX_BYTES)
@@ -31,7 +31,7 @@ def read_json(path: Path) -> Checked:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A value from a file with the place where it stands, for errors that name it."""
+    """A value from a file with its place, which errors name."""
 
     file: str
     field: str
@@ -43,11 +43,11 @@ class Checked:
         return f"{self.file}: {self.field}" if self.field else self.file
 
     def fail(self, expected: str) -> NoReturn:
-        """Say what should stand here, and what does."""
+        """Return an error with the expected and the found value."""
         raise UsageError(f"{self.where}: expected {expected}, got {reprlib.repr(self.value)}")
 
     def fields(self, *names: str) -> dict[str, Checked]:
-        """A mapping's values; it must have these fields and no other."""
+        """Return a mapping's values; it must have exactly these fields."""
         if not isinstance(self.value, dict):
             self.fail("a mapping")
         for name in names:
@@ -59,34 +59,34 @@ class Checked:
         return {name: self._inside(name, self.value[name]) for name in names}
 
     def items(self) -> Iterator[tuple[str, Checked]]:
-        """A mapping's names and values, whatever the names are."""
+        """Return a mapping's names and values, with any names."""
         if not isinstance(self.value, dict):
             self.fail("a mapping")
         for name, value in self.value.items():
             yield name, self._inside(name, value)
 
     def entries(self, length: int | None = None) -> list[Checked]:
-        """A list's values."""
+        """Return a list's values."""
         if not isinstance(self.value, list) or length not in (None, len(self.value)):
             self.fail("a list" if length is None else f"a list of {length}")
         return [self._inside(str(place), value) for place, value in enumerate(self.value)]
 
     def whole(self, low: int, high: int) -> int:
-        """A whole number within limits, both included."""
+        """Return a whole number within limits, both included."""
         if type(self.value) is not int or not low <= self.value <= high:
             self.fail(f"a whole number from {low} to {high}")
         return self.value
 
     def number(self, low: float = -math.inf, high: float = math.inf) -> float:
-        """A finite number within limits, both included."""
+        """Return a finite number within limits, both included."""
         if type(self.value) not in (int, float) or not low <= self.value <= high:
             self.fail("a number" if math.isinf(low) else f"a number from {low:g} to {high:g}")
-        if abs(self.value) > 1e300:  # so that a huge whole number cannot overflow
+        if abs(self.value) > 1e300:  # so that float() cannot overflow
             self.fail("a number of common size")
         return float(self.value)
 
     def text(self, longest: int = 1000) -> str:
-        """A line of text without control characters."""
+        """Return a line of text without control characters."""
         if not isinstance(self.value, str) or not self.value.isprintable():
             self.fail("a line of text")
         if len(self.value) > longest:
@@ -94,7 +94,7 @@ class Checked:
         return self.value
 
     def exactly(self, expected: str | int) -> None:
-        """A fixed value: a format's name or version."""
+        """Check a fixed value: a format's name or version."""
         if type(self.value) is not type(expected) or self.value != expected:
             self.fail(repr(expected))
 

@@ -1,8 +1,8 @@
-"""Time formulas: what a kernel is expected to take for a size, in whole femtoseconds.
+"""Time formulas: the expected time of a kernel for a size, in whole femtoseconds.
 
-A GPU works through a product in waves: so many macro tiles at once, then as many again. Which
-kernel is fastest therefore changes to and fro as sizes grow, and a tree needs a question for
-every change; a formula that counts tiles, waves and steps needs none.
+A GPU computes a product in waves: so many macro tiles at once, then as many again. So the fastest
+kernel changes back and forth as sizes grow, and a tree needs a split for every change; a formula
+that counts tiles, waves and steps needs none.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _MOST_RATE = 2**53
 
 @dataclass(frozen=True, slots=True)
 class Waves:
-    """What it costs a step of the sums each time that `slots` tiles at once are not enough.
+    """The cost of a step for each wave of `slots` tiles.
 
     Attributes:
-        slots: tiles that are worked on at the same time.
-        step: femtoseconds per step of each wave of so many tiles.
+        slots: tiles that are computed at the same time.
+        step: femtoseconds per step of each such wave.
 
     Raises:
         UsageError: when a number is out of range.
@@ -100,7 +100,7 @@ class TimeFormula:
                 )
 
     def femtoseconds(self, m: int, n: int, k: int, batch: int = 1) -> int:
-        """The time that is expected; m, n, k and batch are at least 0."""
+        """Return the expected time; m, n, k and batch are at least 0."""
         tiles = -(-m // self.rows) * -(-n // self.columns) * batch
         each_step = self.step + self.tile_step * tiles
         each_step += _of_waves(self.waves, tiles)
@@ -118,32 +118,32 @@ def _of_waves(waves: Sequence[Waves], tiles: int) -> int:
 
 
 def fastest(formulas: Sequence[TimeFormula], m: int, n: int, k: int, batch: int = 1) -> int:
-    """The number of the formula with the least time; of equal ones the first."""
+    """Return the index of the formula with the least time; of equal ones the first."""
     times = [formula.femtoseconds(m, n, k, batch) for formula in formulas]
     return times.index(min(times))
 
 
 MOST_EXTENT = 2**31
-"""Formulas are for sizes up to this, so that products of two of them fit 64 bits."""
+"""The largest size for formulas; products of two such numbers fit into 64 bits."""
 
 
 def has_times(m: int, n: int, k: int, batch: int, *, pad: int, limit: int) -> bool:
-    """Whether the formulas with this `padding` and this `work_limit` are for a size."""
+    """Whether formulas with this `padding` and this `work_limit` support a size."""
     work = (m + pad) * (n + pad) * (k + pad) * max(batch, 1)
     return max(m, n, k, batch) <= MOST_EXTENT and work <= limit
 
 
 def padding(formulas: Sequence[TimeFormula]) -> int:
-    """The largest extent of a tile, by which `work_limit` sees m, n and k enlarged."""
+    """The largest extent of a tile, which `work_limit` adds to m, n and k."""
     return max(max(formula.rows, formula.columns, formula.depth) for formula in formulas)
 
 
 def work_limit(formulas: Sequence[TimeFormula]) -> int:
-    """The largest work for which no time overflows 63 bits, on the way to it neither.
+    """The largest work for which no time, and no intermediate result, exceeds 63 bits.
 
-    The work of a size is (m + p) * (n + p) * (k + p) * max(batch, 1), with p the `padding`.
-    Every count in a formula is at most a known part of it, so that the times are at most a
-    constant and the work times a rate. What does not fit would run for many minutes.
+    The work of a size is (m + p) * (n + p) * (k + p) * max(batch, 1), with p the `padding`. Every
+    count in a formula is at most a known part of it, so the times are at most a constant plus the
+    work times a rate. Larger sizes would run for many minutes.
     """
     extent = padding(formulas)
     return min(_limit(formula, extent) for formula in formulas)
@@ -157,7 +157,7 @@ def _limit(formula: TimeFormula, extent: int) -> int:
     rate = (formula.tile + formula.odd_tile) * tiles + formula.tile_step * tile_steps
     rate += formula.wave * tiles / formula.units
     rate += (formula.step + formula.odd_step) * steps
-    for waves in (*formula.waves, *formula.odd_waves):  # one may be begun for a single tile
+    for waves in (*formula.waves, *formula.odd_waves):  # a wave may have a single tile
         rate += waves.step * (tile_steps / waves.slots + steps)
     once = formula.launch + formula.wave
     most = math.floor((INT64_MAX - once) / rate) if rate else INT64_MAX

@@ -1,4 +1,4 @@
-"""A selector as a JSON file: what `distil` hands to `export` and to the runtime."""
+"""A selector as a JSON file, written by `distil`, read by `export` and the runtime."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from mltune.space.config import Config
 
 FORMAT = "mltune selector"
 SCHEMA_VERSION = 2
-"""Version 1 had no formulas, and is still read."""
+"""Version 1 had no formulas; it can still be read."""
 
 
 def write_selector(selector: Selector, path: Path) -> None:
-    """Write a selector; a reader sees the old file or the whole new one, never a part.
+    """Write a selector; a reader sees the old or the new file, never a part.
 
     Raises:
         MltuneError: when the file cannot be written.
@@ -44,7 +44,7 @@ def write_selector(selector: Selector, path: Path) -> None:
 
 
 def selector_data(selector: Selector) -> dict[str, Any]:
-    """Return what a selector's file holds."""
+    """Return the content of a selector's file."""
     return {
         "format": FORMAT,
         "schema_version": SCHEMA_VERSION,
@@ -67,7 +67,7 @@ def selector_data(selector: Selector) -> dict[str, Any]:
 
 
 def read_selector(path: Path) -> Selector:
-    """Read what `write_selector` wrote; nothing in the file is trusted.
+    """Read what `write_selector` wrote; everything in the file is checked.
 
     Raises:
         UsageError: when it is no such file, with the field that is wrong.
@@ -105,13 +105,13 @@ def read_selector(path: Path) -> Selector:
             regret=None if fields["regret"].value is None else _regret(fields["regret"]),
             conditions=tuple((name, text.text()) for name, text in fields["conditions"].items()),
         )
-    except UsageError as error:  # the values' own checks do not know the file
+    except UsageError as error:  # the values' own messages do not name the file
         message = str(error)
         raise UsageError(message if str(path) in message else f"{path}: {message}") from error
 
 
 def _text(data: dict[str, Any]) -> str:
-    """JSON with one line for every kernel, node and size, so that people can read and compare."""
+    """Write JSON with one line for every kernel, node and size, so that files can be compared."""
     entries = []
     for name, value in data.items():
         if isinstance(value, list):
@@ -124,7 +124,7 @@ def _text(data: dict[str, Any]) -> str:
 
 
 def _flat(tree: Tree) -> list[dict[str, Any]]:
-    """The nodes with the root first and every child after its parent."""
+    """Return the nodes with the root first and every child after its parent."""
     order: list[dict[str, Any]] = []
     parents: list[tuple[dict[str, Any], str]] = []
     for node, _ in nodes(tree):
@@ -158,7 +158,7 @@ def _tree(field: Checked, kernels: int) -> Tree:
         parts = entry.fields("feature", "threshold", "low", "high")
         children = []
         for side in (parts["low"], parts["high"]):
-            # A child stands after its parent and is taken once: no cycle, nothing shared.
+            # A child comes after its parent and is used once: no cycles, nothing shared.
             child = built.pop(side.value, None) if type(side.value) is int else None
             if child is None:
                 side.fail("the number of a later node that has no other parent")
@@ -203,7 +203,7 @@ def _exact(entry: Checked, kernels: int) -> tuple[tuple[int, int, int, int], int
 
 
 def _formula(entry: Checked) -> TimeFormula:
-    """Read a formula; fields with a default came later, and may be missing."""
+    """Read a formula; fields with a default are newer, and may be missing."""
     given = entry.value if isinstance(entry.value, dict) else {}
     parts = entry.fields(
         *(

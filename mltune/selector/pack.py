@@ -1,7 +1,7 @@
-"""Packs: models/<device>/<problem type>/ with what was tuned for a device, shipped or the user's.
+"""Packs: models/<device>/<problem type>/ with a selector for a device, shipped or the user's.
 
-A name such as `nvidia-h200/sgemm_nn` or `nvidia-h200/sgemm` (without transposes) means the pack
-that ships. A device without one gets that of the device whose name is most like its own.
+A name such as `nvidia-h200/sgemm_nn`, or `nvidia-h200/sgemm` for `sgemm_nn`, means a shipped pack.
+A device without a pack gets the pack of the device with the most similar name.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _log = logging.getLogger(__name__)
 
 
 def find_selector(given: Path) -> Path:
-    """Find the selector's file: `given` itself, in that folder, or in the pack of that name.
+    """Return the selector's file: `given` itself, in this folder, or in the pack of this name.
 
     Raises:
-        UsageError: when `given` is of the form device/problem, and there is no pack for any
-            device with that problem; or a folder without a selector.
+        UsageError: when `given` has the form device/problem and no device has a pack for that
+            problem, or it is a folder without a selector.
     """
     if given.suffix == ".json":
         return given
@@ -36,7 +36,7 @@ def find_selector(given: Path) -> Path:
 
 
 def find_selectors(given: Path) -> tuple[Path, ...]:
-    """Find the selectors' files: as `find_set`, or else the one of `find_selector`.
+    """Return the selectors' files: those of `find_set`, or else the one of `find_selector`.
 
     Raises:
         UsageError: as `find_selector`.
@@ -45,10 +45,10 @@ def find_selectors(given: Path) -> tuple[Path, ...]:
 
 
 def find_set(given: Path) -> tuple[Path, ...]:
-    """Find the selectors' files of what holds several; nothing if it is no such thing.
+    """Return the selectors' files of something with several; nothing if it is no such thing.
 
-    That is the name of a device, for all of its packs; a folder that `mltune tune` wrote; or one
-    that holds folders of selectors.
+    That is the name of a device, for all of its packs; a folder of `mltune tune`; or a folder with
+    folders of selectors.
     """
     if not given.exists():
         of_device = len(given.parts) == 1
@@ -65,17 +65,17 @@ def find_set(given: Path) -> tuple[Path, ...]:
 
 
 def packs() -> tuple[Path, ...]:
-    """The folders of the packs that ship."""
+    """Return the folders of the shipped packs."""
     return tuple(
         sorted(path.parent for path in data_folder("models").glob(f"*/*/{SELECTOR_NAME}"))
     )
 
 
 def find_pack(device: str, problem: str, known: Sequence[Path]) -> Path:
-    """The pack of a device for a problem type, or the nearest one with a warning.
+    """Return the pack of a device for a problem type, or the nearest one with a warning.
 
     Raises:
-        UsageError: when none is for this problem type.
+        UsageError: when there is none for this problem type.
     """
     exact = [pack for pack in known if pack.name in (problem, f"{problem}_nn")]
     if not exact:
@@ -96,6 +96,6 @@ def find_pack(device: str, problem: str, known: Sequence[Path]) -> Path:
 
 
 def _likeness(device: str, other: str) -> float:
-    """How much alike names are; 1 more where `other` only has more words."""
+    """Return the similarity of two names, plus 1 if `other` only has more words."""
     device = device.lower()
     return other.startswith(device) + SequenceMatcher(None, device, other).ratio()

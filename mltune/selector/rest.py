@@ -1,7 +1,7 @@
-"""Remainder features: what whole tiles leave over of a size, nothing where they fit exactly.
+"""Remainder features: what whole tiles leave of a size, 0 if they fit exactly.
 
-`rest_128x64x16` is m % 128 + n % 64 + k % 16: one question that asks, as AutoGEMM does, whether a
-tile of 128 x 64 with 16 terms a step fits without a edge.
+`rest_128x64x16` is m % 128 + n % 64 + k % 16: one split decides, as in AutoGEMM, whether a tile of
+128 x 64 with 16 terms a step fits without an edge.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ _NAME = re.compile(r"rest_([1-9][0-9]{0,8})x([1-9][0-9]{0,8})x([1-9][0-9]{0,8})"
 
 
 def rest_name(tile: Tile) -> str:
-    """The name of a tile's feature."""
+    """Return the name of a tile's feature."""
     return f"rest_{'x'.join(map(str, tile))}"
 
 
-@lru_cache(maxsize=4096)  # as in tiling.py
+@lru_cache(maxsize=4096)  # cached as in tiling.py
 def rest_tile(feature: str) -> Tile | None:
-    """The tile that a feature asks about; None if it is no remainder feature."""
+    """Return the tile of a feature; None if it is no remainder feature."""
     match = _NAME.fullmatch(feature)
     return (int(match[1]), int(match[2]), int(match[3])) if match else None
 
 
 def rest_expression(tile: Tile) -> Node:
-    """The feature, where m, n and k are known."""
+    """Return the feature as an expression of m, n and k."""
     pairs = list(zip("mnk", tile, strict=True))
     asked = [(size, extent) for size, extent in pairs if extent > 1] or pairs[:1]
     rests = [Operation("%", (Name(size), Number(extent))) for size, extent in asked]

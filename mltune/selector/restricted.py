@@ -1,4 +1,4 @@
-"""A selector that does without some kernels, such as those that a device cannot run."""
+"""A selector without some of its kernels, such as those that a device cannot run."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from mltune.selector.selector import Leaf, Selector, Split, Tree
 
 
 def without(selector: Selector, numbers: Collection[int]) -> tuple[Selector, tuple[int, ...]]:
-    """Let the other kernels answer for what some kernels answered.
+    """Replace some kernels by the others.
 
-    Exact sizes of a kernel that goes are left to the rule; in a tree the first kernel that stays
-    takes its leaves.
+    Exact sizes of a removed kernel are left to the rule; in a tree the first remaining kernel gets
+    its leaves.
 
     Args:
         selector: that chooses among all.
-        numbers: of the kernels that go; at least one stays.
+        numbers: of the kernels to remove; at least one stays.
 
     Returns:
         The selector, and for each of its kernels the number that it had before.

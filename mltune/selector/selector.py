@@ -22,17 +22,19 @@ from mltune.selector.tiling import tiling
 from mltune.space.config import Config
 
 MAX_DEPTH = 100
-"""The most questions on a path: C99 promises 127 nested blocks, and code that follows a tree by
-recursion stays far from Python's limit."""
+"""The most splits on a path: C99 guarantees 127 nested blocks, and Python code that follows a tree
+recursively stays far from its limit.
+"""
 
 FEATURES: tuple[str, ...] = (
     "m", "n", "k", "batch", "mn", "mk", "nk", "mnk", "m_per_n", "n_per_m", "k_per_m", "k_per_n",
 )  # fmt: skip
-"""The integer features that a tree may ask for, beside those of `rest` and `tiling`; the exporters
-compute the same ones."""
+"""The integer features of a tree, besides those of `rest` and `tiling`; the exporters compute the
+same ones.
+"""
 
 OTHER_FEATURES = "rest_MxNxK, tiles_MxN, waves_MxN_S, idle_MxN_S, used_MxN_S"
-"""How the names of the others are made."""
+"""The forms of the other features' names."""
 
 
 def _saturating(*factors: int) -> int:
@@ -43,10 +45,10 @@ def _saturating(*factors: int) -> int:
 
 
 def features(m: int, n: int, k: int, batch: int = 1) -> dict[str, int]:
-    """Compute every feature of a size, exactly as the exported C does with 64-bit integers.
+    """Compute every feature of a size exactly as the exported C does with 64-bit integers.
 
-    Products saturate at 2^63 - 1, ratios are whole-number divisions by at least 1, and sizes
-    below 0 count as 0: the answer is defined for every input.
+    Products saturate at 2^63 - 1, ratios are whole-number divisions by at least 1, and sizes below
+    0 count as 0, so the result is defined for every input.
     """
     m, n, k, batch = (min(max(size, 0), INT64_MAX) for size in (m, n, k, batch))
     return {
@@ -66,12 +68,12 @@ def features(m: int, n: int, k: int, batch: int = 1) -> dict[str, int]:
 
 
 def is_feature(name: str) -> bool:
-    """Whether a tree may ask for it."""
+    """Whether a tree may use it."""
     return name in FEATURES or rest_tile(name) is not None or tiling(name) is not None
 
 
 def feature_value(values: dict[str, int], name: str) -> int:
-    """One feature, given those that `features` computes."""
+    """Return one feature, given those that `features` computes."""
     if name in values:
         return values[name]
     if (counted := tiling(name)) is not None:
@@ -84,7 +86,7 @@ def feature_value(values: dict[str, int], name: str) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortfolioKernel:
-    """A kernel that ships: enough to write its source again.
+    """A kernel that ships: enough to generate its source again.
 
     Raises:
         UsageError: when the name cannot be that of an OpenCL function.
@@ -104,15 +106,15 @@ class PortfolioKernel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeafLoss:
-    """What a leaf loses, and how anyone knows.
+    """The loss of a leaf, and its evidence.
 
     Attributes:
-        sizes: how many measured sizes lie in it.
+        sizes: number of measured sizes in the leaf.
         geomean: geometric mean of best time / chosen time on these, each judged by a fit that did
-            not see it; None where nothing was measured.
+            not see it; None if there are none.
         worst: its minimum, likewise.
         expected: the same geometric mean by the teacher's times, on sizes that the tree did not
-            learn from; None where no such size lies in it, or without a teacher.
+            learn from; None without such sizes, or without a teacher.
     """
 
     sizes: int
@@ -122,7 +124,7 @@ class LeafLoss:
 
     @property
     def text(self) -> str:
-        """One line for a comment."""
+        """Return one line for a comment."""
         parts = [f"{self.sizes} {'size' if self.sizes == 1 else 'sizes'} measured"]
         if self.geomean is None or self.worst is None:
             parts = ["no size measured"]
@@ -137,7 +139,7 @@ class LeafLoss:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """The end of a path: the number of a kernel in the portfolio, and what it loses there."""
+    """The end of a path: the number of a kernel in the portfolio, and the loss there."""
 
     kernel: int
     loss: LeafLoss | None = None
@@ -145,10 +147,10 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A question: is the feature at most the threshold? Then `low`, else `high`.
+    """A split: is the feature at most the threshold? Then `low`, else `high`.
 
     Raises:
-        UsageError: when the feature is unknown, or the threshold lets every size through.
+        UsageError: when the feature is unknown, or every size is on one side of the threshold.
     """
 
     feature: str
@@ -181,7 +183,7 @@ class Reason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The kernel for a size, and why."""
+    """The kernel for a size, and the reason."""
 
     kernel: PortfolioKernel
     index: int
@@ -190,16 +192,16 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Regret:
-    """How much the selector loses on sizes that it was not fitted on.
+    """The loss of a selector on sizes that it was not fitted to.
 
     A regret is time of the chosen kernel / time of the best known kernel - 1.
 
     Attributes:
-        sizes: how many held-out sizes were judged.
+        sizes: number of held-out sizes that were judged.
         geomean: geometric mean of best time / chosen time, 1 = perfect.
         p10: its 10th percentile over the sizes (the bad end).
         worst: its minimum.
-        worst_size: where that was, as `MxNxK`.
+        worst_size: the size of that, as `MxNxK`.
     """
 
     sizes: int
@@ -211,10 +213,10 @@ class Regret:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What answers for a size that was not tuned for.
+    """Chooses a kernel for sizes that are not in the map.
 
     Attributes:
-        tree: answers for every size, or where there are formulas, for what is beyond them.
+        tree: for every size; if there are formulas, for sizes beyond them.
         formulas: none, or one for each kernel: the kernel with the least time is taken.
     """
 
@@ -228,7 +230,7 @@ class Rule:
         object.__setattr__(self, "_limit", work_limit(self.formulas) if self.formulas else -1)
 
     def choose(self, m: int, n: int, k: int, batch: int = 1) -> tuple[int, Reason]:
-        """Return a kernel's number, and why; every whole number is answered."""
+        """Return a kernel's number, and the reason; any whole numbers are allowed."""
         m, n, k, batch = (min(max(size, 0), INT64_MAX) for size in (m, n, k, batch))
         if has_times(m, n, k, batch, pad=self._padding, limit=self._limit):
             return fastest(self.formulas, m, n, k, batch), Reason.FORMULAS
@@ -241,12 +243,12 @@ class Selector:
 
     Attributes:
         contraction: the problem type, as the user named it (not made canonical).
-        tree: answers for every size, or where there are formulas, for what is beyond them.
-        formulas: none, or one for each of the portfolio's first kernels; those after them answer
-            for exact sizes only.
-        exact: sizes (m, n, k, batch) that were tuned for, with a kernel's number.
-        regret: None when there were too few sizes to hold any out.
-        conditions: how it was measured (device, driver, date, sizes, statistic), for people.
+        tree: for every size; if there are formulas, for sizes beyond them.
+        formulas: none, or one for each of the portfolio's first kernels; the others are for exact
+            sizes only.
+        exact: the map: sizes (m, n, k, batch) with a kernel's number.
+        regret: None if there were too few sizes to hold any out.
+        conditions: of the measurements (device, driver, date, sizes, statistic), as text.
 
     Raises:
         UsageError: when a kernel's number is not in the portfolio, the tree is deeper than
@@ -292,7 +294,7 @@ class Selector:
         object.__setattr__(self, "_rule", Rule(self.tree, self.formulas))
 
     def choose(self, m: int, n: int, k: int, batch: int = 1) -> Choice:
-        """Return the kernel for a size, for any whole numbers, also 0 and below."""
+        """Return the kernel for a size; any whole numbers are allowed, also 0 and below."""
         exact = self._exact_map.get((m, n, k, batch))
         if exact is not None:
             return Choice(self.portfolio[exact], exact, Reason.EXACT)
@@ -317,8 +319,8 @@ def walk(tree: Tree, values: dict[str, int]) -> int:
 
 
 def nodes(tree: Tree) -> Iterator[tuple[Tree, int]]:
-    """Give every node with its depth, parents first and `low` before `high`."""
-    ahead = [(tree, 0)]  # a list, so that a deep tree meets no recursion limit
+    """Yield every node with its depth, parents first and `low` before `high`."""
+    ahead = [(tree, 0)]  # a list, so that deep trees do not reach the recursion limit
     while ahead:
         node, level = ahead.pop()
         yield node, level
@@ -327,10 +329,10 @@ def nodes(tree: Tree) -> Iterator[tuple[Tree, int]]:
 
 
 def leaves(tree: Tree) -> tuple[int, ...]:
-    """The kernel numbers of all leaves, from left to right."""
+    """Return the kernel numbers of all leaves, from left to right."""
     return tuple(node.kernel for node, _ in nodes(tree) if isinstance(node, Leaf))
 
 
 def depth(tree: Tree) -> int:
-    """The longest path's number of questions."""
+    """Return the number of splits on the longest path."""
     return max(level for _, level in nodes(tree))

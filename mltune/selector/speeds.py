@@ -1,4 +1,4 @@
-"""The times that a pack states of itself on a few sizes, for the check at its first use."""
+"""The times that a pack states for a few sizes, for the check at its first use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST = 16
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """What the chosen kernel took for one size on the device that a pack is for.
+    """The chosen kernel's time for one size on the pack's device.
 
     Attributes:
         size: m, n, k and the number of products.
@@ -35,7 +35,7 @@ class Speed:
 
 
 def write_speeds(speeds: Iterable[Speed], folder: Path) -> None:
-    """Write the file of a pack's folder.
+    """Write the file of times into a pack's folder.
 
     Raises:
         MltuneError: when it cannot be written.
@@ -46,7 +46,7 @@ def write_speeds(speeds: Iterable[Speed], folder: Path) -> None:
 
 
 def read_speeds(folder: Path) -> tuple[Speed, ...]:
-    """Read what `write_speeds` wrote; nothing in the file is trusted.
+    """Read what `write_speeds` wrote; everything in the file is checked.
 
     Raises:
         UsageError: when it is no such file, with the field that is wrong.

@@ -1,10 +1,10 @@
-"""Tiling features: how many tiles cover C, how many waves they take, and what a wave lacks.
+"""Tiling features: how many tiles cover C, how many waves they take, and how full these are.
 
-`tiles_128x64` is ceil(m / 128) * ceil(n / 64) * batch; `waves_128x64_132` is a 132nd of that,
-rounded up: how often 132 tiles at once have to start; `idle_128x64_132` is how many tiles more
-would fit into the last wave; `used_128x64_132` is the part of all elements in all places of these
-waves that C has, in 1,024ths. The times of a GPU go up in stairs, and these features are straight
-along them. m, n and batch above `CAP` count as `CAP` here, so that nothing overflows 63 bits.
+`tiles_128x64` is ceil(m / 128) * ceil(n / 64) * batch. `waves_128x64_132` is a 132nd of that,
+rounded up: how often 132 tiles at once have to start. `idle_128x64_132` is how many more tiles
+would fit into the last wave. `used_128x64_132` is C's share of all elements in all places of these
+waves, in 1,024ths. A GPU's times grow in steps, which these features follow. m, n and batch above
+`CAP` count as `CAP` here, so that nothing exceeds 63 bits.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from functools import lru_cache
 from mltune.space.expression import Name, Node, Number, Operation, product
 
 CAP = 2**17
-"""Thousands of tiles a side: more than any device has places for."""
+"""Thousands of tiles a side, more than any device computes at once."""
 
 MOST_USED = 2**14
-"""Rows and columns of a tile of which a part can be used: no product is above 2^62."""
+"""The most rows or columns of a tile for `used`, so that no product exceeds 2^62."""
 
 _PARTS = 1024
 
 CAPPED = {f"capped_{size}": size for size in ("m", "n", "batch")}
-"""The sizes that stand in `expression`, each the size that it is the capped one of."""
+"""The names of capped sizes in `expression`, each with its size."""
 
 _EXTENT = "([1-9][0-9]{0,8})"
 _NAME = re.compile(rf"(tiles|waves|idle|used)_{_EXTENT}x{_EXTENT}(?:_{_EXTENT})?")
@@ -48,13 +48,13 @@ class Tiling:
 
     @property
     def name(self) -> str:
-        """What a tree calls it."""
+        """The name in a tree."""
         of_wave = "" if self.kind == "tiles" else f"_{self.slots}"
         return f"{self.kind}_{self.rows}x{self.columns}{of_wave}"
 
     @property
     def expression(self) -> Node:
-        """The feature, where the sizes of `CAPPED` are known."""
+        """The feature as an expression of the sizes of `CAPPED`."""
         rows = Operation("ceil_div", (Name("capped_m"), Number(self.rows)))
         columns = Operation("ceil_div", (Name("capped_n"), Number(self.columns)))
         tiles = product(rows, columns, Name("capped_batch"))
@@ -72,7 +72,7 @@ class Tiling:
         return Operation("%", (missing, slots))
 
     def value(self, m: int, n: int, batch: int) -> int:
-        """The feature of a size, of extents that are at least 0."""
+        """Return the feature of a size, whose extents are at least 0."""
         m, n, batch = min(m, CAP), min(n, CAP), min(batch, CAP)
         tiles = -(-m // self.rows) * -(-n // self.columns) * batch
         if self.kind == "tiles":
@@ -84,9 +84,9 @@ class Tiling:
         return waves if self.kind == "waves" else -tiles % self.slots
 
 
-@lru_cache(maxsize=4096)  # a walk asks for the same ones again and again
+@lru_cache(maxsize=4096)  # a walk needs the same ones again and again
 def tiling(feature: str) -> Tiling | None:
-    """Read a feature's name; None if it counts no tiles."""
+    """Read a feature's name; None if it is no tiling feature."""
     match = _NAME.fullmatch(feature)
     if match is None or (match[4] is None) != (match[1] == "tiles"):
         return None

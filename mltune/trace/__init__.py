@@ -1,4 +1,4 @@
-"""Which GEMM calls a program makes: a library in C that is loaded into it, and what it counted."""
+"""Records the GEMM calls of a program, by a library in C that is preloaded into it."""
 
 from mltune.trace.library import build_library
 from mltune.trace.table import Seen, read_tables

@@ -1,4 +1,4 @@
-"""Builds the library that counts a program's calls: it ships as source, `interpose.c`."""
+"""Builds the library that counts a program's calls, from its source `interpose.c`."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def _compiler() -> tuple[str, ...]:
 
 
 def _folder() -> Path:
-    """The user's cache; where that cannot be written, a temporary folder."""
+    """Return the user's cache; if that cannot be written, a temporary folder."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(base) / "mltune" / "trace"
     try:
         make_folder(folder)
         if os.access(folder, os.W_OK):
             return folder
-    except (MltuneError, RuntimeError):  # a home that cannot be written to, or none
+    except (MltuneError, RuntimeError):  # no home folder, or one that cannot be written to
         pass
     return Path(tempfile.mkdtemp(prefix="mltune-trace-"))

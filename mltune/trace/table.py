@@ -1,4 +1,4 @@
-"""Reads the tables that `interpose.c` leaves: a file for each process, also of one that crashed.
+"""Reads the tables that `interpose.c` writes, a file for each process, even after a crash.
 
 A file is a header of 64 bytes (magic, capacity, bytes of an entry, process, lost calls) and
 entries of 64 bytes: state, sampled calls, three words of the key, all calls, and nanoseconds of
@@ -26,18 +26,18 @@ _READY = 2
 _BATCHED = 1 << 31
 _INTERFACES = {1: "cblas", 2: "blas", 3: "clblast", 4: "clblas"}
 ON_DEVICE = frozenset({"clblast", "clblas"})
-"""Their calls return before the device is done: the host's time says little."""
+"""Interfaces whose calls return before the device is done, so that the host's time says little."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What all processes of a program called.
+    """The calls of all processes of a program.
 
     Attributes:
         calls: merged.
         processes: that made calls.
-        lost: calls of more sizes than there was room for.
-        empty: calls with an empty matrix, which compute nothing.
+        lost: number of calls of sizes beyond the table's capacity.
+        empty: number of calls with an empty matrix, which compute nothing.
     """
 
     calls: tuple[Calls, ...]
@@ -60,7 +60,7 @@ def read_tables(folder: Path, *, waited: bool) -> Seen:
     processes = lost = empty = 0
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         table = path.read_bytes()
-        if table[:8] != _MAGIC:  # ended while it was begun
+        if table[:8] != _MAGIC:  # the process ended while it made the table
             continue
         processes += 1
         lost += _HEADER.unpack_from(table)[4]
@@ -82,7 +82,7 @@ def _entries(table: bytes, path: Path) -> Iterator[tuple[int, ...]]:
 
 
 def _calls(entry: tuple[int, ...], *, waited: bool) -> Calls | None:
-    """The calls of an entry; None for an empty matrix."""
+    """Return the calls of an entry; None for an empty matrix."""
     _, sampled, first, sides, k, count, *nanoseconds = entry
     precision = Precision(chr(first >> 8 & 0xFF))
     interface = _INTERFACES[first & 0xFF]
@@ -108,7 +108,7 @@ def _transpose(letter: str, precision: Precision) -> str:
 
 
 def _seconds(count: int, sampled: int, first: int, warm: int, later: int) -> float:
-    """The time of all calls, without what the first one took to set things up."""
+    """Return the time of all calls; the first one's may include set-up and is replaced."""
     if count == 1:
         return first * 1e-9
     if sampled:

@@ -1,7 +1,7 @@
 """The time that the leaders have for further sizes, and which of these is next.
 
-The time that was spent is computed from the run's measurements, so that a resumed search decides
-as if it had not been cut off.
+The time that was spent is computed from the run's measurements, so that a resumed search makes the
+same decisions.
 """
 
 from __future__ import annotations
@@ -16,23 +16,24 @@ from mltune.measurement import Measurement, Phase
 from mltune.problem import Problem
 
 _LONGEST_GAP = 60.0
-"""Seconds between two measurements; more than that nobody worked."""
+"""Seconds between two measurements; a longer gap does not count as work."""
 
 _LARGEST = 0.125
-"""Of the time that there is, for a size that takes longer than others."""
+"""The largest share of the time for a size that takes longer than the others."""
 
 _GROWTH = 16
-"""How many times larger than any before, at most, so that its time can be told from theirs."""
+"""A size may be at most this many times as large as any before, so that its time can be estimated.
+"""
 
 
 class Allowance:
-    """Hands out sizes as long as there is time for them.
+    """Hands out sizes while there is time for them.
 
     Args:
-        searched: the problems that the trials were timed on.
-        others: the further ones, in the order in which they are wanted.
+        searched: the problems of the trials.
+        others: the further ones, in order of preference.
         share: of the time of trials and further sizes together, for these, if there is no end.
-        rows: what the run holds, in the order in which it was measured.
+        rows: of the run, in the order of their measurement.
         end: when all time is used, by `time.monotonic`.
     """
 
@@ -80,10 +81,10 @@ class Allowance:
         return math.fsum(self._seconds[problem] for problem in self.begun)
 
     def note(self, row: Measurement) -> None:
-        """Count the time that a measurement took, with what was done for it."""
+        """Count the time of a measurement, with its preparation."""
         try:
             now = datetime.fromisoformat(row.timestamp).timestamp()
-        except ValueError:  # of another program's records
+        except ValueError:  # a record of another program
             return
         before, self._last = self._last or now, now
         seconds = min(max(now - before, 0.0), _LONGEST_GAP)
@@ -97,11 +98,11 @@ class Allowance:
         """Return the next size that there is time for; None if there is none.
 
         Args:
-            handed_out: sizes that are measured next before it.
+            handed_out: sizes that are measured before it.
         """
         begun = self.begun
-        # Those that were searched on tell until there are others, whose numbers are drawn and
-        # whose references are computed in the leaders' rounds as well.
+        # Until there are others, the sizes of the trials are used, as the leaders' rounds also
+        # draw numbers and compute references for them.
         known = begun or tuple(self._searched & self._seconds.keys())
         seconds = [self._seconds[problem] for problem in known]
         least = min(seconds, default=0.0)

@@ -1,4 +1,4 @@
-"""Asks a study in the background, while trials are measured."""
+"""Asks a study for proposals in the background, while trials are measured."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from typing import Generic, Self, TypeVar
 T = TypeVar("T")
 
 _SWITCH_SECONDS = 0.0005
-"""After how long the thread that computes a proposal gives way to the one that measures, which by
-Python's default would wait ten times as long, several times a measurement."""
+"""After this time a thread that computes a proposal lets the measuring thread run. By Python's
+default that would take ten times as long, several times a measurement.
+"""
 
 
 class BackgroundSampler(Generic[T]):
-    """Computes the next proposal while something else is done.
+    """Computes the next proposal in the background.
 
-    What the study is told meanwhile counts from the following proposal on.
+    Results that the study gets meanwhile count from the following proposal on.
 
     Args:
-        propose: returns the next proposal, or None when the space is used up; from now on only
-            this object calls it, one call at a time.
-        prepare: computes what proposals need later, beside the first of them.
-        is_apart: whether the background may compute; not where the device is the processor,
-            whose times it would spoil. Then `begin` does nothing, and `ask` computes.
+        propose: returns the next proposal, or None when the space is used up; it is called by this
+            object only, one call at a time.
+        prepare: computes what later proposals need, beside the first one.
+        is_apart: whether the background may compute. If the device is the processor it may not, as
+            that would disturb measurements. Then `begin` does nothing, and `ask` computes.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class BackgroundSampler(Generic[T]):
 
     @property
     def is_late(self) -> bool:
-        """Whether `ask` would wait for a computation that could go on in the background."""
+        """Whether `ask` would have to wait for the background."""
         return self._thread is not None and (self._next is None or not self._next.done())
 
     def begin(self) -> None:
@@ -73,6 +74,6 @@ class BackgroundSampler(Generic[T]):
         return self._propose() if begun is None else begun.result()
 
     def left(self) -> T | None:
-        """Return the proposal that was begun and never asked for; at the end only."""
+        """Return the proposal that was begun and never asked for; for the end only."""
         begun, self._next = self._next, None
         return None if begun is None or begun.exception() else begun.result()

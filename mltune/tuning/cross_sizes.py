@@ -19,16 +19,16 @@ from mltune.problem.sizes import parse_sizes
 from mltune.runner.capacity import fits
 
 AUTO, NONE = "auto", "none"
-"""What `--cross-sizes` takes beside sizes."""
+"""The values of `--cross-sizes` besides sizes."""
 
 SHARE = 0.25
-"""Of the time of a whole search, for the leaders: a third of what the trials took."""
+"""Of the time of a whole search, for the leaders: a third of the trials' time."""
 
 _LARGEST = 4
-"""Times the work of the largest size by design, on a kind of device."""
+"""Times the work of the largest size of the suites for a kind of device."""
 
 MANY = 50
-"""Sizes to search on that are enough by themselves."""
+"""With so many sizes to search on, no further ones are needed."""
 
 
 def default_cross_sizes(
@@ -79,7 +79,7 @@ def _spread(device: DeviceInfo) -> str:
 def _others(
     suites: str, contraction: Contraction, known: set[tuple[int, ...]], device: DeviceInfo
 ) -> list[tuple[int, ...]]:
-    """Extents of the suites that are not known yet and not too large for the device."""
+    """Return the extents in the suites that are new and not too large for the device."""
     by_design = [
         problem_of_size(contraction, size.extents) for size in parse_sizes(_spread(device))
     ]
@@ -96,7 +96,7 @@ def _others(
 def spread_order(
     points: Sequence[tuple[int, ...]], taken: Sequence[tuple[int, ...]]
 ) -> tuple[int, ...]:
-    """Return the numbers of all points, each time the one that most reduces all distances.
+    """Return the indices of all points; each next one reduces the sum of all distances the most.
 
     Args:
         points: different extents.
@@ -105,7 +105,7 @@ def spread_order(
     at, before = np.log2(np.array(points)), np.log2(np.array(taken))
     far = np.linalg.norm(at[:, None] - before[None], axis=2).min(axis=1)
 
-    # Not for all at once: a file may have 100,000 sizes.
+    # Not for all at once, as a file may have 100,000 sizes.
     def apart(number: int) -> NDArray[np.float64]:
         distances: NDArray[np.float64] = np.linalg.norm(at - at[number], axis=1)
         return distances
@@ -113,7 +113,7 @@ def spread_order(
     def gain(number: int) -> float:
         return float(np.maximum(far - apart(number), 0).sum())
 
-    # What a point brings never grows, so that an old figure is an upper bound.
+    # The gain of a point never grows, so an old value is an upper bound.
     bounds = [(-gain(number), number) for number in range(len(points))]
     heapq.heapify(bounds)
     order: list[int] = []

@@ -1,8 +1,8 @@
-"""Times with the drift of the device taken out, by a reference kernel that ran beside each.
+"""Corrects times for the drift of the device, by a reference kernel that ran beside each.
 
 A measurement keeps the time of a known kernel that ran just before and after it. If that kernel
-took clearly longer than it takes in this run without disturbance, so did the measurement: the
-clock was lower, or another program used the device.
+took clearly longer than it takes undisturbed in this run, so did the measurement: the clock was
+lower, or another program used the device.
 """
 
 from __future__ import annotations
@@ -15,23 +15,26 @@ from mltune.runner.live import REFERENCE_SECONDS
 from mltune.runner.timing import RACING_SAMPLES, spread
 
 DISTURBED = 1.1
-"""A reference kernel that is slower than a quiet one by less than this is not disturbed."""
+"""With a smaller slowdown of the reference kernel, a measurement is not disturbed."""
 
 CLEARLY_DISTURBED = 1.5
-"""One that is slower by this much always is."""
+"""With a larger one, a measurement is disturbed in any case."""
 
 BLURRED = 0.1
-"""A measurement whose median is known no better than this after all samples is disturbed, too."""
+"""A measurement whose median has a wider interval than this after all samples is disturbed, too.
+"""
 
 _NOISE = 5.0
-"""Within so many times its own spread the reference kernel is quiet; an H200 takes 11 to 14 us."""
+"""Within this many times its own spread the reference kernel is undisturbed; an H200 takes 11 to
+14 us.
+"""
 
-_QUIET_SHARE = 4  # the first quarter is quiet; its very fastest may be lucky
+_QUIET_SHARE = 4  # the fastest quarter is undisturbed; the very fastest may be chance
 _LUCKY_SHARE = 20
 
 
 class DriftCorrection:
-    """Learns from measurements how fast the reference kernel is without disturbance."""
+    """Learns from measurements how long the reference kernel takes undisturbed."""
 
     def __init__(self, measurements: Iterable[Measurement] = ()) -> None:
         self._references: list[float] = []
@@ -45,7 +48,7 @@ class DriftCorrection:
             bisect.insort(self._references, reference)
 
     def slowdown(self, measurement: Measurement) -> float:
-        """By what factor the device was slower than undisturbed; 1 within the noise."""
+        """Return how many times slower the device was than undisturbed; 1 within the noise."""
         reference = measurement.seen(REFERENCE_SECONDS)
         if reference is None or not self._references:
             return 1.0
@@ -68,7 +71,7 @@ class DriftCorrection:
         return not _is_sharp(measurement) or slowdown >= CLEARLY_DISTURBED
 
     def seconds(self, measurement: Measurement) -> float | None:
-        """The median, had the device not been slowed down; None if it failed."""
+        """Return the median, corrected for drift; None if it failed."""
         median = measurement.median
         return None if median is None else median / self.slowdown(measurement)
 

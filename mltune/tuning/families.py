@@ -22,8 +22,8 @@ def family_named(name: str, where: str, kernels: str = "") -> KernelFamily:
 
     Args:
         name: of the family.
-        where: what names it, for messages.
-        kernels: hand-written kernels as a run keeps them; empty if it has none.
+        where: the place of the name, for messages.
+        kernels: hand-written kernels as a run stores them; empty if it has none.
 
     Raises:
         UsageError: when there is none of that name.
@@ -40,7 +40,7 @@ def family_named(name: str, where: str, kernels: str = "") -> KernelFamily:
 
 
 def family_of_run(info: RunInfo, where: str) -> KernelFamily:
-    """Return the family that writes the kernels of a run; of several, all of them as one.
+    """Return the family that generates the kernels of a run; for several, all of them as one.
 
     Raises:
         UsageError: when one is unknown.
@@ -69,17 +69,17 @@ class NamedFamilies:
         return ", ".join(self.families)
 
     def generate(self, contraction: Contraction, config: Config) -> Kernel:
-        """Write the kernel of a config of one of them; see `KernelFamily.generate`."""
+        """Generate the kernel of a config of one of them; see `KernelFamily.generate`."""
         family = self.families[config.word(FAMILY)]
         return replace(family.generate(contraction, without_family(config)), config=config)
 
 
 @dataclass(frozen=True, slots=True)
 class FamilyOfConfig:
-    """The families of several configs, as one; a `KernelFamily`.
+    """The families of several configs as one; a `KernelFamily`.
 
     Attributes:
-        families: by config; no other config can be written.
+        families: by config; no other config can be generated.
     """
 
     families: Mapping[Config, KernelFamily]
@@ -90,5 +90,5 @@ class FamilyOfConfig:
         return " and ".join(dict.fromkeys(family.name for family in self.families.values()))
 
     def generate(self, contraction: Contraction, config: Config) -> Kernel:
-        """Write the kernel of one of the configs; see `KernelFamily.generate`."""
+        """Generate the kernel of one of the configs; see `KernelFamily.generate`."""
         return self.families[config].generate(contraction, config)

@@ -1,7 +1,7 @@
 """The leaders' cross-benchmark: interleaved rounds, whose times later stages rely on.
 
-All leaders are timed on the first few sizes; on further sizes, only those that may win by what was
-measured so far.
+All leaders are timed on the first few sizes; on further sizes only those that may win by the
+measurements so far.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from mltune.tuning.session import CONTENDS, MeasurementSession
 from mltune.tuning.trial import Trial, group_trials, leaders
 
 ROUNDS = 3
-"""Interleaved rounds in which the contenders of a size are measured undisturbed."""
+"""Interleaved rounds in which the contenders of a size are measured without a disturbance."""
 
 _GRACE_SECONDS = 5.0
-"""By which the leaders may be late on the sizes that were searched on."""
+"""The seconds by which the leaders may exceed their time on the sizes of the trials."""
 _MOST_ROUNDS = 9
-_MOST_DOUBTFUL = 12  # of those that stay disturbed, taken to the leaders' rounds
+_MOST_DOUBTFUL = 12  # disturbed trials that are measured in the leaders' rounds
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 2.0
 
 Add = Callable[[Measurement], Measurement]
@@ -39,15 +39,15 @@ Add = Callable[[Measurement], Measurement]
 class FinalRounds:
     """Measures the leaders again, size by size.
 
-    In each round every contender of a size is measured once: interleaved, so that drift affects
-    all of them equally. A disturbed measurement is put aside and repeated in a later round.
+    In each round every contender of a size is measured once: they are interleaved, so that drift
+    affects all of them equally. A disturbed measurement is marked and repeated in a later round.
 
     Args:
         session: measures.
         leaders: the trials that compete.
-        before: rounds that are already measured.
+        before: rounds that were already measured.
         add: commits a measurement.
-        allowance: gives out further sizes.
+        allowance: hands out further sizes.
         choice: the leaders to time on a size; None for all leaders on every size.
     """
 
@@ -65,7 +65,8 @@ class FinalRounds:
         self._add = add
         self._allowance = allowance
         self._choice = choice
-        self._passed: set[tuple[Problem, Config]] = set()  # was chosen, and disturbed so far
+        # chosen for a size, and disturbed so far
+        self._passed: set[tuple[Problem, Config]] = set()
         self._rows: dict[tuple[Problem, Config], list[Measurement]] = defaultdict(list)
         for measurement in before:
             self._rows[measurement.problem, measurement.config].append(measurement)
@@ -79,14 +80,14 @@ class FinalRounds:
         add: Add,
         end: float = math.inf,
     ) -> FinalRounds:
-        """Let the leaders of a run compete, given all that it holds.
+        """Make the rounds of a run's leaders, from all that it holds.
 
         Args:
             info: of the run.
-            rows: what it holds.
+            rows: of the run.
             session: measures.
             add: commits a measurement.
-            end: no size begins that would be measured after it, by `time.monotonic`.
+            end: no size begins that would end after it, by `time.monotonic`.
         """
         trials = group_trials(row for row in rows if row.phase == Phase.SEARCH)
         before = [row for row in rows if row.phase == Phase.FINAL]
@@ -116,12 +117,12 @@ class FinalRounds:
 
         Args:
             info: of the run.
-            rows: what it holds.
+            rows: of the run.
             session: measures.
             add: commits a measurement.
-            show: is told about the progress.
-            end: when to be done, by `time.monotonic`; sizes that were searched on get some
-                seconds more, those that the user named all that they take.
+            show: called with the progress.
+            end: the time limit, by `time.monotonic`; sizes of the trials get some seconds more,
+                and sizes that the user named have no limit.
         """
         late = end + _GRACE_SECONDS if info.final_problems == info.problems else math.inf
         cls.of(info, rows, session, add, end).run(info.final_problems, show, late)
@@ -136,7 +137,7 @@ class FinalRounds:
 
         Args:
             problems: that are measured in any case.
-            show: is told about the progress after every measurement.
+            show: called with the progress after every measurement.
             end: none of them begins after it, by `time.monotonic`.
         """
         begun = self._allowance.begun if self._allowance else ()
@@ -158,15 +159,16 @@ class FinalRounds:
             if time.monotonic() >= end:
                 break
             self._meet_on(problem, following or self._next(problem), progress)
-            measured += len(self._leaders) - self._met(problem)  # they were not chosen for it
+            measured += len(self._leaders) - self._met(problem)  # others were not chosen for it
         else:
             show(_progress(total, total, started))
         self._go_on(len(problems), show)
 
     def unfinished(self, problems: Sequence[Problem]) -> list[Problem]:
-        """The sizes on which something is missing, including further ones that were begun.
+        """Return the sizes on which something is missing, including further ones that were begun.
 
-        Where leaders are chosen the first few sizes are spread over all: they teach the most.
+        If leaders are chosen, the first few sizes are spread over all, as the model learns most
+        from them.
         """
         begun = self._allowance.begun if self._allowance else ()
         those = tuple(dict.fromkeys((*problems, *begun)))
@@ -179,11 +181,11 @@ class FinalRounds:
         ]
 
     def _met(self, problem: Problem) -> int:
-        """How many leaders were timed on a size."""
+        """Return how many leaders were timed on a size."""
         return sum(bool(self._rows[problem, trial.config]) for trial in self._leaders)
 
     def _next(self, *handed_out: Problem) -> Problem | None:
-        """The next further size that there is time for, after those that were handed out."""
+        """Return the next further size that there is time for, after those handed out."""
         return self._allowance.next(handed_out) if self._allowance and self._leaders else None
 
     def _go_on(self, sizes: int, show: Callable[[Progress], None]) -> None:
@@ -198,7 +200,7 @@ class FinalRounds:
             following = self._next(problem)
             self._meet_on(problem, following, progress)
             sizes += 1
-            # What was expected of a size may be wrong: there has to be time for the next one.
+            # The estimate for a size may be wrong, so the next one needs time, too.
             problem = following if following and self._next() else None
         if self._allowance is not None and self._allowance.begun:
             show(Progress(phase="sizes", done=sizes, total=sizes))
@@ -206,7 +208,7 @@ class FinalRounds:
     def _meet_on(
         self, problem: Problem, following: Problem | None, progress: Callable[[bool], None]
     ) -> None:
-        """Measure what is missing on a size; `progress` is told if a config was new to it."""
+        """Measure what is missing on a size; `progress` counts configs that are new to it."""
         if following is not None:
             self._session.expect(following)
         pause = _FIRST_PAUSE_SECONDS
@@ -228,15 +230,15 @@ class FinalRounds:
             if not measured:
                 break
             if 2 * disturbed > measured:
-                # Whatever it is may be over soon; on a device that is never quiet, waiting
-                # must not take longer than measuring. A single one is just made again.
+                # The disturbance may end soon. On a device that is always disturbed, waiting must
+                # not take longer than measuring. A single measurement is repeated at once.
                 time.sleep(min(pause, time.monotonic() - began))
                 pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def _first_round(self, problem: Problem) -> Iterator[Trial]:
-        """The leaders chosen for a size, each after the one before it was timed.
+        """Yield the leaders chosen for a size, each after the one before it was timed.
 
-        If leaders are not chosen: those that miss a round.
+        If leaders are not chosen: those that lack a round.
         """
         is_first = False
         for trial in self._chosen(problem):
@@ -249,7 +251,7 @@ class FinalRounds:
         if self._choice is None or not self._leaders:
             return
         if self._choice.has_begun(problem) and problem != self._choice.last:
-            return  # those that it has were chosen when it was the last one
+            return  # its leaders were chosen while it was the last size
         while True:
             passed = {config for place, config in self._passed if place == problem}
             trial = self._choice.next(problem, passed)
@@ -260,7 +262,7 @@ class FinalRounds:
     def _measure(self, problem: Problem, trial: Trial, *, keep: bool) -> Measurement:
         earlier = bool(self._rows[problem, trial.config])
         row = self._session.measure_leader(problem, trial.config, checked=earlier)
-        # The last round counts for want of better; its reference time stays in the record.
+        # The last round counts although it was disturbed; its record has the reference time.
         phase = (
             Phase.FINAL
             if self._session.is_undisturbed(row) or (keep and not earlier)
@@ -274,7 +276,10 @@ class FinalRounds:
         return kept
 
     def _lacking(self, problem: Problem) -> list[Trial]:
-        """The leaders that need another round on a size: no contender needs a second."""
+        """Return the leaders to time again on a size: contenders with fewer than `ROUNDS` rounds.
+
+        If leaders are not chosen, also those without any round.
+        """
         rows = [self._rows[problem, trial.config] for trial in self._leaders]
         speeds = [_fastest(each) for each in rows]
         known = [speed for speed in speeds if speed is not None]
@@ -295,10 +300,10 @@ class FinalRounds:
 
 
 def contenders(trials: Sequence[Trial], session: MeasurementSession) -> tuple[Trial, ...]:
-    """The trials worth measuring again: the leaders, and disturbed trials that may be leaders.
+    """Return the trials worth measuring again: the leaders, and possible ones that were disturbed.
 
-    They follow from the trials alone. What the session learned later, from the leaders' own
-    rounds, would choose others when these are resumed, and those would lack every size.
+    They depend on the trials alone. If later knowledge, from the leaders' rounds, were used, a
+    resumed run would choose others, which would lack every size.
     """
     then = session.knowing(row for trial in trials for row in trial.measurements)
     chosen = leaders(trials, worth=then.worth)

@@ -23,12 +23,12 @@ from mltune.tuning.drift import BLURRED
 from mltune.tuning.trial import best_by_problem
 
 CLOSE = 0.01
-"""The phase of a round that something else slowed down: kept, and not counted."""
+"""Ties whose medians differ by less than this share are equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The answer for one size.
+    """The result for one size.
 
     Attributes:
         best: the chosen config's measurement, with the samples of all its rounds.
@@ -83,7 +83,7 @@ def _pooled(rows: Iterable[Measurement]) -> dict[Problem, dict[Config, Measureme
 
 
 def _overall(pooled: Mapping[Problem, Mapping[Config, Measurement]]) -> dict[Config, float]:
-    """Each config's mean log distance from the fastest, over the sizes that it was timed on."""
+    """Return each config's mean log distance from the fastest, over its timed sizes."""
     logs: dict[Config, list[float]] = defaultdict(list)
     for candidates in pooled.values():
         fastest = min(map(_median, candidates.values()))

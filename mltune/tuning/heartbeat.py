@@ -33,5 +33,5 @@ class Heartbeat:
             try:
                 self._shared.renew()
             except MltuneError as error:
-                # Whoever needs what was lost will notice; the next beat may succeed.
+                # The holder of a lost lease will notice; the next beat may succeed.
                 _log.warning("%s", error)

@@ -1,4 +1,4 @@
-"""The trials that a run holds already, with which a search and its study begin."""
+"""The trials that a run has already, with which a search and its study begin."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class History:
 
     Attributes:
         trials: that have ended, in the order of their ends.
-        cut_off: the one that was being measured when the run was left; None if there is none.
+        cut_off: the trial that was not finished; None if there is none.
         has_finals: whether leaders were measured.
     """
 
@@ -31,11 +31,11 @@ class History:
 
     @classmethod
     def of(cls, measurements: Sequence[Measurement]) -> History:
-        """Sort the measurements of a run, given in the order in which they were made."""
+        """Group the measurements of a run, given in the order in which they were made."""
         searched = [row for row in measurements if row.phase == Phase.SEARCH]
         order = {row.trial: place for place, row in enumerate(searched)}
         trials = sorted(group_trials(searched), key=lambda trial: order[trial.number])
-        # What was disturbed may stand last, after the leaders as well as among trials.
+        # Disturbed rows may come last, among trials and after the leaders.
         kept = [row.phase for row in measurements if row.phase != Phase.DISTURBED]
         has_ended = bool(kept) and kept[-1] == Phase.FINAL
         cut_off = trials.pop() if trials and not has_ended else None
@@ -61,7 +61,7 @@ def learn_history(
 
 
 def frozen_of(study: TuningStudy, trial: Trial, values: dict[int, float]) -> FrozenTrial:
-    """A measured trial as Optuna's, with the times at which it was measured."""
+    """Return a measured trial as Optuna's, with the times at which it was measured."""
     frozen = study.frozen(trial.config, values, trial.status, attributes_of(trial))
     moments = [
         datetime.fromisoformat(row.timestamp) for row in trial.measurements if row.timestamp

@@ -1,8 +1,8 @@
-"""Which leaders are timed on a size: all of them on the first few, then those that may win there.
+"""Chooses the leaders for a size: all of them on the first few sizes, then those that may win.
 
-A model's expectations follow only from what was measured before the size, and the model is fitted
-again at fixed numbers of sizes, so that a resumed run decides as if it had not been cut off. Each
-fit is used some sizes later, so that a separate device measures while the model is fitted.
+Predictions for a size depend only on measurements before it, and the model is fitted at fixed
+numbers of sizes, so that a resumed run makes the same decisions. Each fit is used when the next
+one begins, so that a separate device measures while the model is fitted.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,23 +27,29 @@ from mltune.tuning.trial import Trial
 Array = NDArray[np.float64]
 
 WITH_ALL = 8
-"""The first so many sizes are timed with all leaders."""
+"""The number of first sizes that are timed with all leaders."""
 
 _LEAST_GAIN = 0.002
-"""A leader is timed where it is expected to be faster than the best one by this share, at least:
-the mean of what it may gain, most of which is often nothing."""
+"""The least expected gain over the best leader for which a leader is timed. It is the mean of the
+possible gains, most of which are 0.
+"""
 
 _LEAST_TIMED = 2
-"""Leaders on every size."""
+"""Leaders that are timed on every size."""
+
+_FIRST_FIT = 5
+"""The number of sizes at which the model is first fitted: on an H100 this takes as long as to time
+40 leaders on the three sizes before it is used.
+"""
 
 _GROWTH = 1.5
-"""The model learns again at so many times the sizes that it knows."""
+"""The model is fitted again at this multiple of the number of sizes."""
 
 
 def spread_out(problems: Sequence[Problem]) -> list[Problem]:
     """Return the problems in an order in which the first few are spread over all of them.
 
-    The first one is in the middle; the model learns most from those that are far apart.
+    The first one is in the middle; the model learns most from sizes that are far apart.
     """
     if not problems:
         return []
@@ -54,9 +61,9 @@ def spread_out(problems: Sequence[Problem]) -> list[Problem]:
 
 
 def most_promising(expected: Array, doubt: Array, known: Mapping[int, float]) -> tuple[int, float]:
-    """Return the kernel that is expected to gain most on a size, and how much.
+    """Return the kernel with the largest expected gain on a size, and the gain.
 
-    The kernels that were timed show how far the whole size is from its expected times.
+    The kernels that were timed show the deviation of the whole size from its predicted times.
 
     Args:
         expected: logs of seconds, by kernel.
@@ -74,13 +81,13 @@ def most_promising(expected: Array, doubt: Array, known: Mapping[int, float]) ->
 
 
 class LeaderChoice:
-    """Says which leader is to be timed next on a size.
+    """Chooses the leader to time next on a size.
 
     Args:
         leaders: the trials that compete.
         problems: the sizes that they may be timed on.
         device: that measures.
-        rows: what the run holds, in the order in which it was measured.
+        rows: of the run, in the order of their measurement.
         is_apart: whether to fit the model in a thread while the device measures.
     """
 
@@ -99,15 +106,16 @@ class LeaderChoice:
         self._problems = {problem: place for place, problem in enumerate(problems)}
         self._device = device
         self._rows: list[Measurement] = []
-        # By size, in their order: what was known before the first leader was timed on it.
+        # By size, in order: the number of known sizes before the first leader was timed on it.
         self._visits: dict[Problem, int] = {}
         self._cells: dict[tuple[Problem, Config], list[Measurement]] = {}
-        self._model: LeaderModel | None = None
         self._learned: dict[int, LearnedTimes | Future[LearnedTimes]] = {}
         self._asked = 0
         self._expected: dict[Problem, Expected] = {}
+        if self._thread is not None and self._leaders:
+            self._thread.submit(lambda: self._model)
         for row in rows:
-            if row.phase == Phase.SEARCH:  # who competes now may not be who competed before
+            if row.phase == Phase.SEARCH:  # other trials may have competed before
                 self._visits.clear()
             self.note(row)
 
@@ -117,11 +125,11 @@ class LeaderChoice:
         return next(reversed(self._visits), None)
 
     def has_begun(self, problem: Problem) -> bool:
-        """Whether the leaders that compete now were all timed on a size."""
+        """Whether all present leaders were timed on a size."""
         return problem in self._visits
 
     def note(self, row: Measurement) -> None:
-        """Learn of one more measurement."""
+        """Note a further measurement."""
         if row.config not in self._places or row.problem not in self._problems:
             return
         if row.phase == Phase.FINAL:
@@ -142,11 +150,11 @@ class LeaderChoice:
             return None
         order = [*self._visits]
         visit = order.index(problem) if problem in self._visits else len(order)
+        if self._thread is not None and visit >= _FIRST_FIT:
+            self._learn(_learned_at(visit))
         if visit < WITH_ALL:
             lacking = (each for each in self._leaders if each.config not in timed.union(passed))
             return next(lacking, None)
-        if self._thread is not None:
-            self._learn(_learned_at(visit))
         expected = self._expect(problem, _asked_at(visit))
         known = {self._places[config]: self._log_time(problem, config) for config in timed}
         known |= {self._places[config]: np.inf for config in passed if config not in timed}
@@ -155,12 +163,12 @@ class LeaderChoice:
         return self._leaders[best] if few or gain >= _LEAST_GAIN else None
 
     def _log_time(self, problem: Problem, config: Config) -> float:
-        """The log of the first time; others may have been added since."""
+        """Return the log of the first time, as others may have been added since."""
         median = self._cells[problem, config][0].median
         return np.inf if median is None else float(np.log(median))
 
     def _expect(self, problem: Problem, visit: int) -> Expected:
-        """The expected times on a size, by the model that was fitted after a number of sizes."""
+        """Return the predicted times on a size, by the model of a number of sizes."""
         if self._asked != visit:
             self._asked = visit
             self._expected.clear()
@@ -173,26 +181,29 @@ class LeaderChoice:
         return self._expected[problem]
 
     def _learn(self, visit: int) -> None:
-        """Fit the model to what was known after some sizes, in the thread if there is one."""
+        """Fit the model to the measurements of some sizes, in the thread if there is one."""
         if visit in self._learned:
             return
         cuts = [*self._visits.values(), len(self._rows)]
         seconds = self._seconds(self._rows[: cuts[visit]])
-        if self._model is None:
-            self._model = LeaderModel(
-                [trial.measurements[0].kernel for trial in self._leaders],
-                [trial.config for trial in self._leaders],
-                [*self._problems],
-                self._device,
-            )
         self._learned = {known: self._learned[known] for known in sorted(self._learned)[-1:]}
-        learn = self._model.learn
-        self._learned[visit] = (
-            self._thread.submit(learn, seconds) if self._thread else learn(seconds)
+
+        def learn() -> LearnedTimes:
+            return self._model.learn(seconds)
+
+        self._learned[visit] = self._thread.submit(learn) if self._thread else learn()
+
+    @cached_property
+    def _model(self) -> LeaderModel:
+        return LeaderModel(
+            [trial.measurements[0].kernel for trial in self._leaders],
+            [trial.config for trial in self._leaders],
+            [*self._problems],
+            self._device,
         )
 
     def _seconds(self, rows: Sequence[Measurement]) -> Array:
-        """By size and leader: from the rounds, or else from the search; nan for neither."""
+        """Return the seconds by size and leader: of rounds, else of the search; nan if unknown."""
         found: dict[tuple[int, int], dict[bool, list[float]]] = {}
         for row in rows:
             if row.median is not None:
@@ -206,20 +217,18 @@ class LeaderChoice:
 
 
 def _learned_at(visit: int) -> int:
-    """The number of sizes at which the model was fitted that chooses for a size."""
+    """Return the number of sizes at the last fit before a size."""
     return _learning(visit)[1]
 
 
 def _asked_at(visit: int) -> int:
-    """The number of sizes after which the model learned what a size is chosen by."""
-    before, last, following = _learning(visit)
-    is_late = last > WITH_ALL and visit < last + (following - last) // 2
-    return before if is_late else last
+    """Return the number of sizes of the fit that chooses for a size: the one before the last."""
+    return _learning(visit)[0]
 
 
-def _learning(visit: int) -> tuple[int, int, int]:
-    """The numbers of sizes at which the model is fitted: the last two, and the next one."""
-    before = last = WITH_ALL
+def _learning(visit: int) -> tuple[int, int]:
+    """Return the numbers of sizes at the last two fits before a size, the earlier one first."""
+    before = last = _FIRST_FIT
     while (following := int(last * _GROWTH)) <= visit:
         before, last = last, following
-    return before, last, following
+    return before, last

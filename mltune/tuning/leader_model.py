@@ -1,10 +1,10 @@
-"""How long kernels take on sizes where they were not timed, and how sure that is.
+"""Predicts the times of kernels on sizes where they were not timed, with standard deviations.
 
-First, boosted trees are fitted to the residuals of a roofline estimate; they transfer what is
-known between similar kernels. Then each kernel gets a time formula, as in `distil`, fitted to its
-own times; on sizes without a time the trees' expectation counts with a small weight, because a
-formula fitted to few times would be wrong elsewhere. Last, several sets of trees are fitted to the
-residuals of the formulas, to tell how sure an expectation is.
+First, boosted trees are fitted to the residuals of a roofline estimate; they transfer knowledge
+between similar kernels. Then each kernel gets a time formula, as in `distil`, fitted to its own
+times; on sizes without a time the trees' prediction counts with a small weight, because a formula
+fitted to few times would be wrong elsewhere. Last, several sets of trees are fitted to the
+residuals of the formulas, whose spread gives the standard deviations.
 
 On shipped runs of hgemm, sgemm NT and dgemm, a fifth of the kernel and size pairs timed, the first
 choice of trees alone had 0.963 of the best known speed on held-out sizes, of formulas of the
@@ -38,13 +38,15 @@ Array = NDArray[np.float64]
 
 _FIRST_TREES, _LAST_TREES = 120, 60
 _DRAWS = 3
-"""Formulas and last trees that learn from times drawn anew."""
+"""Sets of formulas and last trees that are fitted to times drawn anew."""
 
 _FILLED = 100
-"""About so many sizes on which an expected time counts in a formula."""
+"""The approximate number of sizes on which a predicted time counts in a formula."""
 
 _LEAST_DOUBT = 0.05
-"""Of the log of a time: models that were taught by the same times agree too well."""
+"""The least standard deviation of the log of a time, as models fitted to the same times agree too
+well.
+"""
 
 Predict = Callable[[Array], Array]
 
@@ -58,11 +60,11 @@ class Expected:
 
 
 class LeaderModel:
-    """Is fitted to the times of some kernels on some sizes.
+    """A model to be fitted to the times of some kernels on some sizes.
 
     Args:
-        names: the kernels' names, which tell their tiles.
-        configs: theirs.
+        names: of the kernels, which contain their tiles.
+        configs: of the kernels.
         problems: of one type, a size each.
         device: that they were measured on.
     """
@@ -92,10 +94,10 @@ class LeaderModel:
         self._features = features.reshape(len(problems), len(names), -1)
 
     def learn(self, seconds: Array) -> LearnedTimes:
-        """Return what knows what to expect.
+        """Return an object that predicts.
 
         Args:
-            seconds: by size and kernel; nan where nothing is known.
+            seconds: by size and kernel; nan if unknown.
         """
         known = np.isfinite(seconds)
         logs = np.log(seconds, out=np.full(seconds.shape, np.nan), where=known)
@@ -105,7 +107,7 @@ class LeaderModel:
         learned = LearnedTimes(
             self._sizes, self._columns, self._rows, self._features, estimate, trees
         )
-        # Far from the times of a kernel those that are expected hold its formula.
+        # Far from a kernel's measured times, predicted times keep its formula right.
         some = np.zeros(len(seconds), dtype=np.bool_)
         some[:: max(1, len(seconds) // _FILLED)] = True
         shown = np.full(seconds.shape, np.nan)
@@ -115,7 +117,7 @@ class LeaderModel:
         first[known] = logs[known] - rest + trees(self._features[known])
         chance = np.random.default_rng(0)
         for number in range(_DRAWS):
-            # As if some times had been measured often, and others not at all.
+            # As if some times had been measured several times, and others not at all (bootstrap).
             emphasis = np.where(known, chance.exponential(size=known.shape), EXPECTED_WEIGHT)
             learned.formulas.append(self._formulas(shown, emphasis))
             expected = first.copy()
@@ -130,7 +132,7 @@ class LeaderModel:
         return learned
 
     def _formulas(self, shown: Array, weights: Array) -> list[TimeFormula | None]:
-        """A formula for each kernel; None if its name does not state its tile."""
+        """Return a formula for each kernel; None if its name does not contain its tile."""
         found: list[TimeFormula | None] = []
         for column, (tile, split) in enumerate(zip(self._tiles, self._splits, strict=True)):
             if tile is None:
@@ -155,7 +157,7 @@ class LeaderModel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LearnedTimes:
-    """The expected times of the kernels of a `LeaderModel` on its sizes."""
+    """The predictions for the kernels of a `LeaderModel` on its sizes."""
 
     sizes: Array
     columns: tuple[str, ...]
@@ -167,7 +169,7 @@ class LearnedTimes:
     trees: list[Predict] = field(default_factory=list)
 
     def expect(self, places: Sequence[int] | NDArray[np.intp]) -> Expected:
-        """Return the expected times of all kernels on some of the sizes."""
+        """Return the predicted times of all kernels on some of the sizes."""
         where = np.asarray(places, dtype=np.intp)
         found = [
             self.by_formulas(where, number) + self._by(trees, where)
@@ -176,13 +178,13 @@ class LearnedTimes:
         return Expected(np.mean(found, axis=0), np.std(found, axis=0) + _LEAST_DOUBT)
 
     def at_first(self, places: NDArray[np.intp]) -> Array:
-        """Logs of seconds that the estimate and the first trees expect."""
+        """Return the logs of seconds predicted by the estimate and the first trees."""
         rows = self.rows[places]
         estimated = self.estimate.log_seconds(self.columns, rows.reshape(-1, rows.shape[2]))
         return estimated.reshape(rows.shape[:2]) + self._by(self.first_trees, places)
 
     def by_formulas(self, places: NDArray[np.intp], number: int) -> Array:
-        """The same by the formulas; a kernel without one keeps the first expectation."""
+        """Return the same by the formulas; a kernel without one keeps the first prediction."""
         formulas = self.formulas[number]
         found = np.zeros((len(places), len(formulas)))
         if None in formulas:

@@ -28,14 +28,14 @@ AfterTrial = Callable[[Job, Trial], None]
 
 
 class LocalTuning:
-    """Works on a run that no other process has.
+    """Works on a run that no other process uses.
 
     Args:
-        run: is added to; what it holds already is not measured again.
+        run: takes the measurements; what it has already is not measured again.
         runner: measures.
-        study: proposes; it learns from the trials that the run holds.
-        session: of the runner, which has seen what the run holds.
-        open_writer: opens the database in which the study is shown; None for nowhere.
+        study: proposes; it learns from the trials of the run.
+        session: of the runner, which knows the run's measurements.
+        open_writer: opens the database that shows the study; None for none.
     """
 
     def __init__(
@@ -63,11 +63,11 @@ class LocalTuning:
 
     @property
     def trials(self) -> int:
-        """How many trials the run holds, with one that was cut off."""
+        """The number of trials of the run, with one that was cut off."""
         return len(self._trials) + (self._cut_off is not None)
 
     def catch_up(self) -> None:
-        """Learn from what was measured on the run since: by Optuna's own loop, or until Ctrl-C."""
+        """Learn from later measurements of the run: by Optuna's own loop, or before Ctrl-C."""
         self._learn(self._rows())
 
     def search(
@@ -79,14 +79,14 @@ class LocalTuning:
         show: Show = ignore_progress,
         after_trial: AfterTrial = lambda job, trial: None,
     ) -> StopReason:
-        """Finish the trial that was cut off, if any, then ask for more, and say what ended it.
+        """Finish the trial that was cut off, if any, then ask for more; return why it stopped.
 
         Args:
-            budget: trials, with those that the run holds.
+            budget: trials, with those of the run.
             time_limit_seconds: no trial begins after that.
-            patience: trials without a gain after which it ends if none is expected.
-            show: is told about the progress.
-            after_trial: is called when a trial has ended.
+            patience: trials without a gain after which it stops if none is expected.
+            show: called with the progress.
+            after_trial: called when a trial has ended.
         """
         cut_off, self._cut_off = self._cut_off, None
         counts = [size.count for size in self._run.info.sizes]
@@ -121,7 +121,7 @@ class LocalTuning:
                 self._ahead = queue.unmeasured
 
     def stop(self) -> None:
-        """End the search after the trial that is measured now."""
+        """End the search after the current trial."""
         if self._tuner is not None:
             self._tuner.stop()
 
@@ -129,15 +129,15 @@ class LocalTuning:
         """Measure the leaders again: the times that later stages rely on.
 
         Args:
-            show: is told about the progress.
-            end: when to be done, as `FinalRounds.measure` takes it.
+            show: called with the progress.
+            end: the time limit, as for `FinalRounds.measure`.
         """
         info, rows, session = self._run.info, self._rows(), self._session
         with self._recorder() as recorder:
             FinalRounds.measure(info, rows, session, recorder.add, show, end)
 
     def has_leaders_left(self, budget: int) -> bool:
-        """Whether an earlier session ended its trials early, and was cut off in the leaders."""
+        """Whether an earlier session was interrupted in its final rounds, within its budget."""
         if self.trials >= budget or not self._has_finals:
             return False
         info, add = self._run.info, self._recorder().add
@@ -168,7 +168,7 @@ class LocalTuning:
         self._shown |= learn_history(self._study, news, self._problems, self._session)
 
     def _writer(self, stack: ExitStack) -> StudyWriter | None:
-        """Begin to show the study in a database, with what the run holds already."""
+        """Begin to write the study to a database, with the run's trials."""
         if self._open_writer is None:
             return None
         writer = stack.enter_context(self._open_writer())

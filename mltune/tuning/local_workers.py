@@ -17,16 +17,16 @@ from mltune.errors import MltuneError, NoDeviceError
 from mltune.runner.pool import default_builders
 
 STORAGE_VARIABLE = "MLTUNE_STORAGE"
-"""The environment variable that names the database; a command line would show its password."""
+"""The environment variable of the database's URL; a command line would show its password."""
 
 
 def all_devices() -> tuple[DeviceEntry, ...]:
-    """The device that `auto` means and all others of its kind and platform.
+    """Return the device that `auto` means and all others of its kind and platform.
 
-    Another process asks the drivers, so that this one never loads any.
+    Another process asks the drivers, so that this one loads none.
 
     Raises:
-        NoDeviceError: when there is none, with what would help.
+        NoDeviceError: when there is none, with advice.
     """
     command = [sys.executable, "-m", "mltune", "devices", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -34,18 +34,18 @@ def all_devices() -> tuple[DeviceEntry, ...]:
         raise NoDeviceError(done.stderr.strip().removeprefix("mltune: "))
     found = json.loads(done.stdout)["devices"]
     entries = [_entry(device) for device in found]
-    first = choose("auto", entries, lambda entry: entry)  # which that process has examined
+    first = choose("auto", entries, lambda entry: entry)  # that process has examined it
     usable = (entry for entry in entries if not entry.problem)
     return tuple(entry for entry in usable if _driver(entry) == _driver(first))
 
 
 class LocalWorkers:
-    """Workers of one study that were started from here.
+    """Workers of one study, started by this process.
 
     Args:
         devices: one worker for each.
         storage: the database's URL.
-        study: which they work on.
+        study: that they work on.
         more: further options of `mltune worker`.
     """
 
@@ -74,10 +74,10 @@ class LocalWorkers:
             self.stop()
 
     def wait(self) -> list[dict[str, Any]]:
-        """Wait until all have ended, and return what each says that it did.
+        """Wait until all have ended, and return their results.
 
         Raises:
-            MltuneError: when one failed; it has said why.
+            MltuneError: when one failed; it has printed the reason.
         """
         said = [process.communicate()[0] for process in self._processes]
         failed = sum(not out.strip() for out in said)
@@ -86,10 +86,10 @@ class LocalWorkers:
         return [json.loads(out) for out in said]
 
     def stop(self) -> None:
-        """Interrupt those that still work, and wait until they have given back what they hold."""
+        """Interrupt those that still work, and wait until they have returned their leases."""
         for process in self._processes:
             if process.poll() is None:
-                if os.name == "nt":  # no process can interrupt another one there
+                if os.name == "nt":  # Windows cannot interrupt another process
                     process.terminate()
                 else:
                     process.send_signal(signal.SIGINT)
@@ -98,7 +98,7 @@ class LocalWorkers:
 
 
 def share_of_builders(devices: Sequence[DeviceEntry]) -> int:
-    """How many builders suit each of several devices that measure at once."""
+    """Return the number of builders for each of several devices that measure at once."""
     return default_builders(devices[0].info.kind, len(devices))
 
 

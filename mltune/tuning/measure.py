@@ -1,4 +1,4 @@
-"""Measures a trial size by size: the only place that does."""
+"""Measures a trial size by size; no other code does."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from mltune.tuning.trial import Trial
 def measure_trial(
     job: Job, session: MeasurementSession, recorder: Recorder, steps: Mapping[Problem, int]
 ) -> Trial:
-    """Measure what a trial lacks, and return it whole.
+    """Measure what a trial lacks, and return the complete trial.
 
-    What it came to on a size is reported to the study, whose pruner says before each size but the
-    first whether it is worth timing.
+    The value on each size is reported to the study, whose pruner decides before each size but the
+    first whether to time it.
 
     Args:
         job: the trial.
         session: measures.
-        recorder: keeps every measurement.
+        recorder: stores every measurement.
         steps: the number of each size in the study.
 
     Raises:

@@ -1,4 +1,4 @@
-"""How far long work has come: what a progress bar needs to know."""
+"""The progress of long work, for a progress bar."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class Progress:
     """The state of long work after a step.
 
     Attributes:
-        phase: what is being done, in one word.
-        done: steps finished of this phase, `total` of which there are; 0 if nobody knows.
+        phase: the kind of work, in one word.
+        done: finished steps of this phase, of `total`; 0 if unknown.
         best_gflops: speed of the best config of each size so far: geometric mean over the sizes.
         per_minute: trials a minute, once there are some.
         seconds_left: an estimate from the rate; None while unknown.
@@ -31,18 +31,18 @@ class Progress:
 
 
 Show = Callable[[Progress], None]
-"""Takes each state of the work."""
+"""Called with each state of the work."""
 
 
 def ignore_progress(progress: Progress) -> None:
-    """Do nothing with it."""
+    """Ignore the progress."""
 
 
 class Pace:
-    """Says how far trials or measurements have come, from how many were done since the start.
+    """Computes rates from the number of trials or measurements since the start.
 
     Args:
-        done: how many were done before.
+        done: the number before.
     """
 
     def __init__(self, done: int = 0) -> None:
@@ -73,14 +73,14 @@ class Pace:
 
 
 class Steps:
-    """Counts the steps of a phase that take about equally long, and tells the time left."""
+    """Counts the steps of a phase that take about equally long, and estimates the time left."""
 
     def __init__(self, name: str, show: Show) -> None:
         self._name, self._show = name, show
         self._began = time.monotonic()
 
     def __call__(self, done: int, total: int) -> None:
-        """Say that `done` of `total` steps are behind us."""
+        """Note that `done` of `total` steps are finished."""
         passed = time.monotonic() - self._began
         left = passed / done * (total - done) if 0 < done < total else None
         self._show(Progress(phase=self._name, done=done, total=total, seconds_left=left))

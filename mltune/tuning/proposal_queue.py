@@ -22,18 +22,18 @@ from mltune.tuning.trial import Trial
 
 
 class ProposalQueue:
-    """Hands out what the study proposes, and asks for as many more as can be built meanwhile.
+    """Hands out what the study proposes, and asks for as many proposals as can be built meanwhile.
 
     Args:
-        study: is asked; it has learnt from the trials before.
+        study: proposes; it has learned from earlier trials.
         runner: builds the kernels of the next trials meanwhile.
         problems: one of each size, in the order of their numbers.
-        budget: trials, with those before.
+        budget: trials, with earlier ones.
         before: trials of earlier sessions.
-        cut_off: the last of them, if it was cut off: it is measured to its end.
+        cut_off: the last of them, if it was not finished; it is measured first.
         counts: how often each size is called.
-        patience: trials without a gain after which the search ends if none is expected.
-        ahead: proposals that an earlier queue of this study did not come to.
+        patience: trials without a gain after which the search stops if none is expected.
+        ahead: proposals that an earlier queue of this study did not use.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class ProposalQueue:
 
     @property
     def done(self) -> int:
-        """How many trials have ended."""
+        """The number of trials that have ended."""
         return self._done
 
     @property
@@ -80,7 +80,7 @@ class ProposalQueue:
 
     @property
     def unmeasured(self) -> tuple[Proposal, ...]:
-        """Proposals that it did not come to, once it is left."""
+        """The proposals that were not used, at the end."""
         begun = self._sampler.left()
         return (*(one for _, one in self._ahead), *self._spare, *([begun[1]] if begun else ()))
 
@@ -99,7 +99,7 @@ class ProposalQueue:
         return job
 
     def hear(self, values: Mapping[int, float], status: Status) -> None:
-        """Count what a trial brought, of earlier sessions too; `values` as in `finish`."""
+        """Count a trial's result, also of earlier sessions; `values` as for `finish`."""
         if status is not Status.OK:
             self.failures[status.value] += 1
         if self._patience is not None:
@@ -107,12 +107,12 @@ class ProposalQueue:
             self._idle = 0 if self._incumbents.add(logs) >= LITTLE else self._idle + 1
 
     def finish(self, job: Job, trial: Trial, values: Mapping[int, float]) -> None:
-        """Count it."""
+        """Count the trial."""
         self._done += 1
         self.hear(values, trial.status)
 
     def lose(self, job: Job, reason: str) -> None:
-        """Do nothing: no other process takes part."""
+        """Do nothing, as no other process takes part."""
 
     def __enter__(self) -> Self:
         self._sampler.__enter__()
@@ -128,11 +128,11 @@ class ProposalQueue:
 
     @property
     def _left(self) -> int:
-        """Trials that may still be asked for."""
+        """Return the number of trials that may still be asked for."""
         return self._budget - self._done - len(self._ahead)
 
     def _pop(self) -> Job | None:
-        """Take the trial whose kernel is built first, and have a later one proposed meanwhile."""
+        """Take the trial whose kernel is built first; let a later one be proposed meanwhile."""
         if not self._ahead:
             return None
         configs = tuple(proposal.config for _, proposal in self._ahead)
@@ -142,9 +142,9 @@ class ProposalQueue:
         return self._job(Trial(number, proposal.config, ()), proposal)
 
     def _fill(self) -> None:
-        """Have as many kernels built as the runner can build while one is measured."""
+        """Let as many kernels be built as the runner can build during a measurement."""
         while (left := self._left) > 0 and len(self._ahead) < self._room(left):
-            # While there is something to measure, nothing waits for the sampler.
+            # While there is something to measure, the sampler is not waited for.
             if not self._spare and self._sampler.is_late and self._has_built():
                 self._sampler.begin()
                 return
@@ -163,11 +163,11 @@ class ProposalQueue:
         return bool(configs) and self._runner.has_built(self._problems[0], configs)
 
     def _room(self, left: int) -> int:
-        """How many may be held at a time."""
+        """Return how many trials may be held at a time."""
         return 1 + self._runner.ahead
 
     def _propose(self) -> tuple[int | None, Proposal] | None:
-        """Ask the study, and claim what it proposes: in the background, where there is one."""
+        """Ask the study, in the background if there is one, and claim the proposal."""
         proposal = self._study.ask()
         return None if proposal is None else self._claimed(proposal)
 
@@ -176,14 +176,14 @@ class ProposalQueue:
             return self._claim(proposal), proposal
 
     def _claim(self, proposal: Proposal) -> int | None:
-        """Return the number of a trial in the run; None where another process has it."""
+        """Return the number of a trial in the run; None if another process has it."""
         return next(self._free)
 
     def _note_held(self) -> None:
-        """Hear that what was claimed is among the trials ahead."""
+        """Note that a claimed trial is among the trials ahead."""
 
     def _is_hopeless(self) -> bool:
-        """Whether there was no gain for long, and the sampler expects none, if it can tell."""
+        """Whether there was no gain for long, and the sampler, if it can tell, expects none."""
         if self._patience is None or self._idle < self._patience:
             return False
         expected = self._study.expected_gain(AHEAD)
@@ -191,7 +191,7 @@ class ProposalQueue:
 
 
 def in_order(problems: Sequence[Problem], sizes: tuple[int, ...] | None) -> tuple[Problem, ...]:
-    """The problems, those that are worth timing first; the pruner ends a trial after them."""
+    """Return the problems, those worth timing first; the pruner ends a trial after these."""
     if sizes is None:
         return tuple(problems)
     first = dict.fromkeys(problems[size] for size in sizes)

@@ -1,4 +1,4 @@
-"""What is measured next: the trial queue, and one that holds a fixed list."""
+"""The trial queue, which decides what is measured next, and one that has a fixed list."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from mltune.tuning.trial import Trial
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A trial that is to be measured, or the rest of one that was cut off.
+    """A trial to measure, or the rest of one that was cut off.
 
     Attributes:
-        trial: its number, its config, and what is measured already.
-        problems: what it is to be measured on, in this order.
-        proposal: the trial in the study; None where no study drives.
-        phase: for what it is measured.
+        trial: its number, its config, and its measurements so far.
+        problems: to measure it on, in this order.
+        proposal: the trial in the study; None without a study.
+        phase: the purpose of the measurements.
         ends_at_failure: whether the first failure ends it.
     """
 
@@ -35,44 +35,44 @@ class Job:
 
 
 class TrialQueue(Protocol):
-    """Says what is measured next, and hears how it did. A context manager while it is used."""
+    """Decides what is measured next, and takes the results. Used as a context manager."""
 
     @property
     def done(self) -> int:
-        """How many trials have ended, in earlier sessions and elsewhere too."""
+        """The number of trials that have ended, in earlier sessions and other processes, too."""
         ...
 
     @property
     def total(self) -> int:
-        """How many there will be."""
+        """The number of trials in the end."""
         ...
 
     @property
     def failures(self) -> Counter[str]:
-        """How many of them failed, by the word of their status."""
+        """The number of failed trials by status."""
         ...
 
     @property
     def is_over(self) -> bool:
-        """Whether there will be no job any more."""
+        """Whether there will be no further job."""
         ...
 
     @property
     def stop_reason(self) -> StopReason:
-        """Why it is over."""
+        """The reason why it is over."""
         ...
 
     def next(self) -> Job | None:
-        """Return what to measure next; None where there is nothing now, after a while."""
+        """Return what to measure next; None, after a pause, if there is nothing now."""
         ...
 
     def finish(self, job: Job, trial: Trial, values: Mapping[int, float]) -> None:
-        """Hear how a job ended.
+        """Take a job's result.
 
         Args:
-            job: that `next` returned.
-            trial: with what was measured.
-            values: what the search makes small, by the number of the size.
+            job: from `next`.
+            trial: with its measurements.
+            values: what the search minimises, by the number of the size.
 
         Raises:
             LeaseLostError: when another process has the trial by now.
@@ -80,7 +80,7 @@ class TrialQueue(Protocol):
         ...
 
     def lose(self, job: Job, reason: str) -> None:
-        """Hear that what was measured of a job could not be kept, as another process has it."""
+        """Note that a job's measurements could not be stored, as another process has it."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -89,12 +89,12 @@ class TrialQueue(Protocol):
 
 
 class ListQueue:
-    """Jobs that are known before: a sweep's, or those of a step of Tensile's protocol.
+    """Jobs that are known in advance: a sweep's, or those of a step of Tensile's protocol.
 
     Args:
-        jobs: in the order in which they are measured.
+        jobs: in the order of their measurement.
         runner: builds the kernels of the next ones meanwhile.
-        done: how many there were before.
+        done: number of earlier ones.
     """
 
     def __init__(self, jobs: Iterable[Job], runner: Runner, done: int = 0) -> None:
@@ -109,12 +109,12 @@ class ListQueue:
 
     @property
     def done(self) -> int:
-        """How many jobs have ended."""
+        """The number of jobs that have ended."""
         return self._before + len(self._jobs) - len(self._waiting)
 
     @property
     def total(self) -> int:
-        """How many there are."""
+        """The number of jobs."""
         return self._before + len(self._jobs)
 
     @property
@@ -137,7 +137,7 @@ class ListQueue:
         self.failures.update(failed)
 
     def lose(self, job: Job, reason: str) -> None:
-        """Do nothing: a list is shared with nobody."""
+        """Do nothing, as no other process has the list."""
 
     def __enter__(self) -> Self:
         return self

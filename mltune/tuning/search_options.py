@@ -1,4 +1,4 @@
-"""What `mltune search` was asked, and what that means for a new run or a resumed one."""
+"""The options of `mltune search`, and their meaning for a new or a resumed run."""
 
 from __future__ import annotations
 
@@ -41,13 +41,15 @@ from mltune.tuning.cross_sizes import AUTO, NONE, SHARE, default_cross_sizes
 
 DEFAULT_BUDGET = 500
 UNLIMITED_BUDGET = 1_000_000
-"""Trials of a search that ends by its time limit alone: an H200 makes four a second."""
+"""Trials of a search with a time limit alone; an H200 makes four a second."""
 DEFAULT_PROBLEM = "sgemm_nn"
 DEFAULT_SAMPLER = "guided"
 RUNS = Path("runs")
 WARM, COLD = "warm", "cold"
 NO_PRIORS = (Path("none"),)
 """What `--prior none` gives."""
+SHIPPED_PRIORS = Path("shipped")
+"""What `--prior` takes for those that ship, beside others."""
 ALL_DEVICES = "all"
 NO_PATIENCE = "--patience: a search with --storage ends by its budget or --time-limit"
 
@@ -96,7 +98,7 @@ class SearchOptions:
 
 
 def check_options(options: SearchOptions) -> None:
-    """Refuse what is wrong before any device is opened.
+    """Refuse wrong options before any device is opened.
 
     Raises:
         UsageError: with the first mistake.
@@ -114,7 +116,7 @@ def check_options(options: SearchOptions) -> None:
             f"--prior: only the sampler 'guided' learns from records, got '{options.sampler}'"
         )
     for path in options.priors:
-        if not path.exists() and options.priors != NO_PRIORS:
+        if not path.exists() and options.priors != NO_PRIORS and path != SHIPPED_PRIORS:
             raise UsageError(f"--prior: {path}: there is no such file or folder")
     if options.problem is not None or options.epilogue is not None:
         parse_problem_type(options.problem or DEFAULT_PROBLEM, options.epilogue)
@@ -148,7 +150,7 @@ def check_options(options: SearchOptions) -> None:
 
 
 def asked_sizes(sizes: str | Sequence[Size]) -> tuple[Size, ...]:
-    """The sizes that were asked for, by text or as they are.
+    """Return the sizes that were asked for, as text or as they are.
 
     Raises:
         UsageError: when a text is wrong, or there are none.
@@ -180,7 +182,7 @@ def check_sampler_arguments(sampler: str | None, text: str) -> dict[str, Any]:
 def asked_contraction(
     options: SearchOptions, kernels: tuple[Description, ...] = ()
 ) -> Contraction:
-    """The problem type that was asked for; of hand-written kernels alone, theirs.
+    """Return the problem type that was asked for; for hand-written kernels alone, theirs.
 
     Raises:
         UsageError: when it is unknown, or the kernels compute several.
@@ -191,7 +193,7 @@ def asked_contraction(
 
 
 def handwritten_space(kernels: tuple[Description, ...]) -> SearchedSpace:
-    """The space of hand-written kernels alone."""
+    """Return the space of hand-written kernels alone."""
     return SearchedSpace(HANDWRITTEN, HANDWRITTEN, space_text(kernels))
 
 
@@ -204,7 +206,7 @@ def new_run_info(
     """Fill in the defaults, some of which depend on the device.
 
     Args:
-        options: what was asked.
+        options: of the verb.
         device: that will measure.
         spaces: that are searched, at least one.
         kernels: hand-written ones.
@@ -254,7 +256,7 @@ def new_run_info(
 
 
 def _with_cross_sizes(info: RunInfo, text: str) -> RunInfo:
-    """A run whose leaders are timed on further sizes, as `--cross-sizes` says."""
+    """Return a run with the further sizes of `--cross-sizes`."""
     if text == NONE:
         return info
     if text == AUTO:
@@ -267,7 +269,7 @@ def _with_cross_sizes(info: RunInfo, text: str) -> RunInfo:
 
 
 def without_password(command: tuple[str, ...], storage: str | None) -> tuple[str, ...]:
-    """A command line as it may be kept."""
+    """Return a command line without passwords."""
     if storage is None:
         return command
     shown = read_url(storage).render_as_string()
@@ -275,7 +277,7 @@ def without_password(command: tuple[str, ...], storage: str | None) -> tuple[str
 
 
 def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
-    """Refuse options that contradict the run that is to go on.
+    """Refuse options that contradict the run to resume.
 
     Raises:
         UsageError: with the first contradiction.
@@ -311,7 +313,7 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
         asked.append(("--epilogue", wanted, epilogue_name(info.contraction)))
     if options.sizes is not None:
         asked.append(("--sizes", _labels(asked_sizes(options.sizes)), _labels(info.sizes)))
-    if options.cross_sizes in (AUTO, NONE):  # sizes come to those that there are
+    if options.cross_sizes in (AUTO, NONE):  # further sizes are added to the run's
         known = AUTO if info.cross_share else _labels(info.cross_sizes) or NONE
         asked.append(("--cross-sizes", options.cross_sizes, known))
     if options.space is not None and not _same_spaces(options, info):
@@ -327,7 +329,7 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
 
 
 def added_sizes(options: SearchOptions, info: RunInfo, folder: Path) -> tuple[Size, ...]:
-    """The cross sizes that a run is to be given when it goes on.
+    """Return the cross sizes to add to a resumed run.
 
     Raises:
         UsageError: when they cannot be read, or other hosts take part in the run.
@@ -343,12 +345,12 @@ def added_sizes(options: SearchOptions, info: RunInfo, folder: Path) -> tuple[Si
 
 
 def check_sampler_given(where: object, recorded: str, given: str | None) -> None:
-    """Refuse to import what only a record names: a folder or a database may be a stranger's.
+    """Refuse to import a class that only a record names, as folders and databases may be foreign.
 
     Args:
         where: the run or the study.
-        recorded: the sampler that it was begun with.
-        given: the one that the user names; None for none.
+        recorded: its sampler.
+        given: the sampler that the user names; None for none.
 
     Raises:
         UsageError: when they differ, or the user has to name it.
@@ -363,7 +365,7 @@ def check_sampler_given(where: object, recorded: str, given: str | None) -> None
 
 
 def default_folder(info: RunInfo) -> Path:
-    """Name a new run: date, problem type and device."""
+    """Return a new run's folder: date, problem type and device."""
     date = datetime.now(UTC).strftime("%Y-%m-%d")
     name = problem_type_name(info.contraction).replace("_", "-")
     base = RUNS / f"{date}-{name}-{info.device.slug}"
@@ -371,7 +373,7 @@ def default_folder(info: RunInfo) -> Path:
 
 
 def newest_run() -> Path:
-    """Find the run that was begun last in `runs/`.
+    """Return the newest run in `runs/`.
 
     Raises:
         UsageError: when there is none.
@@ -391,7 +393,7 @@ def _numbered(base: Path) -> Iterator[Path]:
 
 
 def asked_spaces(options: SearchOptions) -> tuple[str, ...]:
-    """The names and paths of the spaces that were asked for: `auto` where none was.
+    """Return the names and paths of the spaces that were asked for (default: `auto`).
 
     Raises:
         UsageError: when one is empty.
@@ -400,7 +402,7 @@ def asked_spaces(options: SearchOptions) -> tuple[str, ...]:
 
 
 def _same_spaces(options: SearchOptions, info: RunInfo) -> bool:
-    """Whether a run searches what is asked for; which spaces `auto` was, the run knows."""
+    """Whether a run has the spaces that were asked for; the run knows those of `auto`."""
     names = asked_spaces(options)
     texts = [read_text(find_space(name)) for name in names if name != AUTO_SPACE]
     known = [each.text for each in info.searched_spaces]
@@ -410,7 +412,8 @@ def _same_spaces(options: SearchOptions, info: RunInfo) -> bool:
 
 
 def _paths(priors: tuple[Path, ...]) -> tuple[str, ...]:
-    return () if priors == NO_PRIORS else tuple(str(path.absolute()) for path in priors)
+    files = () if priors == NO_PRIORS else priors
+    return tuple(str(path.absolute()) for path in files if path != SHIPPED_PRIORS)
 
 
 def _labels(sizes: tuple[Size, ...]) -> str:
@@ -418,7 +421,7 @@ def _labels(sizes: tuple[Size, ...]) -> str:
 
 
 def trials_asked(options: SearchOptions, info: RunInfo) -> int:
-    """How many trials a search makes: those asked for; with a time limit alone, what it allows."""
+    """Return the number of trials: the budget, or no limit if there is only a time limit."""
     if options.budget is not None:
         return options.budget
     return info.budget if options.time_limit_seconds is None else UNLIMITED_BUDGET

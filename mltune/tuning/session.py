@@ -1,4 +1,4 @@
-"""Measures on one device, and remembers the speeds to beat and the drift."""
+"""Measures on one device; keeps the speeds to beat and the drift."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from mltune.tuning.drift import DriftCorrection
 CONTENDS = 1.1
 """A config this much slower than the fastest of a size is no contender."""
 
-_LATELY, _NOISY = 20, 0.1  # measurements, and the disturbed share of them that is noise
+# measurements, and the share of disturbed ones that makes a device noisy
+_LATELY, _NOISY = 20, 0.1
 
 
 class MeasurementSession:
-    """A runner with a memory.
+    """A runner with the state of a run.
 
     Args:
         runner: measures.
         objective: `time` or `energy`: what `worth` returns.
         before: measurements of the same device.
         races: whether a config that is clearly slower than the best one gets fewer samples.
-        retries: how often what was disturbed is measured again.
+        retries: how often a disturbed measurement is repeated.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class MeasurementSession:
             self.note_speed(row)
 
     def knowing(self, rows: Iterable[Measurement]) -> MeasurementSession:
-        """Return the same session as if it had seen only these measurements."""
+        """Return the same session with these earlier measurements only."""
         return MeasurementSession(self._runner, self._objective, rows)
 
     def expect(self, problem: Problem) -> None:
@@ -67,7 +68,7 @@ class MeasurementSession:
         phase: Phase,
         keep: Callable[[Measurement], Measurement],
     ) -> Measurement:
-        """Measure a config of a trial, and keep all that was measured.
+        """Measure a config of a trial, and return all measurements.
 
         A disturbed measurement is repeated if the config may be among the fastest. The config
         races against the fastest one so far, except on a device that is often disturbed.
@@ -91,7 +92,7 @@ class MeasurementSession:
         return row
 
     def library_gflops(self, problems: Iterable[Problem]) -> float | None:
-        """The geometric mean of the best speeds seen on some problems; None if there is none."""
+        """Return the geometric mean of the best speeds on some problems; None if there is none."""
         logs = [
             math.log(problem.flops / fastest / 1e9)
             for problem in problems
@@ -100,7 +101,7 @@ class MeasurementSession:
         return math.exp(math.fsum(logs) / len(logs)) if logs else None
 
     def best_gflops(self, problems: Iterable[Problem]) -> float | None:
-        """The best speed seen on any of some problems; None if there is none."""
+        """Return the best speed on any of some problems; None if there is none."""
         speeds = [
             problem.flops / fastest / 1e9
             for problem in problems
@@ -109,14 +110,14 @@ class MeasurementSession:
         return max(speeds, default=None)
 
     def note_speed(self, measurement: Measurement) -> None:
-        """Remember the fastest time of each problem."""
+        """Note the fastest time of each problem."""
         median = measurement.median
         if median is not None:
             known = self._fastest.get(measurement.problem, median)
             self._fastest[measurement.problem] = min(known, median)
 
     def note_values(self, problems: Sequence[Problem], values: Mapping[int, float]) -> None:
-        """Remember times that another process found on a device of the same model."""
+        """Note times that another process found on a device of the same model."""
         if self._objective != TIME:
             return
         for size, seconds in values.items():
@@ -124,25 +125,25 @@ class MeasurementSession:
             self._fastest[problem] = min(seconds, self._fastest.get(problem, seconds))
 
     def is_undisturbed(self, measurement: Measurement) -> bool:
-        """Whether nothing slowed the device down meanwhile."""
+        """Whether nothing slowed the device down."""
         return self._drift.is_undisturbed(measurement)
 
     def is_doubtful(self, measurement: Measurement) -> bool:
-        """Whether a disturbed config would be among the fastest, if its best sample is true."""
+        """Whether a disturbed config would be among the fastest by its best sample."""
         if not measurement.seconds or self.is_undisturbed(measurement):
             return False
         best = min(measurement.seconds) / self._drift.slowdown(measurement)
         return best <= CONTENDS * self._fastest.get(measurement.problem, math.inf)
 
     def worth(self, measurement: Measurement) -> float | None:
-        """The value that the search minimises, with the drift of the device taken out."""
+        """Return the value that the search minimises, corrected for drift."""
         if self._objective == ENERGY:
             return measurement.seen(ENERGY_SEEN)
         return self._drift.seconds(measurement)
 
     @property
     def _is_noisy(self) -> bool:
-        """Whether disturbances are frequent: three samples then decide no race."""
+        """Whether disturbances are frequent; then three samples do not decide a race."""
         return self._lately.count(True) > _NOISY * len(self._lately)
 
     def _run(

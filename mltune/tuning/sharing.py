@@ -16,18 +16,18 @@ from mltune.run.shared_trials import SharedTrials
 from mltune.run.store import Store
 from mltune.tuning.heartbeat import Heartbeat
 
-_BEATS = 4  # in the time of a lease
+_BEATS = 4  # during a lease
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 @contextmanager
 def joined(info: RunInfo, store: Store, device_key: str) -> Iterator[SharedTrials]:
-    """Hold what is taken from a run's shared until this process leaves.
+    """Hold a run's leases until this process leaves.
 
     Args:
         info: of the run.
-        store: where it is.
-        device_key: tells the device from every other.
+        store: of the run.
+        device_key: identifies the device.
     """
     shared = SharedTrials(store, info.id, process_name(), device_key)
     with Heartbeat(shared, LEASE_SECONDS / _BEATS):
@@ -38,7 +38,7 @@ def joined(info: RunInfo, store: Store, device_key: str) -> Iterator[SharedTrial
 
 
 def device_key(device: DeviceInfo, number: str) -> str:
-    """Tell a device from every other, however it was named and from whichever container.
+    """Return a device's identity, independent of its name and of containers.
 
     Args:
         device: as its driver describes it.
@@ -50,12 +50,12 @@ def device_key(device: DeviceInfo, number: str) -> str:
 
 
 def own_seed() -> int:
-    """A seed that no other process has, so that searchers begin with different configs."""
+    """Return a random seed, so that samplers of several processes begin with different configs."""
     return zlib.crc32(process_name().encode())
 
 
 def _machine() -> str:
-    """This start of this machine, which containers on it share."""
+    """Return the identity of this machine and boot, which its containers share."""
     try:
         return _BOOT.read_text().strip()
     except OSError:  # not Linux

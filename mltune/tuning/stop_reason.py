@@ -1,4 +1,4 @@
-"""Why a search ended, and when further trials are not worth their time."""
+"""Why a search stopped, and when further trials are not worth their time."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from mltune.search.expected_gain import ExpectedGain
 
 LITTLE = 0.001
-"""A trial from which a smaller share of the time is expected to be saved is not worth it."""
+"""The least expected share of saved time for which a trial is worth it."""
 
 AHEAD = 100
-"""Trials that the end of a search looks ahead."""
+"""The number of trials of the expected gain at the end of a search."""
 
 
 class StopReason(Enum):
-    """What ended the trials of a search."""
+    """The reason why the trials of a search ended."""
 
     BUDGET = "budget"
     TIME_LIMIT = "time limit"

@@ -1,4 +1,4 @@
-"""The Optuna study that drives a search: proposals come from it, and all answers go to it."""
+"""The Optuna study of a search: it makes the proposals and takes all results."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from mltune.tuning.told_trial import ToldTrial
 from mltune.tuning.trial import Trial
 
 STATUS, MESSAGE, KERNEL = "status", "message", "kernel"
-"""Attributes of a trial: how it ended, why it failed, and the kernel's name."""
+"""Attributes of a trial: its status, the reason of a failure, and the kernel's name."""
 
 Listener = Callable[[int, FrozenTrial], None]
-"""Is told a run's trial by its number, whenever it has changed."""
+"""Called with a run's trial and its number, whenever it has changed."""
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 
 class Proposal:
-    """A trial of the study that runs: a config, and what is known of it so far."""
+    """A running trial of the study: a config, and its results so far."""
 
     def __init__(
         self,
@@ -46,11 +46,11 @@ class Proposal:
         self._changed = changed
         self.config = config
         self.number = trial.number
-        """In the study that drives, which counts the trials of this process."""
+        """In the study of this process, which counts its own trials."""
 
     @property
     def sizes(self) -> tuple[int, ...] | None:
-        """The sizes that are worth timing, first to last; None for all."""
+        """The sizes worth timing, in order; None for all."""
         sizes = self._trial.user_attrs.get(SIZES)
         return None if sizes is None else tuple(sizes)
 
@@ -65,23 +65,23 @@ class Proposal:
             self._trial.set_user_attr(name, value)
 
     def should_prune(self) -> bool:
-        """Whether the study's pruner sees no use in timing further sizes."""
+        """Whether the study's pruner wants no further sizes."""
         return self._trial.should_prune()
 
 
 class TuningStudy:
-    """Asks a study for configs and tells it the results; nothing else does.
+    """Asks a study for configs and tells it the results; no other code does.
 
-    Numbers of trials are the study's own here; a run that several processes share numbers its
-    trials by itself, and `number` of a listener is the run's.
+    Numbers of trials are the study's own; a run that several processes share has its own numbers,
+    and `number` of a listener is the run's.
 
     Args:
         study: an Optuna study of one objective, whose sampler is a `ConfigSampler`.
-        sizes: how many sizes a config is timed on; a trial that was timed on fewer is pruned.
+        sizes: number of sizes of a config; a trial that was timed on fewer is pruned.
         families: the kernel families of the run.
-        family_of: names the family of a config.
+        family_of: returns the family of a config.
         given: configs that take turns with the sampler's, such as hand-written kernels; the
-            sampler learns how they did.
+            sampler learns their results.
         others: parameters of those.
         first: configs that come before all others, timed on all sizes.
     """
@@ -114,11 +114,11 @@ class TuningStudy:
         self._listener: Listener = lambda number, trial: None
         self._run_numbers: dict[int, int] = {}
         self._elsewhere: dict[Config, int] = {}
-        """The trials that other processes have begun, by their identities in the storage."""
+        """The trials that other processes have begun, by their ids in the storage."""
         self._asking = threading.Lock()
         self._whole = 0
         self._log_sums: dict[int, float] = defaultdict(float)
-        """Of the trials that were timed on all sizes: how many, and the sums of their logs."""
+        """Sums of logs, and their numbers, of the trials that were timed on all sizes."""
 
     @property
     def study(self) -> optuna.Study:
@@ -126,17 +126,17 @@ class TuningStudy:
         return self._study
 
     def prepare(self) -> None:
-        """Let the sampler compute what depends on no answer, in a thread of its own."""
+        """Let the sampler compute everything that depends on no answer, in a thread of its own."""
         self._sampler.prepare()
 
     def listen(self, listener: Listener) -> None:
-        """Have every change of a trial told to a listener, on the thread that makes it."""
+        """Call a listener at every change of a trial, on the thread that makes it."""
         self._listener = listener
 
     def ask(self) -> Proposal | None:
         """Return the next proposal; None when all have been made.
 
-        The first ones come before a given config, then one of the sampler's, and so on.
+        The first ones come before all; then given configs and the sampler's alternate.
         """
         for config in self._first:
             if config not in self._configs:
@@ -155,26 +155,26 @@ class TuningStudy:
                 try:
                     trial, config = self._sampler.begin(self._study, self._family)
                 except SpaceUsedUpError as error:
-                    # Not the last trial: others may have been added meanwhile.
+                    # Not the last trial, as others may have been added meanwhile.
                     self._study.tell(error.trial, state=TrialState.PRUNED)
                     return None
             proposal = Proposal(trial, config, self._tell_listener)
             if config not in self._configs:
                 self._configs.add(config)
                 return proposal
-            # Another process has begun it meanwhile; the sampler knows when it is asked again.
+            # Another process has begun it meanwhile; the sampler will know at the next call.
             self.drop(proposal)
             if all(one.single() for one in distributions.values()):
-                return None  # of a single config no sampler is asked
+                return None  # Optuna asks no sampler if there is a single config
 
     def take(self, config: Config, *, on_all: bool = False) -> Proposal:
         """Begin a trial with a given config.
 
-        Not by Optuna's queue of such trials, whose first may be one that the user has put there.
+        Optuna's queue of such trials is not used, as the user may have put trials there.
 
         Args:
-            config: that is tried.
-            on_all: whether it is timed on all sizes, whatever the sampler expects of it.
+            config: to try.
+            on_all: whether it is timed on all sizes, whatever the sampler expects.
         """
         with self._asking:
             sizes = None if on_all else self._sampler.worthwhile(self._study, config)
@@ -187,16 +187,16 @@ class TuningStudy:
         return Proposal(trial, config, self._tell_listener)
 
     def begin(self, proposal: Proposal, number: int) -> None:
-        """Say which of the run's trials a proposal is."""
+        """Assign a proposal to a trial of the run."""
         self._run_numbers[proposal.number] = number
         self._tell_listener(proposal)
 
     def tell(self, proposal: Proposal, trial: Trial, values: Mapping[int, float]) -> FrozenTrial:
-        """Say how a trial ended; its values were reported before.
+        """Tell the study the end of a trial; its values were reported before.
 
         Args:
             proposal: that was tried.
-            trial: what was measured.
+            trial: with its measurements.
             values: by size, of a trial that did not fail.
         """
         proposal.describe(attributes_of(trial))
@@ -212,12 +212,12 @@ class TuningStudy:
         return frozen
 
     def drop(self, proposal: Proposal) -> None:
-        """Withdraw a proposal whose result will not be known here."""
+        """Withdraw a proposal whose result will stay unknown."""
         self._run_numbers.pop(proposal.number, None)
         self._study.tell(proposal.number, state=TrialState.PRUNED)
 
     def ended_configs(self) -> frozenset[Config]:
-        """The configs of all ended trials, also those that a storage kept from earlier."""
+        """The configs of all ended trials, also those of earlier sessions in a storage."""
         trials = self._study.get_trials(deepcopy=False)
         return frozenset(
             self._sampler.config_of(trial.params)
@@ -229,11 +229,11 @@ class TuningStudy:
         """Add a trial that ended earlier or elsewhere, the next in the order of their ends.
 
         Args:
-            trial: as `frozen` makes it.
+            trial: from `frozen`.
             is_held: whether the study has it already.
 
         Returns:
-            the trial as a listener would have been told of it.
+            The trial in the form of a listener's call.
         """
         config = self._sampler.config_of(trial.params)
         self._configs.add(config)
@@ -255,7 +255,7 @@ class TuningStudy:
         return self._study._storage.create_new_trial(self._study._study_id, trial)
 
     def _end(self, running: int, trial: FrozenTrial) -> None:
-        """Let a trial that was noted end, as Optuna's ask and tell can for own trials only."""
+        """End a noted trial, which Optuna's ask and tell can only do for their own trials."""
         storage = self._study._storage
         for step, value in trial.intermediate_values.items():
             storage.set_trial_intermediate_value(running, step, value)
@@ -264,7 +264,7 @@ class TuningStudy:
         storage.set_trial_state_values(running, trial.state, trial.values)
 
     def running(self, config: Config) -> FrozenTrial:
-        """Return a trial that has begun, as `take` would have left it."""
+        """Return a running trial, in the form that `take` gives it."""
         return self._told(config, TrialState.RUNNING)
 
     def frozen(
@@ -274,7 +274,7 @@ class TuningStudy:
         status: Status,
         attributes: Mapping[str, Any] | None = None,
     ) -> FrozenTrial:
-        """Return a trial that has ended, as `tell` would have left it."""
+        """Return an ended trial, in the form that `tell` gives it."""
         failed = status is not Status.OK
         whole = not failed and len(values) == self._sizes
         state = TrialState.FAIL if failed else TrialState.COMPLETE if whole else TrialState.PRUNED
@@ -284,7 +284,7 @@ class TuningStudy:
         )
 
     def expected_gain(self, trials: int) -> ExpectedGain | None:
-        """The expected gain of a number of further trials; None if it is not known."""
+        """Return the expected gain of a number of further trials; None if unknown."""
         with self._asking:
             return self._sampler.expected_gain(self._study, trials)
 
@@ -294,10 +294,10 @@ class TuningStudy:
             self._listener(run_number, self._frozen(proposal.number))
 
     def with_estimate(self, trial: FrozenTrial) -> FrozenTrial:
-        """Give a pruned trial the value that it would have had on all sizes, for a listener.
+        """Give a pruned trial an estimate of its value on all sizes, for a listener.
 
-        On its other sizes it is assumed to do as well as on those that were timed, relative to
-        the trials that were timed on all sizes.
+        On its other sizes it is assumed to do as well as on the timed ones, relative to the trials
+        that were timed on all sizes.
         """
         if trial.state != TrialState.PRUNED:
             return trial
@@ -312,7 +312,7 @@ class TuningStudy:
         return shown
 
     def _count(self, trial: FrozenTrial) -> None:
-        """Add a trial that was timed on all sizes to what is typical of each size."""
+        """Add a trial that was timed on all sizes to the means of the sizes."""
         values = trial.intermediate_values
         if trial.state == TrialState.COMPLETE and len(values) == self._sizes:
             self._whole += 1
@@ -340,7 +340,7 @@ class TuningStudy:
 
 
 def attributes_of(trial: Trial) -> dict[str, Any]:
-    """How a trial ended, for the readers of its study."""
+    """Return a trial's status and reason, for the readers of its study."""
     failure = trial.failure
     kernels = [row.kernel for row in trial.measurements if row.kernel]
     return {

@@ -1,9 +1,8 @@
-"""Writes a search's trials into Optuna's own tables while they run, for dashboards to show.
+"""Writes a search's trials into Optuna's own tables while they run, for dashboards.
 
 Optuna's storage writes each parameter and each value in a transaction of its own, some 50 ms a
-trial. Here all trials that have changed are written whole, together, some seconds after the first
-of them did. The measurements of a run are the truth: the study is made again from them when a
-search is resumed.
+trial. Here all changed trials are written together, some seconds after the first change. The
+measurements of a run are the truth: a resumed search makes the study again from them.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ from mltune.errors import MltuneError
 from mltune.run.database import BUSY_SECONDS
 
 _LATE_SECONDS = 2.0
-"""After how long a change is written: a reader is at most so much behind, and the writing time."""
+"""The delay of writing a change, by which readers are late, in addition to the time of writing."""
 
 _DUE_SECONDS = 1.0
-"""After how long `write_if_due` writes, so that the timer need not interrupt a measurement."""
+"""The delay of `write_if_due`, shorter so that the timer rarely interrupts a measurement."""
 
 _TRIALS, _PARAMETERS, _VALUES, _STEPS, _ATTRIBUTES = (
     model.__table__
@@ -46,7 +45,7 @@ _TRIALS, _PARAMETERS, _VALUES, _STEPS, _ATTRIBUTES = (
         models.TrialUserAttributeModel,
     )
 )
-_BATCH = 200  # trials of a transaction
+_BATCH = 200  # trials per transaction
 
 _log = logging.getLogger(__name__)
 
@@ -56,9 +55,9 @@ class StudyWriter:
 
     Args:
         url: of the database.
-        name: of the study, which is made if it is not there.
-        attributes: of the study, for the dashboard's reader.
-        metric: what a trial's value is, with its unit.
+        name: of the study, which is made if it does not exist.
+        attributes: of the study, for readers of a dashboard.
+        metric: the meaning of a trial's value, with its unit.
 
     Raises:
         MltuneError: when the database cannot be written.
@@ -92,11 +91,11 @@ class StudyWriter:
         self._engine = self._storage.engine
 
     def note(self, number: int, trial: FrozenTrial) -> None:
-        """Have a trial written, as it is now.
+        """Let a trial be written in its present state.
 
         Args:
             number: of the trial in its run, and in the study.
-            trial: that nobody changes any more.
+            trial: that is not changed any more.
         """
         with self._lock:
             if not self._changed:
@@ -108,12 +107,12 @@ class StudyWriter:
                 self._timer.start()
 
     def write_if_due(self) -> None:
-        """Write between two measurements, if something has waited for long."""
+        """Write between two measurements, if a change has waited for long."""
         if self._changed and time.monotonic() - self._first_change >= _DUE_SECONDS:
             self._write_late()
 
     def rebuild(self, trials: Mapping[int, FrozenTrial]) -> None:
-        """Make the study hold just these trials, by their numbers.
+        """Make the study contain exactly these trials, by their numbers.
 
         Raises:
             MltuneError: when the database cannot be written.
@@ -129,7 +128,7 @@ class StudyWriter:
             self._write({number: trials[number] for number in part})
 
     def close(self) -> None:
-        """Write what waits, and close the database.
+        """Write pending changes, and close the database.
 
         Raises:
             MltuneError: when the database cannot be written.
@@ -161,7 +160,7 @@ class StudyWriter:
         try:
             self._write(changed)
         except MltuneError as error:
-            _log.warning("%s", error)  # the measurements are kept; the next change tries again
+            _log.warning("%s", error)  # the measurements are stored; the next change tries again
             with self._lock:
                 self._changed = changed | self._changed
 
@@ -191,7 +190,7 @@ class StudyWriter:
     def _numbers(
         self, connection: Connection, numbers: Iterable[int] | None = None
     ) -> dict[int, int]:
-        """The identities of the study's trials by number, of all or of some."""
+        """Return the ids of the study's trials by number, of all or of some."""
         query = select(_TRIALS.c.number, _TRIALS.c.trial_id)
         query = query.where(_TRIALS.c.study_id == self._study_id)
         if numbers is not None:
@@ -218,11 +217,11 @@ class StudyWriter:
 def _engine_options(url: URL) -> dict[str, Any]:
     is_file = url.get_backend_name() == "sqlite"
     waits = {"connect_args": {"timeout": BUSY_SECONDS}} if is_file else {}
-    return {"poolclass": NullPool, **waits}  # a server has few connections for many workers
+    return {"poolclass": NullPool, **waits}  # a server allows few connections for many workers
 
 
 def batched(items: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Cut a list into parts that one transaction takes."""
+    """Cut a list into parts for single transactions."""
     return (items[first : first + _BATCH] for first in range(0, len(items), _BATCH))
 
 
@@ -259,9 +258,9 @@ _CONTENTS: tuple[tuple[Table, Callable[[FrozenTrial], Iterator[dict[str, Any]]]]
     (_STEPS, _steps),
     (_ATTRIBUTES, _attributes),
 )
-"""The tables of what belongs to a trial, and its rows there."""
+"""The tables of a trial's contents, with functions that make the rows."""
 
 
 def _utc(moment: datetime | None) -> datetime | None:
-    """A time of this host as Optuna stores it."""
+    """Convert a time of this host to Optuna's form."""
     return None if moment is None else moment.astimezone(UTC).replace(tzinfo=None)

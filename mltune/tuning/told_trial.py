@@ -1,4 +1,4 @@
-"""A trial that a study is told of: copies of it share the distributions."""
+"""A trial for `study.tell`, whose copies share the distributions."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _HOLDERS = (dict, list)
 class ToldTrial(FrozenTrial):
     """A trial that ran elsewhere or earlier.
 
-    Optuna copies every trial that a study is given, down to the distribution of each parameter.
-    Every process of a shared run tells its study all trials of all others, so those copies would
-    cost more than the rest of it. Nobody changes a distribution, or an attribute's value.
+    Optuna copies every trial that a study gets, down to the distribution of each parameter. Every
+    process of a shared run tells its study the trials of all others, so these copies would be most
+    of the cost. Distributions and attributes' values are never changed.
 
     Args:
         state: how it ended, or that it runs.
         value: of a complete trial.
         params: with the kernel family.
-        distributions: of those.
+        distributions: of the parameters.
         values: by size.
         attributes: that a dashboard shows.
     """
@@ -39,7 +39,7 @@ class ToldTrial(FrozenTrial):
     ) -> None:
         now = datetime.now()
         super().__init__(
-            number=-1,  # a study numbers it
+            number=-1,  # the study assigns a number
             trial_id=-1,
             state=state,
             value=value,

@@ -1,4 +1,4 @@
-"""Trials: the measurements of one config over the sizes of a run, and what they are worth."""
+"""Trials: the measurements of one config over the sizes of a run, and their values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mltune.problem import Problem
 from mltune.space import Config
 
 Worth = Callable[[Measurement], float | None]
-"""What a measurement is worth, smaller being better; None if it failed."""
+"""Returns a measurement's value, smaller being better; None if it failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Trial:
         return self.failure.status if self.failure else Status.OK
 
     def missing(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
-        """The problems still to be measured; a failed config is measured no further."""
+        """Return the problems still to be measured; none if the config failed."""
         if self.failure is not None:
             return ()
         measured = {m.problem for m in self.measurements}
@@ -41,14 +41,14 @@ class Trial:
 
     @property
     def value(self) -> float | None:
-        """What the search minimises: the mean log of the medians in seconds; None if failed.
+        """The value to minimise: the mean log of the medians in seconds; None if failed.
 
-        The mean of logs weighs a small size like a large one: a tenth faster counts the same.
+        In the mean of logs all sizes have the same weight: 10 % faster counts the same on each.
         """
         return self.value_by(lambda measurement: measurement.median)
 
     def value_by(self, worth: Worth) -> float | None:
-        """The mean log of another quantity to minimise; None if it failed or is not known."""
+        """Return the mean log of another quantity to minimise; None if it failed or is unknown."""
         worths = [worth(m) for m in self.measurements]
         logs = [math.log(each) for each in worths if each is not None]
         if self.failure is not None or not logs or len(logs) < len(worths):
@@ -56,7 +56,7 @@ class Trial:
         return math.fsum(logs) / len(logs)
 
     def values_by(self, problems: Sequence[Problem], worth: Worth) -> dict[int, float]:
-        """Each known worth by the number of its problem; none if the trial failed."""
+        """Return the values by the number of the problem; empty if the trial failed."""
         if self.failure is not None:
             return {}
         worths = {m.problem: worth(m) for m in self.measurements}
@@ -68,7 +68,7 @@ class Trial:
 
 
 def group_trials(measurements: Iterable[Measurement]) -> tuple[Trial, ...]:
-    """Put the measurements of a search together by trial number, in that order."""
+    """Group the measurements of a search by trial number, in that order."""
     rows: dict[int, list[Measurement]] = {}
     for measurement in measurements:
         rows.setdefault(measurement.trial, []).append(measurement)
@@ -87,9 +87,9 @@ def leaders(
 
     Args:
         trials: of one run.
-        per_size: how many of the best of each size.
-        overall: how many of the best on the geometric mean.
-        worth: what is compared.
+        per_size: number of the best of each size.
+        overall: number of the best by the geometric mean.
+        worth: returns the value of a measurement.
     """
     values = values_over_all_sizes(trials, worth)
     sound = [trial for trial in trials if trial.value_by(worth) is not None]
@@ -113,11 +113,11 @@ def leaders(
 def values_over_all_sizes(
     trials: Sequence[Trial], worth: Worth = lambda measurement: measurement.median
 ) -> dict[int, float]:
-    """Return, by number, what each trial would be worth had it been timed on all sizes.
+    """Return, by number, an estimate of each trial's value on all sizes.
 
     Not every config is timed on every size. On the others it is assumed to do as well as on the
-    sizes where it was timed, relative to the trials that were timed on all sizes; without such
-    trials nothing is known. A failed trial has no value.
+    timed sizes, relative to the trials that were timed on all sizes; without such trials there is
+    no estimate. A failed trial has no value.
     """
     logs: dict[int, dict[Problem, float]] = {}
     for trial in trials:
@@ -139,10 +139,10 @@ def values_over_all_sizes(
 
 
 def best_by_problem(measurements: Iterable[Measurement]) -> dict[Problem, Measurement]:
-    """Return the fastest measurement of every problem, the re-measured ones before the rest.
+    """Return the fastest measurement of every problem, final ones before others.
 
-    A time from the final cross-benchmark beats any from the search, where a lucky sample may
-    have made a config look faster than it is.
+    A time from the final rounds replaces any from the search, where a sample may be fast by
+    chance.
     """
     best: dict[Problem, Measurement] = {}
     for measurement in measurements:

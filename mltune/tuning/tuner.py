@@ -1,4 +1,4 @@
-"""The tuning loop: take a trial, time it size by size, keep what was measured, tell the study."""
+"""The tuning loop: take a trial, time it size by size, store the measurements, tell the study."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Tuner:
     in the runner behind the session, and in the recorder.
 
     Args:
-        queue: says what is measured next.
-        study: is told how every trial did; None where no study drives.
+        queue: decides what is measured next.
+        study: gets the results; None without a study.
         session: measures.
-        recorder: keeps every measurement.
+        recorder: stores every measurement.
         problems: one of each size: the numbers of the steps in the study.
-        show: is told about the progress.
-        phase: what the progress calls the work.
+        show: called with the progress.
+        phase: the progress's name for the work.
     """
 
     def __init__(
@@ -60,11 +60,11 @@ class Tuner:
         time_limit_seconds: float | None = None,
         after_trial: Callable[[Job, Trial], None] = lambda job, trial: None,
     ) -> StopReason:
-        """Measure until the queue is over, and say why it is.
+        """Measure until the queue is over, and return the reason.
 
         Args:
             time_limit_seconds: no trial begins after that.
-            after_trial: is called with every trial; the loop ends when it calls `stop`.
+            after_trial: called with every trial; the loop ends when it calls `stop`.
         """
         end = math.inf if time_limit_seconds is None else time.monotonic() + time_limit_seconds
         with self._queue, self._recorder:
@@ -81,17 +81,17 @@ class Tuner:
         return self._queue.stop_reason
 
     def stop(self) -> None:
-        """End the loop after the trial that is measured now."""
+        """End the loop after the current trial."""
         self._stop = True
 
     def show_progress(self) -> None:
-        """Tell how far the queue has come."""
+        """Show the progress of the queue."""
         best = self._session.library_gflops(self._problems)
         queue = self._queue
         self._show(self._pace.progress(self._phase, queue.done, queue.total, best, queue.failures))
 
     def _tune(self, job: Job) -> Trial | None:
-        """Measure a trial, and tell how it did; None if another process has it by now."""
+        """Measure a trial, and tell the result; None if another process has it by now."""
         try:
             trial = measure_trial(job, self._session, self._recorder, self._steps)
             values = trial.values_by(self._problems, self._session.worth)

@@ -25,6 +25,7 @@ from mltune.problem.gemm import problem_type_name
 from mltune.problem.sizes import parse_sizes
 from mltune.runner.capacity import refuse_precisions, refuse_too_large
 from mltune.runtime import TunedGemm, load
+from mltune.runtime.ahead import built_ahead
 from mltune.tuning.progress import Show, Steps
 from mltune.tuning.search_options import DEFAULT_PROBLEM
 
@@ -216,13 +217,16 @@ def _open(
         if gemm is not None:
             contestants.append(Tuned(gemm, queues))
             stack.callback(contestants[0].close)
-        for name in dict.fromkeys(against):
-            try:
-                contestants.append(PEERS[name](entry.info, queues))
-            except NotPresentError as error:
-                absent.append((name, str(error)))
-            else:
-                stack.callback(contestants[-1].close)
+        # A processor compiles at a kernel's first launch, whoever has built it.
+        kernels = gemm.launched if gemm is not None and entry.info.kind != "cpu" else ()
+        with built_ahead(kernels, queues.calls.device):
+            for name in dict.fromkeys(against):
+                try:
+                    contestants.append(PEERS[name](entry.info, queues))
+                except NotPresentError as error:
+                    absent.append((name, str(error)))
+                else:
+                    stack.callback(contestants[-1].close)
         yield contestants, absent
 
 

@@ -62,8 +62,19 @@ def serve(folder: Path, port: int) -> Iterator[tuple[str, Callable[[], None]]]:
         server = ThreadingHTTPServer((HOST, port), _handler(page))
     except OSError as error:
         raise UsageError(f"report: --port {port}: {error.strerror}") from error
+    is_running = False
+
+    def run() -> None:
+        nonlocal is_running
+        is_running = True
+        server.serve_forever()
+
     with server:
-        yield f"http://{HOST}:{server.server_address[1]}/", server.serve_forever
+        try:
+            yield f"http://{HOST}:{server.server_address[1]}/", run
+        finally:
+            if is_running:  # in another thread, which would ask the closed socket without a pause
+                server.shutdown()
 
 
 def _handler(page: LivePage) -> type[BaseHTTPRequestHandler]:

@@ -22,6 +22,7 @@ from mltune.tuning.search_options import (
     COLD,
     DEFAULT_SAMPLER,
     NO_PATIENCE,
+    SHIPPED_PRIORS,
     SearchOptions,
     added_sizes,
     asked_contraction,
@@ -227,8 +228,9 @@ def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, SearchSpace]:
         else:
             space = bound_space(info)
             check_families(info, space)
-        if options.priors == () and info.sampler == DEFAULT_SAMPLER and info.objective == TIME:
-            info = replace(info, priors=default_priors(info, space))
+        wants_shipped = options.priors == () or SHIPPED_PRIORS in options.priors
+        if wants_shipped and info.sampler == DEFAULT_SAMPLER and info.objective == TIME:
+            info = replace(info, priors=(*info.priors, *default_priors(info, space)))
         if is_own(info.sampler):
             # A sampler may refuse its arguments; that is reported before a folder is made.
             sampler_of(info, space, info.seed, ignore_note)

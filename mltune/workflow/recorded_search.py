@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mltune.errors import NoCorrectConfigError
+from mltune.errors import NoCorrectConfigError, UsageError
 from mltune.measurement import Status
 from mltune.measurement.recording import Point, Recording
 from mltune.run.run_info import TIME
@@ -136,16 +136,17 @@ def search_recorded(
     name = sampler or DEFAULT_SAMPLER
     given = {} if arguments is None else check_sampler_arguments(name, arguments)
     recording = _read(path, note)
+    if not recording.points:
+        raise UsageError(f"{path}: is a selector, which has no times to search among")
     started = time.monotonic()
-    space = _space(str(path), recording)
-    known = [_read(prior, note) for prior in priors]
+    space, known = _space(str(path), recording), [_read(prior, note) for prior in priors]
     made = make_sampler(name, space, seed or 0, priors=known, arguments=given)
     study = _study(optuna.create_study(sampler=made), space)
     runner = RecordingRunner(recording)
     problems = (runner.problem,)
     evaluated: list[Config] = []
-    most = DEFAULT_BUDGET if budget is None else budget
-    queue = ProposalQueue(study, runner, problems, most, patience=patience)
+    budget = DEFAULT_BUDGET if budget is None else budget
+    queue = ProposalQueue(study, runner, problems, budget, patience=patience)
     session = MeasurementSession(runner, TIME, races=False, retries=0)
     tuner = Tuner(queue, study, session, AtOnce(lambda row: row), problems)
     reason = tuner.run(after_trial=lambda job, trial: evaluated.append(trial.config))

@@ -12,20 +12,27 @@ from mltune.measurement import Phase, Status
 from mltune.measurement.recording import Point, Recording
 from mltune.problem import problem_type_name
 from mltune.run.run import Run
+from mltune.selector import Selector
+from mltune.selector.json import read_selector
+from mltune.selector.pack import SELECTOR_NAME
+from mltune.space.union import with_family
 from mltune.tuning.recorder import from_records
 from mltune.tuning.trial import group_trials, values_over_all_sizes
 
 
 def read_any(path: Path) -> Recording:
-    """Read a file of another tuner, or a run folder of mltune.
+    """Read a file of another tuner, or a run folder or a selector of mltune.
 
-    For a run, a config's time is the geometric mean over the run's sizes; see
-    `values_over_all_sizes` for one that was not timed on all of them. The configs of a run of
-    several spaces name their families.
+    A selector has kernels to try first, and no times. For a run, a config's time is the geometric
+    mean over the run's sizes; see `values_over_all_sizes` for one that was not timed on all of
+    them. The configs of a run of several spaces name their families.
 
     Raises:
         UsageError: when it cannot be read, or is empty.
     """
+    if path.name == SELECTOR_NAME or (path / SELECTOR_NAME).exists():
+        file = path if path.name == SELECTOR_NAME else path / SELECTOR_NAME
+        return of_selector(read_selector(file), str(path))
     if not path.is_dir():
         return read_recording(path)
     with Run.open(path) as run:
@@ -55,4 +62,21 @@ def read_any(path: Path) -> Recording:
         notes=tuple(damaged),
         family=info.family,
         space=Path(info.space).stem,
+    )
+
+
+def of_selector(selector: Selector, where: str) -> Recording:
+    """Return a selector's kernels, to be tried first.
+
+    Args:
+        selector: whose portfolio it is.
+        where: it lies, for messages.
+    """
+    return Recording(
+        where=where,
+        problem=problem_type_name(selector.contraction),
+        device=dict(selector.conditions).get("device", ""),
+        points=(),
+        form="selector",
+        leaders=tuple(with_family(each.config, each.family) for each in selector.portfolio),
     )

@@ -19,6 +19,7 @@ from mltune.problem import problem_type_name
 from mltune.run.run_info import ENERGY, RunInfo
 from mltune.runner.live import WorkerRunner
 from mltune.runner.opening import Opening
+from mltune.selector.pack import SELECTOR_NAME
 from mltune.space.config import Config
 from mltune.space.names import outside_names
 from mltune.space.union import FAMILY, UnionSpace
@@ -205,11 +206,16 @@ def read_priors(info: RunInfo, note: Note) -> list[Recording]:
     Raises:
         UsageError: when one cannot be read.
     """
-    priors = []
+    priors: list[Recording] = []
     for path in info.priors:
-        prior = read_shipped(path) if path.startswith(SHIPPED) else read_any(Path(path))
+        prior: Recording | None = None
+        if path.startswith(SHIPPED):
+            prior = read_shipped(path)
+        elif Path(path).name != SELECTOR_NAME or Path(path).exists():  # as of a folder that moved
+            prior = read_any(Path(path))
         if prior is None:
-            note(f"--prior: this mltune ships no {path}: the search continues without it")
+            missing = f"this mltune ships no {path}" if path.startswith(SHIPPED) else f"no {path}"
+            note(f"--prior: {missing}: the search continues without it")
         else:
             priors.append(prior)
     for prior in priors:

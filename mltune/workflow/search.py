@@ -45,6 +45,7 @@ from mltune.workflow.comparing import Comparing, compare_with_installed
 from mltune.workflow.gain import Gain, default_seconds
 from mltune.workflow.objective import Objective
 from mltune.workflow.run_setup import Note, default_configs, new_study, open_writer
+from mltune.workflow.shipped_priors import name_leaders
 from mltune.workflow.tuned_study import create_study
 
 _USUAL_SIZES = 16
@@ -53,6 +54,9 @@ _USUAL_SIZES = 16
 _COMPARE_SECONDS = 4.0
 _LEADERS_SECONDS = 25.0
 """The least time for the leaders of a longer search; an H200 times 40 on 100 sizes in it."""
+
+_KNOWN_SHARE = 0.45
+"""Of a time limit, for the leaders, where priors name fast kernels: fewer trials do then."""
 
 _WAIT_SECONDS = 120
 """How long workers of this host wait for the run."""
@@ -337,6 +341,8 @@ def _seconds_of_trials(info: RunInfo, limit: float | None, started: float) -> fl
     if limit is None:
         return None
     share = info.cross_share or SHARE * min(1.0, len(info.final_problems) / _USUAL_SIZES)
+    if info.cross_share and name_leaders(info.priors):
+        share = _KNOWN_SHARE
     of_leaders = share * limit
     if info.cross_share:  # a selector needs the leaders on many sizes, however short the search is
         of_leaders = max(of_leaders, min(_LEADERS_SECONDS, limit / 2))

@@ -1,8 +1,9 @@
 """The results of shipped runs on similar devices, which are a search's default priors.
 
 `models/priors.json` lists them with the device, problem and space of each. Each has a file with
-the configs of a run and their times, the geometric mean over its sizes. A run names them as
-`shipped:NAME`, so that it can be resumed wherever mltune is installed.
+the configs of a run and their times, the geometric mean over its sizes. The kernels of packs are
+tried first. A run names both as `shipped:NAME`, so that it can be resumed wherever mltune is
+installed.
 """
 
 from __future__ import annotations
@@ -27,9 +28,12 @@ from mltune.reading import parse_json, read_bytes
 from mltune.resources import data_folder
 from mltune.run.run_info import RunInfo, SearchedSpace
 from mltune.search.transfer import Transfer
+from mltune.selector.json import read_selector
+from mltune.selector.pack import SELECTOR_NAME, packs
 from mltune.space.config import Config
-from mltune.space.union import members_of
+from mltune.space.union import UnionSpace, members_of
 from mltune.workflow.chosen_spaces import SearchSpace
+from mltune.workflow.recordings import of_selector
 
 SHIPPED = "shipped:"
 """The prefix of a shipped prior's name."""
@@ -74,7 +78,27 @@ def default_priors(info: RunInfo, space: SearchSpace) -> tuple[str, ...]:
     for each in info.searched_spaces:
         found |= dict.fromkeys(_for_space(each, info.contraction, info.device))
     names = (SHIPPED + name for name in found)
-    return tuple(name for name in names if _teaches(name, space))
+    runs = tuple(name for name in names if _teaches(name, space))
+    return (*runs, *(_packs(info, space) if isinstance(space, UnionSpace) else ()))
+
+
+def _packs(info: RunInfo, space: UnionSpace) -> Iterable[str]:
+    """The packs of similar devices with kernels that a union has, the most similar first."""
+    problem = problem_type_name(info.contraction)
+    devices = {str(prior.device["name"]): prior.device for prior in index()}
+    ranked = []
+    for pack in packs():
+        if not (pack.name[0] == problem[0] and pack.name.count("_") == problem.count("_")):
+            continue
+        name = f"{SHIPPED}{pack.parent.name}/{pack.name}"
+        kernels = of_selector(read_selector(pack / SELECTOR_NAME), name)
+        device = devices.get(kernels.device)
+        if device is None or not is_similar(device, info.device):
+            continue
+        if any(config in space for config in kernels.leaders):
+            apart = (pack.name != problem, device["name"] != info.device.name)
+            ranked.append((*apart, name))
+    return (name for *_, name in sorted(ranked))
 
 
 def _teaches(name: str, space: SearchSpace) -> bool:
@@ -160,7 +184,20 @@ def describe(names: Sequence[str]) -> str:
         return ""
     devices = ", ".join(dict.fromkeys(str(prior.device["name"]) for prior in used))
     runs = "a shipped run" if len(used) == 1 else f"{len(used)} shipped runs"
-    return f"begins with what {runs} on {devices} found (--prior none begins without)"
+    count = sum(_pack(name) is not None for name in names)
+    kernels = f" and the kernels of {count} pack{'s'[: count > 1]}" if count else ""
+    return f"begins with what {runs} on {devices} found{kernels} (--prior none begins without)"
+
+
+def name_leaders(names: Iterable[str]) -> bool:
+    """Whether some priors are selectors or packs, whose kernels are known to be fast."""
+    return any(Path(name).name == SELECTOR_NAME or _pack(name) is not None for name in names)
+
+
+def _pack(name: str) -> Path | None:
+    """The folder of the pack that a prior names; None if there is none."""
+    asked = Path(name.removeprefix(SHIPPED)).parts
+    return next((pack for pack in packs() if pack.parts[-2:] == asked), None)
 
 
 def read_shipped(name: str) -> Recording | None:
@@ -171,7 +208,8 @@ def read_shipped(name: str) -> Recording | None:
     """
     prior = next((each for each in index() if SHIPPED + each.name == name), None)
     if prior is None:
-        return None
+        pack = _pack(name)
+        return None if pack is None else of_selector(read_selector(pack / SELECTOR_NAME), name)
     path = data_folder("models") / prior.file
     try:
         data = json.loads(gzip.decompress(read_bytes(path)))

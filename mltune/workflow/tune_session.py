@@ -15,8 +15,9 @@ from mltune.errors import MltuneError, NoCorrectConfigError, NoDeviceError, Usag
 from mltune.export import SET_WRITERS
 from mltune.files import write_atomically
 from mltune.run.run import INFO_NAME
+from mltune.selector.pack import SELECTOR_NAME
 from mltune.tuning.progress import Progress, Show
-from mltune.tuning.search_options import SearchOptions
+from mltune.tuning.search_options import SHIPPED_PRIORS, SearchOptions
 from mltune.tuning.stop_reason import StopReason
 from mltune.workflow.distil import DistilOptions, DistilResult, distil_runs
 from mltune.workflow.export import DEFAULT_NAME, export_selectors
@@ -57,6 +58,7 @@ class TuneSession:
         self._started = time.monotonic()
         self._interrupted = False
         self._stopped = ""
+        self._distilled: dict[int, DistilResult] = {}
 
     @property
     def _spent(self) -> float:
@@ -73,7 +75,8 @@ class TuneSession:
             if self._interrupted or self._stopped:
                 break
             self._search(number)
-        distilled = self._distil()
+            self._distil_early(number)
+        distilled = self._all_distilled()
         comparing = min(_MOST_COMPARING, _COMPARING * self._state.seconds)
         against: tuple[Against, ...] = ()
         lacking: tuple[str, ...] = ("interrupted before it was compared with libraries",)
@@ -124,6 +127,9 @@ class TuneSession:
 
     def _run_folder(self, part: Part) -> Path:
         return self._folder / "runs" / part.name
+
+    def _selector_folder(self, part: Part) -> Path:
+        return self._folder / "selectors" / part.name
 
     def _seconds_for(self, number: int) -> float:
         """Return the seconds of a search: the time left, divided by what each search lacks."""
@@ -196,7 +202,18 @@ class TuneSession:
             sizes=part.sizes or None,
             space=self._state.spaces,
             seed=self._state.seed,
+            priors=(SHIPPED_PRIORS, *self._known(part)),
         )
+
+    def _known(self, part: Part) -> tuple[Path, ...]:
+        """The selectors of other problem types of the same precision, the newest first."""
+        precision = part.contraction.precision
+        others = [
+            self._selector_folder(each) / SELECTOR_NAME
+            for each in reversed(self._state.parts)
+            if each.contraction.precision == precision and each.name != part.name
+        ]
+        return tuple(path for path in others if path.exists())
 
     def _whole(self, name: str, number: int) -> Show:
         """Show a search as a part of the whole, with the time left of the whole."""
@@ -210,31 +227,45 @@ class TuneSession:
 
         return shown
 
-    def _distil(self) -> dict[int, DistilResult]:
-        """Distil the parts that have a right kernel; return the results by the parts' numbers."""
-        found: dict[int, DistilResult] = {}
-        for number, part in enumerate(self._state.parts):
-            folder = self._run_folder(part)
-            if not (folder / INFO_NAME).exists():
-                continue
-            options = DistilOptions(
-                runs=(folder,),
-                output=self._folder / "selectors" / part.name,
-                max_kernels=_MAX_KERNELS,
-                seed=self._state.seed,
-            )
-            with suppress(NoCorrectConfigError):
-                try:
-                    found[number] = distil_runs(options, self._whole(part.name, number))
-                except UsageError:  # there is no measurement
-                    if self._state.searched[number].trials:
-                        raise
-        if not found:
+    def _distil_early(self, number: int) -> None:
+        """Distil between searches: the kernels are tried first for the next problem type."""
+        if self._interrupted or self._stopped:
+            return
+        try:
+            self._distil(number)
+        except KeyboardInterrupt:
+            self._interrupted = True
+
+    def _distil(self, number: int) -> None:
+        """Distil what has a right kernel."""
+        part = self._state.parts[number]
+        folder = self._run_folder(part)
+        if not (folder / INFO_NAME).exists():
+            return
+        options = DistilOptions(
+            runs=(folder,),
+            output=self._selector_folder(part),
+            max_kernels=_MAX_KERNELS,
+            seed=self._state.seed,
+        )
+        with suppress(NoCorrectConfigError):
+            try:
+                self._distilled[number] = distil_runs(options, self._whole(part.name, number))
+            except UsageError:  # there is no measurement
+                if self._state.searched[number].trials:
+                    raise
+
+    def _all_distilled(self) -> dict[int, DistilResult]:
+        """Distil what is left, by the number of the part."""
+        for number in range(len(self._state.parts)):
+            if number not in self._distilled:
+                self._distil(number)
+        if not self._distilled:
             reasons = [each.failure for each in self._state.searched if each.failure]
             if self._interrupted:
                 raise KeyboardInterrupt
             raise NoCorrectConfigError(f"{self._folder}: nothing was found ({'; '.join(reasons)})")
-        return found
+        return dict(sorted(self._distilled.items()))
 
     def _export(self, tuned: Sequence[Tuned]) -> tuple[tuple[Written, ...], tuple[str, ...]]:
         """Write the libraries; if one cannot be written, the others still are."""

@@ -145,13 +145,13 @@ def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
             opening = stack.enter_context(Opening(options.device, builders=options.builders))
         asked = _await_study(url, options.study, options.wait_seconds)
         check_sampler_given(f"study {asked.id}", asked.sampler, options.sampler)
-        runner = stack.enter_context(
-            open_runner(
-                asked, options.device, "worker", builders=options.builders, opening=opening
-            )
+        opened = open_runner(
+            asked, options.device, "worker", builders=options.builders, opening=opening
         )
-        command = without_password(options.command, options.storage)
-        info, space = _run_of(runner.device, asked, url, command)
+        runner = stack.enter_context(opened)
+        info, space = _run_of(
+            runner.device, asked, url, without_password(options.command, options.storage)
+        )
         if options.folder is not None:
             describe_shared(options.folder, info, url)
         study = new_study(info, space, own_seed(), note)
@@ -159,10 +159,9 @@ def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
             f"study {asked.id}: {problem_type_name(info.contraction)} on "
             f"{runner.device.name}, {space.size:,} configs, {len(info.sizes)} sizes"
         )
-        key = device_key(runner.device, runner.device_number)
         with (
             Store(url, run=info.id, patience_seconds=PATIENCE_SECONDS) as store,
-            joined(info, store, key) as shared,
+            joined(info, store, device_key(runner.device, runner.device_number)) as shared,
         ):
             tuning = SharedTuning(
                 info, store, shared, runner, study, show, note, partial(open_writer, info, url)

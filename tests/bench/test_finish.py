@@ -69,6 +69,7 @@ def test_numpy_finishes_its_product(problem_type: str, size: tuple[int, ...], wi
     assert task.relative_error(product.compute() + np.float32(0.01)) > 1e-3
 
 
+@pytest.mark.long
 @pytest.mark.skipif(which("nvcc") is None, reason="needs nvcc")
 @pytest.mark.parametrize(("problem_type", "size", "width"), CASES)
 def test_the_cuda_source_compiles(

@@ -1,6 +1,6 @@
 """Draw what the default command gains by size over the vendor's library.
 
-    python tests/benchmarks/gain_chart.py    # docs/figures/sgemm-h200-default.csv -> docs/gain.svg
+    python tests/benchmarks/gain_chart.py    # docs/figures/sgemm-h100-default.csv -> docs/gain.svg
 
 Each dot is a problem size, placed at the side of the cube that takes as many operations.
 """
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 DOCS = Path(__file__).parents[2] / "docs"
-FIGURES = DOCS / "figures" / "sgemm-h200-default.csv"
+FIGURES = DOCS / "figures" / "sgemm-h100-default.csv"
 CHART = DOCS / "gain.svg"
 WIDTH, HEIGHT = 860, 240
 LEFT, RIGHT, TOP, BOTTOM = 52, 172, 30, 46
-SIDES = (32, 64, 128, 256, 512, 1024, 2048, 4096)
-RATIOS = (0.5, 1, 1.5, 2, 2.5)
-LOW, HIGH = 0.35, 3.0
+SIDES = (64, 128, 256, 512, 1024, 2048, 4096, 8192)
+RATIOS = (0.75, 1, 1.5, 2, 3)
+LOW, HIGH = 0.6, 3.4
 STYLE = """
 text { font: 13px system-ui, "DejaVu Sans", sans-serif; fill: #57606a }
 .strong { font-weight: 600 }

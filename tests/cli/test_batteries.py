@@ -17,8 +17,13 @@ _HOSTILE = ("--trials=7", "--faults=4", "--run-timeout=1", "--kills=1", "--any-w
 @pytest.mark.parametrize(
     ("script", "arguments", "words"),
     [
-        ("cuts.py", ("--kills=2", "--damages=8", "--rows=40"), "nothing lost"),
-        ("fuzz.py", ("--inputs=600",), "0 broke a rule"),
+        pytest.param(
+            "cuts.py",
+            ("--kills=2", "--damages=8", "--rows=40"),
+            "nothing lost",
+            marks=pytest.mark.long,
+        ),
+        pytest.param("fuzz.py", ("--inputs=600",), "0 broke a rule", marks=pytest.mark.long),
         pytest.param("hostile.py", _HOSTILE, "blamed: 0", marks=pytest.mark.device),
     ],
 )

@@ -322,6 +322,7 @@ def test_a_name_that_fits_two_devices_is_refused_with_their_numbers(
     _says(outcome, 2, "device: 'pthread' fits 2; name one by number: ")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("verb", [("devices",), ("search", "--sizes", "8x8x8", "--budget", "1")])
 def test_without_any_driver_it_says_what_to_install(
     mltune_process: Command, tmp_path: Path, verb: tuple[str, ...]

@@ -63,6 +63,7 @@ def program(folder: Path, text: str) -> tuple[str, str]:
     return sys.executable, str(path)
 
 
+@pytest.mark.long
 def test_numpy_s_products_are_written_with_their_times(
     mltune_process: Command, tmp_path: Path
 ) -> None:
@@ -82,6 +83,7 @@ def test_numpy_s_products_are_written_with_their_times(
     assert all(each.seconds and each.interface == "cblas" for each in found.values())
 
 
+@pytest.mark.long
 def test_a_program_that_fails_is_traced_and_its_code_is_kept(
     mltune_process: Command, tmp_path: Path
 ) -> None:

@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyopencl
 import pytest
 
 from mltune.export import SET_WRITERS
+from tests.pocl import pocl_driver
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Command
@@ -46,12 +46,13 @@ def lines() -> list[str]:
 
 @pytest.fixture
 def drivers(tmp_path: Path) -> dict[str, str]:
-    """What lets the system's loader find pip's PoCL alone."""
-    found = next((Path(pyopencl.__file__).parent / ".libs").glob("libpocl*"), None)
+    """What lets the system's loader find one PoCL alone."""
+    found = pocl_driver()
     if found is None:
-        pytest.skip("needs pip's PoCL")
+        pytest.skip("needs PoCL")
     (tmp_path / "drivers").mkdir()
-    (tmp_path / "drivers" / "pocl.icd").write_text(f"{found}\n")
+    named = found.read_text() if found.suffix == ".icd" else f"{found}\n"
+    (tmp_path / "drivers" / "pocl.icd").write_text(named)
     return {"OCL_ICD_VENDORS": str(tmp_path / "drivers")}
 
 

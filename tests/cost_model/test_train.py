@@ -18,6 +18,7 @@ def model(make_rows: MakeRows, device: DeviceInfo) -> BoostedModel:
     return fit(make_rows(30, 6, failing=0.1), device, folds=3)
 
 
+@pytest.mark.long
 def test_sizes_it_has_not_seen_are_predicted_and_ranked(model: BoostedModel) -> None:
     assert model.problem_types == ("sgemm_nn",)
     assert model.scores is not None
@@ -65,6 +66,7 @@ def scored(model: BoostedModel, rows: list[Measurement]) -> Scores:
     return score(sizes, np.array(predicted), np.log([row.median or 0 for row in rows]))
 
 
+@pytest.mark.long
 def test_rows_of_another_device_teach_what_few_rows_cannot(
     make_rows: MakeRows, device: DeviceInfo
 ) -> None:

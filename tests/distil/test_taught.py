@@ -169,6 +169,7 @@ def test_sizes_that_cost_much_are_kept_and_stand_for_all(make_table: MakeTable) 
     np.testing.assert_allclose(found, mean, rtol=0.1)
 
 
+@pytest.mark.long
 def test_a_tree_is_nearly_as_good_as_its_teacher(make_table: MakeTable) -> None:
     table = named(make_table(60))
 
@@ -198,6 +199,7 @@ def test_a_single_kernel_needs_no_question(make_table: MakeTable) -> None:
     assert (student.loss, len(list(nodes(student.fitted.tree)))) == (0.0, 1)
 
 
+@pytest.mark.long
 def test_it_ships_where_a_method_is_not_asked_for(make_table: MakeTable) -> None:
     table = named(make_table(40))
 

@@ -22,7 +22,6 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pyopencl
 import pytest
 
 from mltune.cli import main
@@ -30,6 +29,7 @@ from mltune.cli.main import VERBS, parser_of
 from tests.compat.foreign.test_write import CLBLAST
 from tests.docs.test_blocks import BENCHMARKS, PAGES, ROOT
 from tests.docs.test_examples import blocks_of
+from tests.pocl import pocl_driver
 from tests.quick import QUICK_SIZES, QUICK_SPACE
 
 pytestmark = pytest.mark.device
@@ -210,10 +210,9 @@ def template(tmp_path_factory: pytest.TempPathFactory, device_spec: str) -> Path
 
 @pytest.fixture
 def clone(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of it to work in, as the current folder; C programs find pip's PoCL."""
-    pocl = next(Path(pyopencl.__file__).parent.glob(".libs/libpocl*"), None)
-    if pocl is not None:
-        monkeypatch.setenv("OCL_ICD_VENDORS", str(pocl))
+    """A copy of it to work in, as the current folder; C programs find one PoCL."""
+    if (driver := pocl_driver()) is not None:
+        monkeypatch.setenv("OCL_ICD_VENDORS", str(driver))
     folder = tmp_path / "clone"
     shutil.copytree(template, folder)
     monkeypatch.chdir(folder)

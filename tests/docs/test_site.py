@@ -78,6 +78,7 @@ def _broken(path: Path, link: str) -> bool:
     return target.suffix == ".html" and unquote(parts.fragment) not in _page(target).anchors
 
 
+@pytest.mark.long
 def test_every_link_leads_somewhere(site: Path) -> None:
     broken = [
         (page.name, link)
@@ -89,12 +90,14 @@ def test_every_link_leads_somewhere(site: Path) -> None:
     assert broken == []
 
 
+@pytest.mark.long
 def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
     loaded = {link for page in site.rglob("*.html") for link in _page(page).loaded}
 
     assert [link for link in loaded if urlsplit(link).scheme not in {"", "data"}] == []
 
 
+@pytest.mark.long
 def test_the_reference_has_every_verb_and_the_python_interface(site: Path) -> None:
     from mltune.cli.main import VERBS
 

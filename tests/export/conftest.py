@@ -16,6 +16,7 @@ from mltune.kernel.families import FAMILIES
 from mltune.problem import Contraction, parse_problem_type
 from mltune.selector import Leaf, PortfolioKernel, Regret, Selector, Split, Tree
 from mltune.space.config import Config
+from tests.pocl import pocl_driver
 
 Make = Callable[..., Library]
 Build = Callable[..., Path]
@@ -284,11 +285,8 @@ def opencl_environment(
     tmp_path_factory: pytest.TempPathFactory, not_optimised: None
 ) -> dict[str, str]:
     """The environment in which a C program finds one PoCL: pip's, or else the system's."""
-    home = Path(pyopencl.__file__).parent
-    # The .icd file is taken away where pip's PoCL does not know the processor.
-    drivers = sorted(home.glob(".libs/libpocl*.so*")) if any(home.glob(".libs/*.icd")) else []
-    drivers += sorted(Path("/etc/OpenCL/vendors").glob("pocl*.icd"))
-    if not drivers:
+    driver = pocl_driver()
+    if driver is None:
         _missing("PoCL is not installed")
     # PoCL may be compiling still when a program ends. What it holds then is no leak of ours: the
     # exported code is C, and never calls `new`.
@@ -297,6 +295,7 @@ def opencl_environment(
     return {
         **os.environ,
         "LSAN_OPTIONS": f"suppressions={leaks}:print_suppressions=0",
-        "OCL_ICD_VENDORS": str(drivers[0]),
-        "PYOPENCL_HOME": str(home),  # without it the loader in pyopencl's wheel crashes
+        "OCL_ICD_VENDORS": str(driver),
+        # Without it the loader in pyopencl's wheel crashes.
+        "PYOPENCL_HOME": str(Path(pyopencl.__file__).parent),
     }

@@ -149,6 +149,7 @@ def test_the_program_of_the_page_on_exported_libraries_runs(
     assert (done.returncode, done.stdout) == (0, "status 0, C[0] = 512\n"), done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.usefixtures("compile_opencl")  # skips where there are no headers
 def test_compilers_find_nothing_to_warn_of(compiler: str, tiled: Make, tmp_path: Path) -> None:

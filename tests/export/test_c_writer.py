@@ -170,6 +170,7 @@ def test_work_groups_that_walk_or_count_themselves_give_what_numpy_gives(
     check_calls(library, shared, queue, random.Random(problem_type), 8)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize(
     "problem_type",
@@ -309,6 +310,7 @@ def test_a_condition_cannot_leave_its_comment(
     compile_c(tmp_path / "select.o", "-c", select_c)
 
 
+@pytest.mark.long
 def test_floats_are_rounded_to_half_as_numpy_rounds_them(compile_c: Build, tmp_path: Path) -> None:
     """Every 997th float, and all on and beside the boundaries between half numbers."""
     function = (TEMPLATES / "to_half.c.in").read_text()

@@ -97,6 +97,7 @@ def real() -> str:
     )
 
 
+@pytest.mark.long
 def test_it_has_the_functions_of_clblast_by_their_names_and_no_others(
     built: Path, real: str
 ) -> None:

@@ -243,6 +243,7 @@ def test_known_ways_out_are_closed(
     Watch(written(selector, kernels)).holds(written(hostile, kernels))
 
 
+@pytest.mark.long
 def test_no_text_of_a_selector_becomes_a_token(
     selector: Selector, written: Callable[..., Texts]
 ) -> None:

@@ -89,7 +89,7 @@ def choices_in_rust(library: Library, sizes: list[Size], rustc: str, folder: Pat
 Choices = Callable[[Library, list[Size]], list[int]]
 
 
-@pytest.fixture(params=["c", "python", "rust"])
+@pytest.fixture(params=["c", "python", pytest.param("rust", marks=pytest.mark.long)])
 def choices(request: pytest.FixtureRequest, tmp_path: Path) -> Choices:
     """Export to a language, compile where it is compiled, and ask for sizes."""
     if request.param == "python":

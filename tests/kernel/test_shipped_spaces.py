@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fnmatch import fnmatch
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from mltune.kernel.space_file import load_space, parse_space
 from mltune.problem import Precision, gemm
 from mltune.resources import data_folder
 from mltune.space.names import precision_names
+from tests.spaces import SHIPPED, each_of
 
 LIMITS = {
     "compute_units": 132,
@@ -32,12 +34,11 @@ LIMITS = {
 
 
 def shipped() -> list[str]:
-    spaces = data_folder("spaces")
     kinds = ("direct", "packed-*", "small*", "sub-groups", "thin", "tiled-*")
-    return sorted(path.stem for kind in kinds for path in spaces.glob(f"{kind}.yaml"))
+    return [name for name in SHIPPED if any(fnmatch(name, kind) for kind in kinds)]
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", each_of(shipped()))
 @pytest.mark.parametrize("precision", list(Precision))
 def test_shipped_spaces_bind(name: str, precision: Precision) -> None:
     loaded = load_space(data_folder("spaces") / f"{name}.yaml")

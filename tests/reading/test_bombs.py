@@ -81,6 +81,7 @@ def peak_bytes() -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "megabytes"),
     # Beyond the limit what it unpacks to makes no difference.
@@ -113,6 +114,7 @@ def test_a_table_that_is_a_bomb_is_refused(tmp_path: Path) -> None:
     assert "unpacks to more than" in refused(lambda: read_table(file))
 
 
+@pytest.mark.long
 def test_a_large_description_of_kernels_is_read_or_refused_at_once(tmp_path: Path) -> None:
     entry = '{"name": "abc", "type": 12}'
     start = '{"name": "x", "type": "single", "transA": "N", "transB": "N", "dj": ['
@@ -126,6 +128,7 @@ def test_a_large_description_of_kernels_is_read_or_refused_at_once(tmp_path: Pat
     assert "deep.json:1: not JSON: nested too deeply" in deep
 
 
+@pytest.mark.long
 def test_yaml_beyond_the_limits_is_refused(tmp_path: Path) -> None:
     laughs = "a: &a [x]\n" + "".join(f"b{n}: [*a, *a]\n" for n in range(9))
     for name, text, words in (

@@ -88,6 +88,7 @@ addEventListener("load", () => {
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [1280, 500])
 def test_a_browser_shows_every_figure_and_complains_about_nothing(
     shipped_page: Path, shipped: Shipped, tmp_path: Path, width: int
@@ -123,6 +124,7 @@ def test_a_browser_shows_every_figure_and_complains_about_nothing(
     assert seen["leaf"]
 
 
+@pytest.mark.long
 def test_the_page_as_it_is_runs_its_script_without_complaint(
     shipped_page: Path, shipped: Shipped, tmp_path: Path
 ) -> None:

@@ -68,7 +68,7 @@ def test_a_leaf_without_a_measurement_is_hatched_and_said() -> None:
 
     rows = {int(row) for row in re.findall(r"M\d+ (\d+)l1 1", paths(page, "blind")[0])}
     assert rows == set(range(min(rows), CELLS))
-    assert "rests on no measurement" in page
+    assert "has no measured size" in page
     assert "no size measured; expected 0.970" in page
     assert paths(drawn(Leaf(0, KNOWN)), "blind") == ["", ""]
 

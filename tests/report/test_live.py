@@ -12,6 +12,7 @@ import pytest
 from mltune.errors import UsageError
 from mltune.run.run import Run
 from mltune.workflow.live_report import serve
+from tests.patience import PATIENCE_SECONDS
 
 MakeRun = Callable[..., Path]
 
@@ -24,7 +25,8 @@ def fetch(address: str) -> str:
 def test_the_page_follows_the_run(make_run: MakeRun) -> None:
     folder = make_run(tiles=(1, 2))
     with serve(folder, 0) as (address, run_server):
-        threading.Thread(target=run_server, daemon=True).start()
+        thread = threading.Thread(target=run_server, daemon=True)
+        thread.start()
         before = fetch(address)
         with Run.resume(folder) as run:
             row = run.store.measurements()[-1]
@@ -33,6 +35,8 @@ def test_the_page_follows_the_run(make_run: MakeRun) -> None:
         with pytest.raises(urllib.error.HTTPError, match="404"):
             fetch(f"{address}etc/passwd")
 
+    thread.join(timeout=PATIENCE_SECONDS)
+    assert not thread.is_alive()
     assert 'data-refresh="5"' in before
     assert "kernel_of_later" not in before
     assert "kernel_of_later" in after

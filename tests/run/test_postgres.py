@@ -98,6 +98,7 @@ def test_a_server_that_is_not_there_is_one_line(server: postgres.Server) -> None
     assert str(refusal.value) == f"{url.render_as_string()}: no server answers there"
 
 
+@pytest.mark.long
 def test_a_server_that_is_lost_is_one_line(postgres_programs: Path, make: Make) -> None:
     with postgres.server(postgres_programs) as lost:
         store = Store(lost.url, run="lost")

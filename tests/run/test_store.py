@@ -345,6 +345,7 @@ def start_writer(path: Path, count: int) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.long
 def test_sigkill_loses_no_committed_measurement(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     generator = random.Random(7)
@@ -376,6 +377,7 @@ def test_after_sigkill_a_read_only_folder_can_be_read(
         assert store.count() >= 20
 
 
+@pytest.mark.long
 def test_several_processes_may_start_and_write_at_once(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     writers = [start_writer(path, 25) for _ in range(3)]

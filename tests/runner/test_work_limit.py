@@ -34,6 +34,7 @@ def start() -> Iterator[Start]:
         each.kill()
 
 
+@pytest.mark.long
 def test_what_works_is_stopped_by_its_work(start: Start) -> None:
     process = start(_BURN)
 
@@ -50,6 +51,7 @@ def test_what_its_child_works_counts(start: Start) -> None:
         start(_CHILD_BURNS).receive(0.5, is_work=True)
 
 
+@pytest.mark.long
 def test_what_waits_is_stopped_much_later(start: Start) -> None:
     began = time.monotonic()
 

@@ -83,6 +83,7 @@ def records(shuffled: bool = False) -> Recording:
     return Recording(where="elsewhere", problem="", device="", points=tuple(points))
 
 
+@pytest.mark.long
 def test_finds_the_best_sooner_than_chance() -> None:
     optimum = min(answer for answer in map(value, SPACE) if answer is not None)
     guided = [best_of(GuidedSampler(SPACE, seed), 50) for seed in range(2)]
@@ -115,6 +116,7 @@ def test_a_prior_that_is_learnt_beside_the_first_trials_says_the_same() -> None:
     assert Asked(early).steps(answer, 12) == Asked(late).steps(answer, 12)
 
 
+@pytest.mark.long
 def test_a_prior_that_misleads_is_soon_given_up() -> None:
     optimum = min(answer for answer in map(value, SPACE) if answer is not None)
     transfer = Transfer(SPACE, [records(shuffled=True)], 0)
@@ -144,6 +146,7 @@ def digits(config: Config, sizes: tuple[int, ...] = (0,)) -> float:
     return math.exp(sum(config.int(name) for name in config))
 
 
+@pytest.mark.long
 def test_in_a_huge_space_three_of_four_proposals_are_made_from_the_best() -> None:
     steps = Asked(GuidedSampler(HUGE, 0)).steps(digits, 24)
     anywhere = set(CandidateSource(HUGE, Encoding(HUGE), 0).around(()).configs)
@@ -152,6 +155,7 @@ def test_in_a_huge_space_three_of_four_proposals_are_made_from_the_best() -> Non
     assert all(number % 4 == 0 for number in afar if number >= 10)
 
 
+@pytest.mark.long
 def test_a_huge_space_is_searched_within_little_memory() -> None:
     tracemalloc.start()
     # Ten at random, then the model chooses.

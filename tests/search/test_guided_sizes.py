@@ -54,6 +54,7 @@ def found_by_mean(sampler: GuidedSampler, trials: int) -> list[float]:
     return [min(value(config, size) for config in configs) for size in range(5)]
 
 
+@pytest.mark.long
 def test_the_odd_size_gets_its_own_kernel() -> None:
     seeds = range(2)
     library = [found(GuidedSampler(SPACE, seed, (1,) * 5), 25)[4] for seed in seeds]

@@ -144,6 +144,7 @@ def test_guided_goes_on_after_pruned_and_failed_trials() -> None:
     assert sampler.expected_gain(study, 10) is not None
 
 
+@pytest.mark.long
 def test_a_study_that_another_process_began_is_gone_on_with(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/study.db"
 

@@ -73,6 +73,7 @@ def test_a_list_and_a_single_size_tell_nothing() -> None:
     assert not TileQuantization(SPACE, PROBLEMS[:1]).tells
 
 
+@pytest.mark.long
 def test_guided_finds_the_right_tile_of_each_size_sooner_with_it() -> None:
     work = TileQuantization(SPACE, PROBLEMS)
     counts = (1000,) * len(SIZES)

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
+import pytest
+
+from mltune.errors import UsageError
+from mltune.measurement.recording import Recording
 from mltune.search.sampler import BEST
 from mltune.search.union_sampler import UnionSampler
 from mltune.space.config import Config
@@ -56,6 +61,7 @@ def test_the_first_proposals_are_the_defaults() -> None:
     assert configs == [Config.of({"family": family, "x": 10, "y": 10}) for family in FAMILIES]
 
 
+@pytest.mark.long
 def test_trials_go_to_the_family_that_gains() -> None:
     _, configs = searched(60)
     counts = Counter(config["family"] for config in configs)
@@ -98,3 +104,39 @@ def test_the_most_promising_of_all_models_says_what_is_expected() -> None:
 
     assert gain is not None
     assert gain.ahead_gain >= gain.next_gain >= 0
+
+
+def known(*places: tuple[int, int]) -> Recording:
+    """A selector with kernels of the family `fast`."""
+    leaders = tuple(Config.of({"family": "fast", "x": x, "y": y}) for x, y in places)
+    return Recording(where="selector", problem="", device="", points=(), leaders=leaders)
+
+
+def proposed(prior: Recording, trials: int) -> list[Config]:
+    asked = Asked(UnionSampler(SPACE, 0, (1,) * len(SIZES), [prior]), len(SIZES))
+    steps = asked.steps(
+        lambda config, sizes: {size: seconds(config)[size] for size in sizes}, trials
+    )
+    return [config for config, _ in steps]
+
+
+def test_leaders_of_a_selector_follow_the_defaults() -> None:
+    prior = known((4, 15), (5, 15))
+
+    assert tuple(proposed(prior, 5)[3:]) == prior.leaders
+
+
+def test_leaders_that_lead_nowhere_come_first_no_longer() -> None:
+    prior = known(*((x, y) for x in (18, 19) for y in range(20)))
+
+    configs = proposed(prior, 40)
+
+    assert set(configs[3:19]) == set(prior.leaders[:16])
+    assert len(set(prior.leaders) & set(configs[19:])) < 5
+
+
+def test_a_selector_without_a_kernel_of_the_space_is_refused() -> None:
+    other = replace(known(), leaders=(Config.of({"family": "other", "x": 1}),))
+
+    with pytest.raises(UsageError, match="selector: none of its kernels is in the space 'three'"):
+        UnionSampler(SPACE, 0, (1,) * len(SIZES), [other])

@@ -11,8 +11,7 @@ from mltune.space.names import precision_names
 from mltune.space.parameter import Parameter
 from mltune.space.ranks import Ranks, configs_of, ranks_of
 from mltune.space.space import Space
-
-SHIPPED = sorted(path.stem for path in data_folder("spaces").glob("*.yaml"))
+from tests.spaces import SHIPPED, each_of
 
 
 def points_in_and_about(space: Space) -> Ranks:
@@ -25,7 +24,7 @@ def points_in_and_about(space: Space) -> Ranks:
     return np.concatenate((ranks[:100], changed))
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", each_of(SHIPPED))
 def test_the_rules_of_shipped_spaces_say_the_same_of_one_point_and_of_many(
     name: str, gpu_names: dict[str, int]
 ) -> None:

@@ -9,13 +9,12 @@ import pytest
 
 from mltune.errors import UsageError
 from mltune.problem import Precision, gemm
-from mltune.resources import data_folder
 from mltune.space.load import load_space
 from mltune.space.names import outside_names
 from mltune.space.shipped import AUTO_SPACES, find_space, split_names
 from tests import devices
+from tests.spaces import SHIPPED, each_of
 
-SHIPPED = sorted(path.stem for path in data_folder("spaces").glob("*.yaml"))
 SMALL = replace(
     devices.GPU, wave_size=1, max_work_group_size=64, local_mem_bytes=16384, name="small"
 )
@@ -60,7 +59,7 @@ def test_auto_names_spaces_that_ship(kind: str) -> None:
 
 
 @pytest.mark.parametrize("precision", [Precision.SINGLE, Precision.DOUBLE])
-@pytest.mark.parametrize("name", [name for name in SHIPPED if name != "tiled-gpu-wide"])
+@pytest.mark.parametrize("name", each_of(name for name in SHIPPED if name != "tiled-gpu-wide"))
 def test_every_space_has_a_default_on_small_devices(name: str, precision: Precision) -> None:
     file = load_space(find_space(name))
     assert {key for key, _ in file.default} == {one.name for one in file.parameters}

@@ -188,6 +188,7 @@ def test_leaders_that_were_cut_off_are_gone_on_with_and_each_next_size_is_told(
     assert again.seen.index(("expected", 72)) < again.seen.index(("measured", 72))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["cpu", "gpu"])  # on a GPU it learns while it measures
 def test_leaders_meet_on_many_sizes_where_they_may_win_also_after_a_kill(
     tmp_path: Path, info: RunInfo, make: Make, kind: str, monkeypatch: pytest.MonkeyPatch

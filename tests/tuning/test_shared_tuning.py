@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 from optuna.trial import FrozenTrial
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
@@ -25,6 +26,7 @@ from tests import simulated
 from tests.studies import Asked
 
 
+@pytest.mark.long
 def test_nothing_is_lost_or_doubled_by_killed_workers_and_dropped_connections(
     postgres_programs: Path,
 ) -> None:

@@ -70,6 +70,7 @@ def begun(asked: Asked) -> Proposal:
     return proposal
 
 
+@pytest.mark.long
 def test_another_process_reads_each_trial_as_it_is(url: str) -> None:
     with opened(url) as writer:
         asked = driven(writer)

@@ -129,6 +129,7 @@ def test_what_bench_does_not_take_is_not_compared(info: RunInfo) -> None:
     assert compare_with_installed(info, written, "0:0", 1).reason
 
 
+@pytest.mark.long
 def test_a_library_that_cannot_be_asked_ends_in_words(info: RunInfo) -> None:
     # Its config does not give the kernel of that name.
     found = compare_with_installed(info, [BEST[0]], "0:0", 1)

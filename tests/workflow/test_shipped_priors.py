@@ -13,7 +13,7 @@ from mltune.errors import UsageError
 from mltune.problem import parse_problem_type
 from mltune.run.run_info import RunInfo, SearchedSpace
 from mltune.search.transfer import Transfer
-from mltune.search.union_sampler import transfers_of
+from mltune.search.union_sampler import leaders_of, transfers_of
 from mltune.space.load import parse_space
 from mltune.space.union import UnionSpace
 from mltune.workflow.chosen_spaces import bound_space, choose_spaces
@@ -24,6 +24,7 @@ from mltune.workflow.shipped_priors import (
     identity,
     index,
     is_similar,
+    name_leaders,
     read_shipped,
 )
 from tests.devices import CPU, GPU
@@ -94,11 +95,31 @@ def test_each_space_of_a_union_learns_from_runs_of_its_own(info: RunInfo) -> Non
     priors = read_priors(replace(asked, priors=names), lambda line: None)
     transfers = transfers_of(space, priors, 0)
 
-    assert describe(names).startswith(f"begins with what {len(names)} shipped runs on NVIDIA H200")
-    assert sum(len(one._experts) for one in transfers if one is not None) == len(names)
+    runs = [prior for prior in priors if prior.points]
+    assert describe(names).startswith(f"begins with what {len(runs)} shipped runs on NVIDIA H200")
+    assert sum(len(one._experts) for one in transfers if one is not None) == len(runs)
     pairs = zip(space.members, transfers, strict=True)
     known = {member.name for member, one in pairs if one is not None}
-    assert {prior.space for prior in priors} <= known
+    assert {prior.space for prior in runs} <= known
+
+
+def test_the_kernels_of_packs_are_tried_first(info: RunInfo) -> None:
+    asked = searched(info, ("mma-nvidia", "direct", "thin"), H200, "sgemm_nn")
+    space = bound_space(asked)
+    assert isinstance(space, UnionSpace)
+    names = default_priors(asked, space)
+
+    priors = read_priors(replace(asked, priors=names), lambda line: None)
+
+    packs = [name for name in names if "/" in name]
+    assert packs[0] == "shipped:nvidia-h100-80gb-hbm3/sgemm_nn"  # its own transposes
+    assert name_leaders(names)
+    assert f"and the kernels of {len(packs)} packs" in describe(names)
+    leaders = leaders_of(space, priors)
+    assert len(leaders) > 30
+    assert all(config in space for config in leaders)
+    own = next(prior for prior in priors if prior.where == packs[0])
+    assert {each for each in own.leaders if each in space} <= set(leaders)
 
 
 def test_what_shares_no_parameter_is_left_out(info: RunInfo) -> None:
@@ -139,6 +160,7 @@ def test_a_prior_that_is_gone_ends_no_resumed_run(info: RunInfo) -> None:
     assert notes == ["--prior: this mltune ships no shipped:gone: the search continues without it"]
 
 
+@pytest.mark.long
 def test_nothing_is_grown_before_it_is_asked() -> None:
     code = (
         "import sys\n"

@@ -44,6 +44,7 @@ def other_run(make: Make, info: RunInfo, save: Save, law: Callable[[int, int], f
     return save("other", replace(info, id="other", device=device), rows)
 
 
+@pytest.mark.long
 def test_other_devices_that_help_are_learnt_from(
     make: Make, info: RunInfo, save: Save, run: Path, tmp_path: Path
 ) -> None:

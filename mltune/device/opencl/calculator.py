@@ -294,7 +294,7 @@ class OpenCLCalculator:
                 # Without their types, pyopencl takes 10 us for each number.
                 kernel.set_scalar_arg_dtypes(list(types))
         except cl.Error as error:
-            raise BuildError(f"the driver cannot build what calculates: {error}") from error
+            raise BuildError(f"the driver cannot build the calculation: {error}") from error
 
 
 def _rounded(number: int, step: int) -> int:

@@ -62,7 +62,7 @@ class OpenCLInspection:
             self._checksum.set_scalar_arg_dtypes([None, np.uint64, None, np.uint32])
             self._sums = cl.Buffer(context, cl.mem_flags.READ_WRITE, _MOST_CHECKSUMS * _WORD)
         except cl.Error as error:
-            raise LaunchError(f"the driver cannot look at memory: {error}") from error
+            raise LaunchError(f"the driver cannot build the memory checks: {error}") from error
 
     def checksums(self, *buffers: cl.Buffer) -> tuple[int, ...]:
         """Wait, and return a checksum of 64 bits for each of one or two buffers.
@@ -78,7 +78,7 @@ class OpenCLInspection:
                 )
             cl.enqueue_copy(self._queue, sums, self._sums, is_blocking=True)
         except cl.Error as error:
-            raise DeviceLostError(f"the device failed to look at memory: {error}") from error
+            raise DeviceLostError(f"the device failed a memory check: {error}") from error
         return tuple(map(int, sums))
 
     def pattern_check(self, byte: int) -> OpenCLPatternCheck:
@@ -90,7 +90,7 @@ class OpenCLInspection:
         try:
             found = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, _WORD)
         except cl.Error as error:
-            raise LaunchError(f"no memory for a look at memory: {error}") from error
+            raise LaunchError(f"no memory for a memory check: {error}") from error
         kernel = self._count_other
         return OpenCLPatternCheck(self._queue, kernel, self._grid, byte, found, self._clear)
 
@@ -146,7 +146,7 @@ class OpenCLPatternCheck:
         try:
             self._clear(self._queue, self._found, _WORD)
         except cl.Error as error:
-            raise DeviceLostError(f"the device failed to look at memory: {error}") from error
+            raise DeviceLostError(f"the device failed a memory check: {error}") from error
 
     def look(self, buffer: cl.Buffer, first_byte: int, end_byte: int) -> None:
         """Check a range of a buffer, whose ends are multiples of 8; returns at once."""
@@ -156,7 +156,7 @@ class OpenCLPatternCheck:
         try:
             self._kernel(self._queue, *self._grid, buffer, first, count, self._word, self._found)
         except cl.Error as error:
-            raise DeviceLostError(f"the device failed to look at memory: {error}") from error
+            raise DeviceLostError(f"the device failed a memory check: {error}") from error
 
     def is_whole(self) -> bool:
         """Wait, and return whether all ranges since `begin` contained nothing else."""
@@ -164,7 +164,7 @@ class OpenCLPatternCheck:
         try:
             cl.enqueue_copy(self._queue, found, self._found, is_blocking=True)
         except cl.Error as error:
-            raise DeviceLostError(f"the device failed to look at memory: {error}") from error
+            raise DeviceLostError(f"the device failed a memory check: {error}") from error
         return not found[0]
 
 

@@ -22,7 +22,7 @@ from mltune.kernel.two_step_build import needs_two_steps
 from mltune.selector import Reason, Selector
 
 TEMPLATES = Path(__file__).parent / "templates"
-# Rows, columns (or the other way round) of each matrix, and how an element is found when packed.
+# Rows and columns (or the other way round) of each matrix, and a packed element's index.
 _EXTENTS = {"a": ("m", "k"), "b": ("k", "n"), "c": ("m", "n")}
 _INDICES = {"a": ("i", "l"), "b": ("l", "j"), "c": ("i", "j")}
 _CHECKED_SIZES = ((1, 1, 1), (7, 5, 3), (33, 100, 257), (64, 64, 64), (256, 192, 128))
@@ -46,7 +46,7 @@ class CWriter:
 
 
 def compact_files(library: Library) -> dict[str, str]:
-    """Give the texts of all files by name."""
+    """Return the texts of all files by name."""
     values = _values(library)
     files = {
         "README.md": "README.md.in",
@@ -68,12 +68,12 @@ def compact_files(library: Library) -> dict[str, str]:
 
 
 def launch_file(library: Library, values: Mapping[str, str]) -> str:
-    """The text of the file that launches kernels, with values in place of the compact layout's."""
+    """Return the text of the file that launches kernels, with some values replaced."""
     return fill(TEMPLATES / "library.c.in", _values(library) | dict(values))
 
 
 def _values(library: Library) -> dict[str, str]:
-    """Everything that the templates name, for the whole library."""
+    """Return the values of all templates of the library."""
     selector = library.selector
     contraction = selector.contraction
     element = ELEMENTS[contraction.precision]
@@ -118,13 +118,13 @@ def launch_values(
     *,
     types: str = "",
 ) -> dict[str, str]:
-    """The code that builds and launches kernels, and the headers that it needs.
+    """Return the values for the code that builds and launches kernels, and for its headers.
 
     Args:
-        library: what is exported, or one problem type of it.
+        library: the export, or one problem type of it.
         sources: of the kernels.
         build: the template of the function that builds a kernel.
-        types: what the names of the types begin with; the library's name if empty.
+        types: the prefix of the types' names (default: the library's name).
     """
     steps = two_steps(sources)
     prefix = types or library.name
@@ -145,7 +145,7 @@ def launch_values(
 
 
 def two_steps(sources: Iterable[str]) -> dict[str, str]:
-    """What is written for kernels that are built in two steps, empty if none is."""
+    """Return the code for kernels that are built in two steps, empty if there are none."""
     if not any(map(needs_two_steps, sources)):
         return {"two_steps": "", "build_again": ""}
     return {
@@ -156,20 +156,20 @@ def two_steps(sources: Iterable[str]) -> dict[str, str]:
 
 
 def most_passes(libraries: Iterable[Library]) -> str:
-    """How many passes the kernel with the most of them has."""
+    """Return the number of passes of the kernel with the most passes."""
     return str(max(len(kernel.passes) for each in libraries for kernel in each.kernels))
 
 
 def geometry(
     library: Library, names: Sequence[str], sources: Sequence[str], types: str = ""
 ) -> str:
-    """The definitions of all passes and launches, then that of the array of all kernels.
+    """Return the definitions of all passes and launches, then of the array of all kernels.
 
     Args:
-        library: what is exported.
+        library: the export.
         names: of each kernel's array of literals.
-        sources: what these hold.
-        types: what the names of the types begin with; the library's name if empty.
+        sources: the contents of these.
+        types: the prefix of the types' names (default: the library's name).
     """
     name = types or library.name
     parts, entries = [], []
@@ -197,7 +197,7 @@ def geometry(
 
 
 def _computed(geometry: Geometry) -> Iterator[str]:
-    """The statements that compute a launch."""
+    """Return the statements that compute a launch."""
     names = {index: f"of->{extent}" for index, extent in EXTENT_NAMES.items()}
     for place, sizes in enumerate(geometry.global_sizes):
         for dimension, size in enumerate(sizes):
@@ -212,7 +212,7 @@ def _braced(values: Iterable[object]) -> str:
 
 
 def _arguments(library: Library) -> dict[str, str]:
-    """How the values of a kernel's arguments are computed, and what is passed, in order."""
+    """Return the statements for a kernel's arguments, and the arguments in order."""
     names = {"i": "of->rows", "j": "of->columns", "l": "terms"}
     names |= layout_names("(uint64_t){0}->{1}")
     names["offset_bias"] = "(uint64_t)with->bias.offset"
@@ -236,13 +236,13 @@ def _arguments(library: Library) -> dict[str, str]:
 
 
 def source_array(source: str, name: str) -> str:
-    """The definition of an array of string literals that together are a source."""
+    """Return the definition of an array of string literals that together are a source."""
     lines = "".join(f"    {text},\n" for text in literals(source))
     return f"static const char *const {name}[] = {{\n{lines}}};\n"
 
 
 def _launch_values(library: Library, element: Element) -> dict[str, str]:
-    """What the library's header and launch code name."""
+    """Return the values for the library's header and launch code."""
     after = epilogue.arguments(library, element.factor)
     listed = blas_arguments(element.factor, library.batched, after)
     names = [name for _, name in listed]
@@ -280,7 +280,7 @@ def _launch_values(library: Library, element: Element) -> dict[str, str]:
 
 
 def _checks(library: Library, names: list[str]) -> list[str]:
-    """The statements that refuse a wrong argument, in the order of the arguments."""
+    """Return the statements that refuse a wrong argument, in the order of the arguments."""
     tests = {size: f"{size} < 0 || {size} > INT32_MAX" for size in ("m", "n", "k", "batch")}
     for matrix in "abc":
         length, _ = _run(library, matrix)
@@ -298,7 +298,7 @@ def _checks(library: Library, names: list[str]) -> list[str]:
 
 
 def _example_values(library: Library, element: Element) -> dict[str, str]:
-    """What the example program and the README name."""
+    """Return the values for the example program and the README."""
     sizes = ["m", "n", "k", *(["batch"] if library.batched else [])]
     passed = ["m", "n", "k", *(["problem->batch"] if library.batched else [])]
     for matrix in "abc":
@@ -332,7 +332,7 @@ def _example_values(library: Library, element: Element) -> dict[str, str]:
 
 
 def _run(library: Library, matrix: str) -> tuple[str, str]:
-    """The length and the number of a matrix's contiguous runs."""
+    """Return the length and the number of a matrix's contiguous runs."""
     rows, columns = _EXTENTS[matrix]
     return (rows, columns) if library.orders["abc".index(matrix)] == "F" else (columns, rows)
 

@@ -1,4 +1,4 @@
-"""Writes a shared library with CLBlast's own entry points for GEMM, tuned kernels inside."""
+"""Writes a shared library with CLBlast's own entry points for GEMM, which runs tuned kernels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CLBLAST = TEMPLATES / "clblast"
 
 
 class ClblastWriter:
-    """Writes a replacement for CLBlast, which forwards to CLBlast what the library lacks."""
+    """Writes a replacement for CLBlast, which forwards all other calls to CLBlast."""
 
     @property
     def name(self) -> str:

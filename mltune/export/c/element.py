@@ -1,4 +1,4 @@
-"""How the numbers of a precision are written in C."""
+"""The numbers of a precision in C."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Element:
 
     @property
     def is_half(self) -> bool:
-        """Whether C knows only the bits of such a number; a factor is then a `float`."""
+        """Whether C has only the bits of such a number; a factor is then a `float`."""
         return self.opencl == "cl_half"
 
     @property
@@ -42,7 +42,7 @@ class Element:
         return "float" if self.is_half else self.opencl
 
     def values(self, conjugate_a: bool, conjugate_b: bool) -> dict[str, str]:
-        """Return what the templates name."""
+        """Return the values for the templates."""
         common = {
             "element": self.opencl,
             "scalar": self.host,
@@ -95,12 +95,12 @@ class Element:
         }
 
     def passed(self, name: str) -> str:
-        """How the example passes a factor to the library."""
+        """Return the example's expression for a factor."""
         return f"opencl({name})" if self.is_complex else name
 
 
 def _half_values() -> dict[str, str]:
-    """What the templates name for half precision: sums are in single, C is rounded to half."""
+    """Return the values for half precision: sums are in single, C is rounded to half."""
     to_half, from_half = (
         "\n" + (_TEMPLATES / f"{name}.c.in").read_text(encoding="utf-8")
         for name in ("to_half", "from_half")

@@ -1,4 +1,4 @@
-"""The arguments, checks and words of an epilogue in exported C; empty without an epilogue."""
+"""The arguments, checks and texts of an epilogue in exported C; empty without an epilogue."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ACTIVATIONS = {
     Activation.SILU: "x / (1 + exp(-x))",
     Activation.CLAMP: "x < LOW ? LOW : x > HIGH ? HIGH : x",
 }
-_STEEPEST = 1.25  # no activation is steeper, so that no error before it grows more
+_STEEPEST = 1.25  # the largest slope of an activation, by which errors before it grow
 
 _TYPE = """\
 /* What becomes of results: a bias, which is one run, and limits; what there is not is NULL. */
@@ -28,7 +28,7 @@ LOW, HIGH = "-0.25", "0.75"
 
 
 def arguments(library: Library, factor: str) -> list[tuple[str, str]]:
-    """Type and name of the arguments that follow C's."""
+    """Return type and name of the arguments that follow C's."""
     listed = []
     if bias_side(library.selector.contraction):
         listed += [("cl_mem", "bias"), ("int64_t", "offset_bias")]
@@ -38,7 +38,7 @@ def arguments(library: Library, factor: str) -> list[tuple[str, str]]:
 
 
 def launch_values(library: Library) -> dict[str, str]:
-    """What the launch code of all problem types names."""
+    """Return the values for the launch code of all problem types."""
     if not arguments(library, ""):
         return {
             "epilogue_type": "",
@@ -55,17 +55,17 @@ def launch_values(library: Library) -> dict[str, str]:
 
 
 def kernel_argument(name: str) -> str:
-    """How a kernel's argument is passed that belongs to an epilogue; empty for others."""
+    """Return the code for a kernel's argument that belongs to an epilogue; empty for others."""
     if name == "bias":
         return "{sizeof with->bias.buffer, &with->bias.buffer}"
     return f"{{factor_bytes, with->{name}}}" if name in ("low", "high") else ""
 
 
 def library_values(library: Library, names: list[str], half: bool) -> dict[str, str]:
-    """What the function that is called names.
+    """Return the values for the called function.
 
     Args:
-        library: what is exported.
+        library: the export.
         names: of its arguments.
         half: whether factors are rounded to half.
     """
@@ -98,24 +98,24 @@ def library_values(library: Library, names: list[str], half: bool) -> dict[str, 
 
 
 def checks(names: list[str]) -> dict[str, str]:
-    """The conditions under which an argument is wrong."""
+    """Return the conditions under which an argument is wrong."""
     tests = {"offset_bias": "offset_bias < 0", "high": "!(low <= high)"}
     return {name: test for name, test in tests.items() if name in names}
 
 
 def passed(library: Library) -> list[str]:
-    """What the example passes."""
+    """Return the example's arguments."""
     bias = ["bias", "0"] if bias_side(library.selector.contraction) else []
     limits = [LOW, HIGH] if library.selector.contraction.epilogue.clamps else []
     return bias + limits
 
 
 def example_values(library: Library, widen: str) -> dict[str, str]:
-    """What the example names.
+    """Return the values for the example.
 
     Args:
-        library: what is exported.
-        widen: what makes an element a number of the type that is checked in.
+        library: the export.
+        widen: converts an element to the type of the check.
     """
     contraction = library.selector.contraction
     side, activation = bias_side(contraction), contraction.epilogue.activation

@@ -147,7 +147,7 @@ static const struct exact_size *look_up(const {library}_problem *problem)
 
 
 def _hash_of(size: tuple[int, ...]) -> int:
-    """What `hash_of` computes in C."""
+    """Compute the same as `hash_of` in C."""
     mask, found = 2**64 - 1, 0
     for extent in size:
         found = (found ^ found >> 32 ^ extent) * 0x9E3779B97F4A7C15 & mask
@@ -155,7 +155,7 @@ def _hash_of(size: tuple[int, ...]) -> int:
 
 
 def _look_up(selector: Selector, library: str) -> str:
-    """A table with half of its fields free, so that most sizes meet a free one at once."""
+    """Return a hash table with half of its fields free, so that most look-ups end at once."""
     exact = sorted(selector.exact)
     bits = max(1, (2 * len(exact) - 1).bit_length())
     places = [0] * 2**bits
@@ -180,7 +180,7 @@ def _look_up(selector: Selector, library: str) -> str:
 
 
 def helpers(selector: Selector, library: str) -> str:
-    """The functions and tables that `body` uses, and no other: C warns about unused ones."""
+    """Return only the functions and tables that `body` uses, as C warns about others."""
     used = _used(selector)
     parts = [_AT_LEAST] if used else []
     if any("*" in operators(FEATURE_VALUES[each]) for each in used & FEATURE_VALUES.keys()):
@@ -196,7 +196,7 @@ def helpers(selector: Selector, library: str) -> str:
 
 
 def body(selector: Selector) -> str:
-    """The statements of the selecting function."""
+    """Return the statements of the selecting function."""
     used = _used(selector)
     lines = [f"    const int64_t {name} = {_value(name)};" for name in FEATURES if name in used]
     lines += [
@@ -233,9 +233,9 @@ def body(selector: Selector) -> str:
 
 
 def cache(selector: Selector, library: str) -> tuple[str, str]:
-    """The cache after `choose`, and the name of the function to call.
+    """Return the cache after `choose`, and the name of the function to call.
 
-    A tree alone has no cache, because a look-up takes as long.
+    A tree alone has no cache, because a look-up in it takes as long.
     """
     if selector.formulas or selector.exact:
         own = "" if selector.exact else _HASH.format(library=library)
@@ -244,13 +244,13 @@ def cache(selector: Selector, library: str) -> tuple[str, str]:
 
 
 def _used(selector: Selector) -> frozenset[str]:
-    """The variables of the selecting function."""
+    """Return the variables of the selecting function."""
     used = with_sizes(features_of(selector.tree))
     return used | {"m", "n", "k", "batch"} if selector.formulas else used
 
 
 def _sizes(planned: Plan) -> list[str]:
-    """The parameters of `fastest`."""
+    """Return the parameters of `fastest`."""
     needed = sizes_of(planned)
     return [size for size in ("m", "n", "k", "batch") if size in needed]
 

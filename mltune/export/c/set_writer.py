@@ -31,12 +31,12 @@ _SET = TEMPLATES / "set"
 _WIDTH = 100
 _LETTERS = ("precision", "order", "trans_a", "trans_b")
 _TYPE = re.compile(r"(?P<precision>[hsdcz])gemm_(?P<a>[ntc])(?P<b>[ntc])(?P<row>_row)?(_batched)?")
-# How long a run of a matrix is, by the variables of the general function.
+# The length of a matrix's contiguous run, by the variables of the general function.
 _RUNS = {"a": "of_a.length", "b": "of_b.length", "c": "of_c.length"}
 
 
 class CSetWriter:
-    """Writes a library of several problem types, which needs what `CWriter`'s need."""
+    """Writes a library of several problem types, with the requirements of `CWriter`'s."""
 
     @property
     def name(self) -> str:
@@ -49,7 +49,7 @@ class CSetWriter:
 
 
 def set_files(libraries: LibrarySet) -> dict[str, str]:
-    """Give the texts of all files by name."""
+    """Return the texts of all files by name."""
     for library in libraries.libraries:
         library.refuse_epilogue("a library of several problem types")
     name = libraries.name
@@ -77,7 +77,7 @@ def set_files(libraries: LibrarySet) -> dict[str, str]:
 
 
 def source_files(libraries: LibrarySet) -> list[str]:
-    """The C files of the library, without their endings."""
+    """Return the C files of the library, without their suffixes."""
     name = libraries.name
     parts = [f"{libraries.prefix(each)}{part}" for each in libraries.libraries for part in _PARTS]
     return [name, *parts]
@@ -87,7 +87,7 @@ _PARTS = ("_select", "_kernels")
 
 
 def set_values(libraries: LibrarySet) -> dict[str, str]:
-    """Everything that the templates of the set name."""
+    """Return the values for the templates of the set."""
     name = libraries.name
     sources = [kernel.source for library in libraries.libraries for kernel in library.kernels]
     half = ELEMENTS[Precision.HALF].values(conjugate_a=False, conjugate_b=False)
@@ -127,7 +127,7 @@ def set_values(libraries: LibrarySet) -> dict[str, str]:
 
 
 def general_arguments() -> list[tuple[str, str]]:
-    """Type and name of every argument of the function for all problem types."""
+    """Return type and name of every argument of the function for all problem types."""
     factors = {"alpha", "beta"}
     return [
         *(("char", letter) for letter in _LETTERS),
@@ -139,7 +139,7 @@ def general_arguments() -> list[tuple[str, str]]:
 
 
 def _functions(name: str) -> Iterator[tuple[str, str]]:
-    """Head and body of the functions for each precision, for one product and for a batch."""
+    """Return head and body of each precision's functions, for one product and for a batch."""
     general = [argument for _, argument in general_arguments()]
     for precision in Precision:
         factor = ELEMENTS[precision].factor
@@ -155,7 +155,7 @@ def _functions(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _passed(argument: str, precision: Precision, own: set[str]) -> str:
-    """What a function for a precision passes as an argument of the general one."""
+    """Return what a function for a precision passes as an argument of the general one."""
     if argument == "precision":
         return f"'{precision.letter}'"
     if argument in ("alpha", "beta"):
@@ -166,13 +166,13 @@ def _passed(argument: str, precision: Precision, own: set[str]) -> str:
 
 
 def _places(names: Sequence[str]) -> list[int]:
-    """For each argument's place in the general function, its place in that for one product."""
+    """For each argument of the general function, return its place in that for one product."""
     own = [*_LETTERS[1:], *(name for _, name in blas_arguments("", batched=False))]
     return [0, *(own.index(name) + 1 if name in own else 0 for name in names)]
 
 
 def _checks(names: Sequence[str]) -> list[str]:
-    """The statements that refuse a wrong argument, in the order of the arguments."""
+    """Return the statements that refuse a wrong argument, in the order of the arguments."""
     tests = {
         "precision": "bytes == 0",
         "order": "lower(order) != 'c' && lower(order) != 'r'",
@@ -192,9 +192,9 @@ def _checks(names: Sequence[str]) -> list[str]:
 
 
 def _row(libraries: LibrarySet, library: Library) -> str:
-    """A problem type's entry in the table of all."""
+    """Return a problem type's entry in the table of all."""
     match = _TYPE.fullmatch(library.problem_type)
-    assert match is not None  # a library is a GEMM
+    assert match is not None  # every library is for a GEMM
     prefix = libraries.prefix(library)
     letters = ", ".join(f"'{match[group]}'" for group in ("precision", "a", "b"))
     return (
@@ -205,7 +205,7 @@ def _row(libraries: LibrarySet, library: Library) -> str:
 
 
 def _type_values(libraries: LibrarySet, library: Library) -> dict[str, str]:
-    """What the templates of one problem type name."""
+    """Return the values for the templates of one problem type."""
     selector = library.selector
     cache, answer = selection.cache(selector, libraries.name)
     arrays = [f"source_{number}" for number in range(len(library.kernels))]
@@ -229,7 +229,7 @@ def _type_values(libraries: LibrarySet, library: Library) -> dict[str, str]:
 
 
 def set_statement(libraries: LibrarySet) -> list[str]:
-    """A paragraph for each problem type: what it computes, how it chooses, and its loss."""
+    """Yield a paragraph for each problem type: what it computes, its rule, and its loss."""
     return [
         f"{library.problem_type}: {' '.join(statement(library))}"
         for library in libraries.libraries

@@ -1,4 +1,4 @@
-"""How text is escaped in C99: comments and string literals; and how expressions are written."""
+"""Text and expressions in C99: comments, string literals, and operators."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ DIALECT = Dialect(
     templates={"ceil_div": "cover({0}, {1})", "flag": "({0})", "given": "({0}) * {1}"},
     symbols={"//": "/"},
 )
-"""Where it is known that nothing overflows."""
+"""For expressions that cannot overflow."""
 
 FEATURES_DIALECT = Dialect(
     templates={"*": "product({0}, {1})", "max": "at_least({1}, {0})"}, symbols={"//": "/"}
 )
-"""In int64_t; products that are too large are INT64_MAX."""
+"""In int64_t; products that are too large become INT64_MAX."""
 
 GEOMETRY_DIALECT = Dialect(
     templates={
@@ -29,41 +29,42 @@ GEOMETRY_DIALECT = Dialect(
     },
     symbols={"//": "/"},
 )
-"""In uint64_t; sums and products that are too large are UINT64_MAX."""
+"""In uint64_t; sums and products that are too large become UINT64_MAX."""
 
 _LITERAL_BYTES = 1000
-"""Well below the 4095 characters that C99 promises for a string literal, escapes included."""
+"""Well below the 4,095 characters that C99 guarantees for a string literal, escapes included."""
 
 
 def comment(paragraphs: Sequence[str]) -> str:
-    """The inner lines of a block comment, one paragraph after another."""
+    """Return the inner lines of a block comment, one paragraph after another."""
     lines = [line for each in paragraphs for line in textwrap.wrap(plain(each), 88) or [""]]
     return "\n".join(f" * {_apart(line)}".rstrip() for line in lines)
 
 
 def literals(text: str) -> Iterator[str]:
-    """Give string literals that together hold a text: one for each line, more for long lines."""
+    """Yield string literals that together are a text: one for each line, more for long lines."""
     for line in text.encode().splitlines(keepends=True):
         for start in range(0, len(line), _LITERAL_BYTES):
-            part = line[start : start + _LITERAL_BYTES].decode("latin-1")  # a letter for each byte
+            # one character for each byte
+            part = line[start : start + _LITERAL_BYTES].decode("latin-1")
             yield f'"{part.translate(_ESCAPES)}"'
 
 
 def literal(text: str) -> str:
-    """One string literal for a short text."""
+    """Return one string literal for a short text."""
     return " ".join(literals(text)) or '""'
 
 
 def _apart(line: str) -> str:
-    """The line with a space between star and slash, so that no comment begins or ends in it."""
+    """Put a space between star and slash, so that no comment begins or ends in the line."""
     return re.sub(r"(?<=\*)(?=/)|(?<=/)(?=\*)", " ", line)
 
 
-# Octal escapes end after three digits; a hexadecimal one would swallow what follows.
+# Octal escapes end after three digits; a hexadecimal one would continue with the next characters.
 _ESCAPES = {byte: f"\\{byte:03o}" for byte in range(256) if not 0x20 <= byte < 0x7F} | {
     ord("\n"): "\\n",
     ord("\t"): "\\t",
     ord('"'): '\\"',
     ord("\\"): "\\\\",
-    ord("?"): "\\?",  # two in a row may begin a trigraph
+    ord("?"): "\\?",  # two of them may begin a trigraph
 }

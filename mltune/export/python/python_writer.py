@@ -23,7 +23,7 @@ from mltune.space.expression import Node, names
 _TEMPLATES = Path(__file__).parent / "templates"
 _RUNTIME = Path(__file__).parents[2] / "runtime"
 _LAUNCH = ("launch.py", "building.py")
-"""They stand alone, and go into every package."""
+"""These files need no other one, and go into every package."""
 
 _TURNED = ".transpose((0, 2, 1))"
 _PACKED = f"""
@@ -98,7 +98,7 @@ def _values(library: Library) -> dict[str, str]:
 
 
 def _result(library: Library, conjugate: tuple[bool, bool]) -> str:
-    """What c becomes, in words of Python."""
+    """Return the new c as a Python expression, in words."""
     operands = [
         f"conj({x})" if conjugated else x for x, conjugated in zip("ab", conjugate, strict=True)
     ]
@@ -106,7 +106,7 @@ def _result(library: Library, conjugate: tuple[bool, bool]) -> str:
 
 
 def _epilogue(library: Library) -> dict[str, str]:
-    """What an epilogue adds to the function's text: nothing where there is none."""
+    """Return the epilogue's part of the function's text; empty without one."""
     contraction = library.selector.contraction
     types, parameters, docs, names = "", "", "", ["alpha", "beta"]
     bias_example, example = "", ""
@@ -143,7 +143,7 @@ def _epilogue(library: Library) -> dict[str, str]:
 
 
 def _layouts(library: Library, conjugate: tuple[bool, bool]) -> list[str]:
-    """The memory orders that the kernels take, in words."""
+    """Return the memory orders that the kernels support, in words."""
     words = {"F": "Fortran-ordered", "C": "C-ordered"}
     a, b, c = (words[order] for order in library.orders)
     layouts = [f"a {a}, b {b}, c {c}, which is what was tuned"]
@@ -156,7 +156,7 @@ def _layouts(library: Library, conjugate: tuple[bool, bool]) -> list[str]:
 
 
 def _ones(library: Library, operand: int, rows: int, columns: int) -> str:
-    """An expression for an array of the memory order that was tuned."""
+    """Return an expression for an array in the memory order that was tuned."""
     transposed = library.orders[operand] == "F"
     shape = (columns, rows) if transposed else (rows, columns)
     dtype = library.selector.contraction.precision.dtype
@@ -173,12 +173,12 @@ def _is_strided(library: Library) -> bool:
 
 
 def _got(library: Library) -> str:
-    """An expression for the result as a numpy array."""
+    """Return an expression for the result as a numpy array."""
     return f"c{_TURNED}.get(){_TURNED}" if _is_strided(library) else "c.get()"
 
 
 def _integers(library: Library) -> str:
-    """A function's body and arguments: the integers that all kernels take, from the layout."""
+    """Return body and arguments of a function for the integers that all kernels take."""
     computed = [each.value for each in _common(library) if each.value is not None]
     given = list(dict.fromkeys(name for value in computed for name in sorted(names(value))))
     values = ",\n        ".join(map(_text, computed))
@@ -190,7 +190,7 @@ def _integers(library: Library) -> str:
 
 
 def _common(library: Library) -> tuple[Argument, ...]:
-    """The arguments that all kernels take."""
+    """Return the arguments that all kernels take."""
     return arguments(library.selector.contraction.canonical(), False, False)
 
 
@@ -236,12 +236,12 @@ def _text(node: Node) -> str:
 
 
 def _tuple(name: str, items: list[str]) -> list[str]:
-    """The lines of a keyword argument, none for an empty tuple."""
+    """Yield the lines of a keyword argument, none for an empty tuple."""
     return _items("        ", f"{name}=", items) if items else []
 
 
 def _items(pad: str, head: str, items: list[str]) -> list[str]:
-    """The lines of a tuple."""
+    """Yield the lines of a tuple."""
     in_one = f"{pad}{head}({', '.join(items)},),"
     if len(items) == 1 and len(in_one) <= _LINE:
         return [in_one]

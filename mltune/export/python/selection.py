@@ -13,7 +13,7 @@ from mltune.selector import MOST_EXTENT, Selector, padding, work_limit
 
 
 def exact_sizes(selector: Selector) -> str:
-    """The mapping from exact sizes to kernel numbers."""
+    """Return the mapping from exact sizes to kernel numbers."""
     if not selector.exact:
         return "{}"
     rows = (f"    {size}: {kernel},\n" for size, kernel in sorted(selector.exact))
@@ -21,7 +21,7 @@ def exact_sizes(selector: Selector) -> str:
 
 
 def body(selector: Selector) -> str:
-    """The statements that choose for a size that was not tuned for."""
+    """Return the statements that choose for sizes outside the map."""
     features = feature_texts(selector.tree, DIALECT, "{0} if {0} < {1} else {1}")
     lines = [f"    {name} = {text}" for name, text in features.items()]
     if selector.formulas:
@@ -31,20 +31,20 @@ def body(selector: Selector) -> str:
 
 
 def usual(selector: Selector) -> str:
-    """The quick test that is true for most sizes, which then need no exact check."""
+    """Return a quick test that is true for most sizes, which then need no exact check."""
     most = str(_within(selector)) if selector.formulas else "_LIMIT"
     asked = " and ".join(f"0 <= {size} <= {most}" for size in ("m", "n", "k", "batch"))
     return f"usual = {asked}"
 
 
 def _within(selector: Selector) -> int:
-    """An extent up to which every size's work is within the formulas' limit."""
+    """Return an extent up to which every size's work is within the formulas' limit."""
     limit = work_limit(selector.formulas)
     return math.isqrt(math.isqrt(limit)) - padding(selector.formulas)
 
 
 def _by_time(selector: Selector) -> Iterator[str]:
-    """The kernel with the least time in femtoseconds, for sizes that C can compute it of."""
+    """Return the code for the kernel with the least time, for sizes whose times C can compute."""
     planned = plan(selector.formulas)
     pad, limit = padding(selector.formulas), work_limit(selector.formulas)
     yield "    if usual or ("

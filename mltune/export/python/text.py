@@ -1,4 +1,4 @@
-"""How strings are escaped in Python, and how expressions are written.
+"""Strings and expressions in Python.
 
 `plain_paragraphs` escapes docstrings.
 """
@@ -18,11 +18,11 @@ DIALECT = Dialect(
     },
     tight=frozenset({"ceil_div"}),
 )
-"""Whole numbers of Python are exact."""
+"""Python's whole numbers are exact."""
 
 _AS_IT_IS = re.compile(r"[A-Za-z0-9 _.,:=+/-]*")
 
 
 def literal(text: str) -> str:
-    """One string literal, whatever the text is."""
+    """Return a string literal for any text."""
     return f'"{text}"' if _AS_IT_IS.fullmatch(text) else ascii(text)

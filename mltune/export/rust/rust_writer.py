@@ -35,11 +35,11 @@ EXACT = Dialect(
         "given": "({0}) * {1}",
     }
 )
-"""Of time formulas, where nothing overflows."""
+"""For time formulas, which cannot overflow."""
 
 _CAPPED = {"*": "u64::saturating_mul({0}, {1})", "+": "u64::saturating_add({0}, {1})"}
 SATURATING = Dialect(templates={**EXACT.templates, **_CAPPED}, symbols={"//": "/"})
-"""Sums and products that are too large are u64::MAX."""
+"""Sums and products that are too large become u64::MAX."""
 
 _KEPT = frozenset(map(chr, range(0x20, 0x7F))) - {'"', "\\"}
 
@@ -84,6 +84,6 @@ def _values(library: Library) -> dict[str, object]:
 
 
 def literal(text: str) -> str:
-    """One string literal, whatever the text is."""
+    """Return a string literal for any text."""
     kept = [letter if letter in _KEPT else f"\\u{{{ord(letter):x}}}" for letter in text]
     return f'"{"".join(kept)}"'

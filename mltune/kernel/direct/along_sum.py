@@ -21,7 +21,7 @@ def sums_run_along(settings: Settings, arithmetic: Arithmetic, signature: Signat
 
 
 def along_sum_section(settings: Settings, arithmetic: Arithmetic, signature: Signature) -> Section:
-    """The macros of such sums: their vectors, and how a work-item's share gives them."""
+    """Return the macros of such sums: their vectors, and how a work-item adds them up."""
     width = width_along(settings, arithmetic)
     vector = arithmetic.vector(width)
 

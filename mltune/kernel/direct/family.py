@@ -19,11 +19,11 @@ class DirectFamily:
     """
 
     def __init__(self, instructions: Path | None = None) -> None:
-        """Take what sub-groups do from templates.
+        """Use other templates for sub-groups.
 
         Args:
-            instructions: a folder whose `direct/broadcast.cl` stands in for the one of OpenCL's
-                sub-groups; None where there is none.
+            instructions: a folder whose `direct/broadcast.cl` replaces that for OpenCL's
+                sub-groups; None for OpenCL's.
         """
         self._instructions = instructions
 

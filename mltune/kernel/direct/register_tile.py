@@ -35,11 +35,11 @@ class Work:
     """How a family distributes the work.
 
     Attributes:
-        definitions: the macros that only this family has.
+        definitions: the family's own macros.
         work_group: work-items of a work-group along the three dimensions.
         number: the expression for a work-item's product of the batch.
         split: the work-groups that share a sum.
-        instructions: a folder of templates that stand in for those of the same name.
+        instructions: a folder of templates that replace those of the same name.
     """
 
     definitions: tuple[Definition, ...]
@@ -59,7 +59,7 @@ class Operand:
         width: elements that are read at once.
         free_is_contiguous: whether the free index runs along global memory; else the summed one.
         conjugates: whether its complex conjugate is multiplied.
-        reads_elements: whether what was read is taken apart.
+        reads_elements: whether vectors are split into elements.
     """
 
     x: str
@@ -90,11 +90,11 @@ class Operand:
         return ("VW", "VWB")[self.axis]
 
     def conjugated(self, value: str) -> str:
-        """The expression for what is multiplied of a vector."""
+        """Return the expression for a vector as a factor, which may be conjugated."""
         return f"{self.X}_CONJUGATE({value})" if self.conjugates else value
 
     def conjugated_one(self, value: str) -> str:
-        """The same for an element."""
+        """Return the same for an element."""
         return f"{self.X}_CONJUGATE_ONE({value})" if self.conjugates else value
 
 
@@ -102,7 +102,7 @@ def write(contraction: Contraction, settings: Settings, config: Config, work: Wo
     """Write the kernel of one config for a canonical contraction.
 
     Raises:
-        UnsupportedError: when it asks for multiples in anything but a GEMM.
+        UnsupportedError: when it supports multiples only, and the contraction is no GEMM.
     """
     arithmetic = Arithmetic(contraction.precision)
     signature = Signature(contraction, work.number)
@@ -184,7 +184,7 @@ def _source(
 
 
 def _sub_group_section(size: Value, arithmetic: Arithmetic) -> Section:
-    """The macros for what the work-items of a sub-group hand each other."""
+    """Return the macros for values that the work-items of a sub-group broadcast."""
     scalar = "sub_group_broadcast({}, lane)".format
     parts = ", ".join(scalar(f"(v).s{part}") for part in range(arithmetic.parts))
     return Section(
@@ -197,7 +197,7 @@ def _sub_group_section(size: Value, arithmetic: Arithmetic) -> Section:
 
 
 def _sums(settings: Settings, is_sliced: bool) -> Sums:
-    """How work-items hold the sums that they share with other work-groups."""
+    """Return how work-items store sums that they share with other work-groups."""
     return Sums(
         "VECTOR",
         "TT1",
@@ -251,7 +251,7 @@ def _operand(
         width=width,
         free_is_contiguous=free,
         conjugates=contraction.conjugate_a if x == "a" else contraction.conjugate_b,
-        # Columns are multiplied one by one, rows in vectors, which may lie along the sum.
+        # Columns are multiplied one by one, rows in vectors, which may run along the sum.
         reads_elements=free if is_along else x == "b" or not free,
     )
 

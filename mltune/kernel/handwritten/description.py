@@ -1,6 +1,6 @@
-"""A hand-written kernel: its source, and what GEMMbench's JSON form says about it.
+"""A hand-written kernel: its source, and its description in GEMMbench's JSON form.
 
-The source is the user's. It is compiled by the driver and runs on the device, as any kernel does.
+The source is the user's. It is compiled by the driver and runs on the device, like any kernel.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mltune.kernel.limits import Limits
 from mltune.problem import Contraction, Precision, gemm
 
 ARGUMENTS = ("A", "B", "C", "alpha", "beta", "n", "M", "N", "K", "lda", "ldb", "ldc")
-"""What a kernel may take: matrices, factors, the order of square matrices, extents, strides."""
+"""The possible arguments: matrices, factors, the order of square matrices, extents, strides."""
 
 GEMMBENCH_ARGUMENTS = ("A", "B", "C", "alpha", "beta", "n")
 
@@ -30,17 +30,17 @@ class Description:
     """One hand-written kernel.
 
     Attributes:
-        name: tells it from the others; an identifier.
+        name: a unique identifier.
         source: OpenCL C.
         function: the `kernel` in the source.
         precision: single, double or complex.
-        transposes: what is done to A and to B: `N`, `T` or `C`.
+        transposes: of A and B: `N`, `T` or `C`.
         order: `row` or `column`: how the matrices lie in memory.
         rows: of C that one work-item computes (GEMMbench's di).
         columns: likewise (dj).
-        arguments: what the function takes, in its order; of `ARGUMENTS`.
-        multiples: what M, N and K must be multiples of, where the author says so; 0 stands for
-            what a work-group computes of C, and 1 for K.
+        arguments: of the function, in its order; from `ARGUMENTS`.
+        multiples: the numbers that M, N and K must be multiples of, if the author names them; 0
+            stands for a work-group's part of C, and 1 for any K.
         local_sizes: the work-groups to try, along columns and rows of C as they lie in memory;
             empty for all powers of two.
         build_options: for the driver's compiler.
@@ -85,7 +85,7 @@ class Description:
             raise UsageError("'di' and 'dj' must be at least 1, and no number negative")
         if (largest := max(self.rows, self.columns, *sides)) > _LARGEST:
             raise UsageError(f"no number may be above {_LARGEST}, got {largest}")
-        _ = self.contraction  # which refuses other transposes and orders
+        _ = self.contraction  # raises for other transposes and orders
 
     @property
     def contraction(self) -> Contraction:
@@ -99,7 +99,7 @@ class Description:
         return (self.columns, self.rows) if self.order == "row" else (self.rows, self.columns)
 
     def limits(self, work_group: tuple[int, int]) -> Limits:
-        """The problems that the kernel takes with a work-group."""
+        """Return the problems that the kernel supports with a work-group."""
         tile = (work_group[0] * self.tile[0], work_group[1] * self.tile[1])
         m, n, k = self.multiples
         along = (n, m) if self.order == "row" else (m, n)
@@ -112,7 +112,7 @@ class Description:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return GEMMbench's form, with the source in the place of a file's name."""
+        """Return GEMMbench's form, with the source instead of a file's name."""
         return {
             "name": self.name,
             "type": self.precision.letter.upper(),
@@ -131,7 +131,7 @@ class Description:
 
 
 def unique(descriptions: tuple[Description, ...]) -> Mapping[str, Description]:
-    """Put descriptions under their names.
+    """Return descriptions by their names.
 
     Raises:
         UsageError: when two have the same.

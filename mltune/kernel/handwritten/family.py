@@ -19,7 +19,7 @@ _PARAMETERS = (KERNEL, "work_group_0", "work_group_1")
 
 
 class HandwrittenFamily:
-    """Kernels that somebody wrote; each is right for one problem type, within its limits."""
+    """Hand-written kernels; each is right for one problem type, within its limits."""
 
     def __init__(self, descriptions: tuple[Description, ...]) -> None:
         self._descriptions = unique(descriptions)
@@ -30,7 +30,7 @@ class HandwrittenFamily:
         return NAME
 
     def generate(self, contraction: Contraction, config: Config) -> Kernel:
-        """Give a kernel's source mltune's arguments; see `KernelFamily.generate`."""
+        """Frame a kernel's source with mltune's arguments; see `KernelFamily.generate`."""
         if set(config) != set(_PARAMETERS):
             raise UsageError(
                 f"kernel family {NAME}: a config has {', '.join(_PARAMETERS)}, "

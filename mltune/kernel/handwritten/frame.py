@@ -1,10 +1,10 @@
 """A hand-written kernel with the arguments of all of mltune's kernels.
 
-The source that is built is the user's but for the kernel's head: it takes mltune's arguments, and
+The built source is the user's, except for the kernel's head: it takes mltune's arguments, and
 declares its own from them. So worker, runtime and exported code launch it like any other. (A
-kernel around it, which calls it, would be simpler. But local memory in a kernel that is called is
-left to the driver by OpenCL, and PoCL shares it among all work-groups.) Names begin with
-`mltune_`, as the source may define whatever it likes.
+kernel around it, which calls it, would be simpler. But OpenCL leaves local memory in a called
+kernel to the driver, and PoCL shares it among all work-groups.) Names begin with `mltune_`, as the
+source may define any other name.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def frame(
 
 def _value(description: Description, argument: str) -> str:
     """The expression for one of the user's arguments."""
-    # In a canonical problem C is column-major: where the user's is row-major, A and B exchange.
+    # In a canonical problem C is column-major: if the user's is row-major, A and B are exchanged.
     swaps = description.contraction.swaps_operands
     a, b = ("b", "a") if swaps else ("a", "b")
     # Pointers to void, as the user's may be to vectors.

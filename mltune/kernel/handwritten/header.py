@@ -1,4 +1,4 @@
-"""Where the kernel of a hand-written source begins, and what it takes."""
+"""The place of the kernel in a hand-written source, and its parameters."""
 
 from __future__ import annotations
 
@@ -61,5 +61,5 @@ def find_header(source: str, wanted: str = "") -> Header:
 
 
 def _blanked(pattern: re.Pattern[str], text: str) -> str:
-    """Replace what matches by blanks, so that all places stay the same."""
+    """Replace matches by blanks, so that all places stay the same."""
     return pattern.sub(lambda found: " " * len(found[0]), text)

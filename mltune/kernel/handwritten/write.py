@@ -14,7 +14,7 @@ _PLAIN = {
     "local_sizes": [],
     "build_options": [],
 }
-"""What GEMMbench itself means; its files do not say it."""
+"""GEMMbench's own values, which its files do not contain."""
 
 
 def to_files(descriptions: Iterable[Description]) -> Iterator[tuple[str, str]]:

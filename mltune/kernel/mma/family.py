@@ -22,7 +22,8 @@ from mltune.problem import Contraction
 from mltune.space.config import Config
 
 _LANES = 32
-_FEW_TERMS = 4  # from so many terms on, what splitting loses is far inside the rounding error
+# from this number of terms on, the error of splitting is far below the rounding error
+_FEW_TERMS = 4
 
 
 class MmaFamily:
@@ -32,11 +33,11 @@ class MmaFamily:
     """
 
     def __init__(self, instructions: Path | None = None) -> None:
-        """Take the instructions from templates.
+        """Use other templates for the instructions.
 
         Args:
-            instructions: a folder whose templates, such as `mma/ptx/copy.cl`, stand in for those
-                of PTX; None where there are none.
+            instructions: a folder whose templates, such as `mma/ptx/copy.cl`, replace those of
+                PTX; None for PTX.
         """
         self._instructions = instructions
 
@@ -208,7 +209,7 @@ def _turn(settings: Settings, units: int) -> int:
 
 
 def _share(axis: int, settings: Settings, instruction: Instruction, signature: Signature) -> int:
-    """Neighbours along the free index that a lane reads together."""
+    """Return the number of neighbours along the free index that a lane reads together."""
     if instruction.by_matrix or not signature.free_is_contiguous("ab"[axis]):
         return 1
     return math.gcd(instruction.chunk, settings.number(f"wave_tile_{axis}") // 8)
@@ -220,7 +221,7 @@ def _extent(axis: int, settings: Settings) -> int:
 
 
 def _room(axis: int, settings: Settings) -> int:
-    """The same as it lies in local memory: a power of two, so that swizzled chunks stay there."""
+    """Return the extent in local memory: a power of two, so that swizzled chunks stay in it."""
     return 1 << (_extent(axis, settings) - 1).bit_length()
 
 
@@ -232,7 +233,7 @@ def _padded(axis: int, settings: Settings) -> bool:
 def _operand_section(
     operand: str, settings: Settings, instruction: Instruction, signature: Signature
 ) -> Section:
-    """The macros about how A or B gets into local memory and out of it again."""
+    """Return the macros for A's or B's copies into and out of local memory."""
     axis = "AB".index(operand)
     wave = settings.number(f"wave_tile_{axis}")
     room = _room(axis, settings)
@@ -260,7 +261,7 @@ def _operand_section(
 
 
 def _swizzle(run: int, is_free: bool, instruction: Instruction) -> str:
-    """What a chunk's number is xor'ed with: eight chunks of 16 bytes fill the banks once."""
+    """Return the xor operand of a chunk's number; eight chunks of 16 bytes fill the banks."""
     if instruction.takes == 1:
         # Four neighbouring rows are read together, two chunks each.
         rows = f" / {8 // run}" if run < 8 else ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from mltune.problem import Precision
 
-CHUNK_BYTES = 16  # what one copy to local memory moves, and one read from it at most
+CHUNK_BYTES = 16  # of one copy to local memory, and the most of one read from it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,5 +94,5 @@ _DOUBLE_OF_4_TERMS = replace(
 
 
 def instruction_of(precision: Precision, terms: int) -> Instruction:
-    """The instruction of so many terms, or where they are 0, the widest of a precision."""
+    """Return the instruction of so many terms; if 0, the widest of a precision."""
     return _DOUBLE_OF_4_TERMS if terms == 4 else INSTRUCTIONS[precision]

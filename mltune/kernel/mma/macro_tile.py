@@ -1,4 +1,4 @@
-"""What kernels on tensor cores do alike around their products: find their tile, and store it."""
+"""The common parts of kernels on tensor cores: finding and storing their tile."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mltune.kernel.split_sum import Sums
 
 @dataclass(frozen=True, slots=True)
 class TileOperand:
-    """What the templates ask for of A or B.
+    """A or B, for the templates.
 
     Attributes:
         x: `a` or `b`.
@@ -36,7 +36,7 @@ def tile_operands(signature: Signature) -> tuple[TileOperand, ...]:
 
 
 def tile_sums(elements: int, is_sliced: bool = False) -> Sums:
-    """How work-items hold their sums.
+    """Return how work-items store their sums.
 
     Args:
         elements: of C that a work-item has.

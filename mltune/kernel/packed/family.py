@@ -69,7 +69,7 @@ class PackedFamily:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Operand:
-    """How A or B gets into its panels: what the templates ask for.
+    """How A or B is copied into its panels, for the templates.
 
     Attributes:
         x: `a` or `b`.
@@ -91,11 +91,11 @@ class _Operand:
         return self.x.upper()
 
     def conjugated(self, value: str) -> str:
-        """The expression for what is multiplied of an element."""
+        """Return the expression for an element as a factor, which may be conjugated."""
         return f"{self.X}_CONJUGATE({value})" if self.conjugates else value
 
     def conjugated_vector(self, value: str) -> str:
-        """The same for a vector."""
+        """Return the same for a vector."""
         return f"{self.X}_CONJUGATE_VECTOR({value})" if self.conjugates else value
 
 
@@ -125,7 +125,7 @@ def _operand(x: str, settings: Settings, arithmetic: Arithmetic, signature: Sign
     return _Operand(
         x=x,
         tile=tile,
-        # Turned vectors of any width fit, as the terms that are left over go one by one.
+        # Transposed vectors may have any width, as the remaining terms are copied one by one.
         width=_width(settings, arithmetic, tile if is_free else VECTOR_WIDTHS[-1]),
         free_is_contiguous=is_free,
         conjugates=contraction.conjugate_a if x == "a" else contraction.conjugate_b,

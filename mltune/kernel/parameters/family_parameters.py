@@ -27,7 +27,7 @@ class FamilyParameters:
         macro_tile: two pairs of parameters whose products are the macro tile's sides.
 
     Raises:
-        UsageError: when a limit names what there is not, or is no condition.
+        UsageError: when a limit has an unknown name, or is no condition.
     """
 
     family: str
@@ -50,7 +50,7 @@ class FamilyParameters:
 
     @cached_property
     def defaults(self) -> Mapping[str, Value]:
-        """The values of what a config may leave out."""
+        """The values of parameters that a config may leave out."""
         return {one.name: one.default for one in self.params if one.default is not None}
 
     def read(self, config: Config, precision: Precision) -> Settings:

@@ -48,8 +48,8 @@ MMA = FamilyParameters(
         ),
         replace(
             LOCAL_SPLIT_U,
-            meaning="slices of waves that compute the same elements, each from its share of a "
-            "tile's terms; they add their sums up in local memory",
+            meaning="groups of waves that compute the same elements from different terms of a "
+            "tile; their sums are added in local memory",
             values=(1, 2, 4, 8),
             limits=(
                 Limit(
@@ -77,7 +77,7 @@ MMA = FamilyParameters(
             name="instruction_terms",
             abbreviation="MIK",
             meaning="terms of the sum that an instruction adds (the third of MatrixInstruction). "
-            "4: in double, half as many registers for what is read ahead",
+            "4, in double: prefetched operands take half as many registers",
             values=(0, 4),
             default=0,
             default_means="16 in half, else 8",
@@ -91,7 +91,7 @@ MMA = FamilyParameters(
         IntParam(
             name="local_buffers",
             abbreviation="LB",
-            meaning="tiles of each operand in local memory or on their way",
+            meaning="tiles of each operand in local memory, including those being copied",
             lowest=2,
         ),
         IntParam(
@@ -104,7 +104,8 @@ MMA = FamilyParameters(
         IntParam(
             name="partial_sum_terms",
             abbreviation="PST",
-            meaning="terms whose sum is added, rounded, to the whole sum; 0: all in one",
+            meaning="terms that are summed before they are rounded and added to the whole sum; 0: "
+            "no partial sums",
             lowest=0,
             default=0,
             limits=(
@@ -122,7 +123,7 @@ MMA = FamilyParameters(
         ),
         replace(
             SWIZZLE,
-            meaning="1: chunks of 16 bytes change places from row to row, against bank conflicts",
+            meaning="1: chunks of 16 bytes are permuted from row to row, against bank conflicts",
             default=1,
         ),
         WORK_GROUP_MAPPING,

@@ -26,20 +26,20 @@ PACKED = FamilyParameters(
             IntParam(
                 name="panels",
                 abbreviation="PN",
-                meaning="register tiles of a work-group, at most; the work-groups share out those "
-                "that C has,",
+                meaning="the most register tiles of a work-group; those of C are divided evenly "
+                "between the work-groups,",
             )
         ),
         replace(THREAD_TILE_0, meaning=f"{_TILE_MEANING}0", limits=(WHOLE_VECTORS,)),
         replace(THREAD_TILE_1, meaning=f"{_TILE_MEANING}1"),
-        replace(DEPTH_U, meaning="terms of the sum for which panels are packed"),
+        replace(DEPTH_U, meaning="terms of the sum in a packed panel"),
         replace(VECTOR_WIDTH, meaning="elements in a vector"),
         LOOP_UNROLL,
         MULTIPLY_ADD,
         IntParam(
             name="pack_b",
             abbreviation="PB",
-            meaning="1: B is packed, too; 0: it is read where it lies",
+            meaning="1: B is packed, too; 0: it is read from its own memory",
             values=(0, 1),
         ),
     ),

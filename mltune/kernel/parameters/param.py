@@ -24,16 +24,16 @@ _PRECISION_NAMES = frozenset(precision_names(Precision.SINGLE))
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What a parameter must be beside the others.
+    """A condition on a parameter and others.
 
     The text is an expression as in the constraints of a space's file. It may name the parameters
-    of the family and what describes the precision. One that names a device's limits is checked
-    where the device is known: it is a constraint of every space of the family.
+    of the family and properties of the precision. If it names a device's limits, it is checked
+    when the device is known: it is a constraint of every space of the family.
 
     Attributes:
         text: the condition.
-        wanted: what the parameter must be, for messages. `{depth_u}` stands for a value,
-            `{precision}` for its name.
+        wanted: the condition in words, for messages. `{depth_u}` stands for a value, `{precision}`
+            for its name.
     """
 
     text: str
@@ -50,21 +50,21 @@ class Limit:
 
     @property
     def needs_precision(self) -> bool:
-        """Whether what it refuses is right in another precision."""
+        """Whether refused values may be right in another precision."""
         return bool(names(self.tree) & _PRECISION_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
 class Tensile:
-    """How Tensile spells a parameter.
+    """Tensile's name and values of a parameter.
 
     Attributes:
         key: its name there.
-        place: in the list of numbers that Tensile writes for several of our parameters.
-        words: Tensile's words with our values; empty where both have the same numbers. `True`
+        place: in the list of numbers that Tensile writes for several of mltune's parameters.
+        words: Tensile's words with mltune's values; empty if both have the same numbers. `True`
             and `False` may also be read as 1 and 0.
         writes_numbers: whether these two are written as 1 and 0.
-        automatic: our value for Tensile's -1, if it has a meaning.
+        automatic: mltune's value for Tensile's -1, if it has a meaning.
     """
 
     key: str
@@ -75,24 +75,24 @@ class Tensile:
 
 
 def switch(key: str, off: Value = 0, on: Value = 1, *, writes_numbers: bool = False) -> Tensile:
-    """Return the spelling of a parameter that Tensile has as False or True."""
+    """Return the form of a parameter that is False or True in Tensile."""
     return Tensile(key, words=(("False", off), ("True", on)), writes_numbers=writes_numbers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Param:
-    """What parameters of all kinds have.
+    """The properties of all parameters.
 
     Attributes:
-        name: in configs and spaces. Two that end in _0 and _1 and share an abbreviation stand
-            together in kernel names, such as `TT8x4`.
+        name: in configs and spaces. Two that end in _0 and _1 and share an abbreviation are one
+            word of kernel names, such as `TT8x4`.
         abbreviation: in kernel names; capital letters.
-        meaning: for people, as in docs/parameters.md.
-        default_means: what the default stands for, for people.
-        applies_when: the condition under which it changes the kernel; spaces give it one value
-            elsewhere. Empty where it always does.
-        limits: what it must be beside the others.
-        tensile: how Tensile spells it; None where Tensile does not have it.
+        meaning: a description, as in docs/parameters.md.
+        default_means: what the default stands for.
+        applies_when: the condition under which it changes the kernel; elsewhere spaces have one
+            value of it. Empty if it always does.
+        limits: conditions on it and other parameters.
+        tensile: its name and values in Tensile; None if Tensile lacks it.
     """
 
     name: str
@@ -109,9 +109,9 @@ class IntParam(_Param):
     """A parameter whose value is a whole number.
 
     Attributes:
-        lowest: the smallest value, where `values` is empty.
-        values: all that there are; empty where every number from `lowest` on is one.
-        default: what a config that lacks the parameter means; None where it must be given.
+        lowest: the smallest value, if `values` is empty.
+        values: all allowed values; empty for every number from `lowest` on.
+        default: the value in a config that lacks the parameter; None if it must be given.
     """
 
     lowest: int = 1
@@ -133,7 +133,7 @@ class IntParam(_Param):
 
     @property
     def domain(self) -> Domain:
-        """What it can come to in an expression."""
+        """The domain of the parameter in an expression."""
         default = self.least if self.default is None else self.default
         return IntDomain(min(self.least, default), max(self.values or (_LARGEST,)))
 
@@ -158,7 +158,7 @@ class EnumParam(_Param):
 
     @property
     def domain(self) -> Domain:
-        """What it can come to in an expression."""
+        """The domain of the parameter in an expression."""
         return EnumDomain(self.values)
 
     def accepts(self, value: Value) -> bool:

@@ -28,22 +28,22 @@ _TILE = (
     THREAD_TILE_1,
     replace(
         DEPTH_U,
-        meaning="terms that are read before they are multiplied; the rest of a sum goes by "
+        meaning="terms that are read before they are multiplied; for the end of a sum see "
         "`edge_depth_u`",
     ),
     IntParam(
         name="edge_depth_u",
         abbreviation="EDU",
         meaning="terms that are read before they are multiplied at the end of a sum, and "
-        "throughout where vectors do not fit: at the rim of C, and where a leading dimension is "
+        "everywhere if vectors do not fit: at the edge of C, or if a leading dimension is "
         "no multiple of their width",
         values=(1, 2, 4, 8, 16, 32),
         default=1,
     ),
     replace(
         VECTOR_WIDTH,
-        meaning="elements of d0 per access to C, and to A if it runs along d0; along the sum if "
-        "it runs there, the widest that divides `depth_u`",
+        meaning="elements of d0 per access to C, and to A if it runs along d0; if A runs along "
+        "the sum, its vectors have the largest width that divides `depth_u`",
     ),
     replace(
         VECTOR_WIDTH_B,
@@ -64,17 +64,18 @@ _TILE = (
     EnumParam(
         name="edge_type",
         abbreviation="ET",
-        meaning="`branch`: a vector that reaches over the edge of C is taken apart. `shiftptr`: "
-        "it is read further back, and what it computes twice is not written twice. `none`: GEMMs "
-        "whose sizes are multiples of the macro tile and of `depth_u` only",
+        meaning="`branch`: a vector across the edge of C is read and written element by element. "
+        "`shiftptr`: it is moved back inside, and elements that are computed twice are "
+        "written once. `none`: only GEMMs whose M and N are multiples of the macro tile's "
+        "sides and whose K is a multiple of `depth_u`",
         values=("branch", "shiftptr", "none"),
         default="branch",
     ),
     MULTIPLY_ADD,
     replace(
         VECTOR_ACCESS,
-        meaning=f"{VECTOR_ACCESS.meaning}. `either`: by `vload` where A or B lies so that "
-        "pointers cannot, in a loop of its own",
+        meaning=f"{VECTOR_ACCESS.meaning}. `either`: by `vload`, in a loop of its own, if "
+        "A or B is not aligned for pointers",
         values=("cast", "vload", "either"),
         applies_when="max(vector_width, vector_width_b, vector_width_u) > 1",
     ),
@@ -115,9 +116,9 @@ DIRECT = FamilyParameters(
         IntParam(
             name="sub_group_size",
             abbreviation="SG",
-            meaning="work-items of a sub-group that have the same columns of C: each reads its "
-            "share of their terms of B, and hands it to the others by `sub_group_broadcast`. 0: "
-            "each reads all that it multiplies",
+            meaning="work-items of a sub-group with the same columns of C: each reads a share of "
+            "B and sends it to the others by `sub_group_broadcast`. 0: each reads "
+            "everything itself",
             values=(0, 8, 16, 32, 64),
             default=0,
             limits=_SUB_GROUPS,
@@ -140,8 +141,8 @@ SMALL = FamilyParameters(
         IntParam(
             name="fan_in",
             abbreviation="FI",
-            meaning="slices whose partial sums become one at a time: more take more local memory "
-            "and fewer barriers",
+            meaning="slices whose partial sums are added at once; a larger number needs more "
+            "local memory and fewer barriers",
             values=(2, 4, 8, 16, 32),
             default=2,
             applies_when="local_split_u > 2",
@@ -165,8 +166,8 @@ SMALL = FamilyParameters(
             limits=(
                 # In one dimension: devices allow few work-items along the third.
                 Limit(
-                    "work_group_0 * work_group_1 * local_split_u * problems"
-                    " <= min(max_work_group_size, max_work_item_size_0)",
+                    "work_group_0 * work_group_1 * local_split_u * problems "
+                    "<= min(max_work_group_size, max_work_item_size_0)",
                     "so small that the device has work-groups of this size",
                 ),
             ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mltune.kernel.parameters.param import EnumParam, IntParam, Limit, Tensile, pair, switch
 
 AUTOMATIC = -1
-"""As in Tensile: the value that follows from the others."""
+"""As in Tensile: the value is computed from the others."""
 
 WIDTHS = (1, 2, 4, 8, 16)
 """Elements of OpenCL's vectors."""
@@ -75,7 +75,8 @@ LOOP_UNROLL = IntParam(
 WORK_GROUP_MAPPING = IntParam(
     name="work_group_mapping",
     abbreviation="WGM",
-    meaning="width of the strips that work-groups walk in",
+    meaning="width, in tiles, of the strips of C that work-groups compute one after the other, "
+    "for the cache",
     tensile=Tensile("WorkGroupMapping"),
 )
 

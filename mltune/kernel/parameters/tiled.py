@@ -38,8 +38,8 @@ def _direct_to_registers(tensor: str, *more: Limit) -> IntParam:
         name=name,
         abbreviation=f"DTR{tensor.upper()}",
         meaning=f"1: work-items read {tensor.upper()} themselves, and only the other operand "
-        "passes through local memory; as vectors if it lies along d0 or d1, else element by "
-        "element. In no space that ships",
+        "passes through local memory. They read vectors if it runs along d0 or d1, else single "
+        "elements. In no shipped space",
         values=(0, 1),
         default=0,
         limits=(
@@ -58,9 +58,9 @@ def _non_temporal(tensor: str) -> IntParam:
     return IntParam(
         name=name,
         abbreviation=f"NT{tensor.upper()}",
-        meaning=f"1: vectors of {tensor.upper()} bypass the caches, with clang's "
-        "`__builtin_nontemporal_load` and `_store`; a driver without these words says so when it "
-        "builds. In no space that ships",
+        meaning=f"1: vectors of {tensor.upper()} bypass the caches, by clang's "
+        "`__builtin_nontemporal_load` and `_store`; a driver without these builtins cannot build "
+        "the kernel. In no shipped space",
         values=(0, 1),
         default=0,
         limits=(
@@ -119,16 +119,17 @@ TILED = FamilyParameters(
         IntParam(
             name="prefetch_local_read",
             abbreviation="PLR",
-            meaning="1: the next row of both tiles is read while this one is multiplied, anew in "
-            "each tile. 2: also over the barrier, the next tile's first row while this one's last "
-            "is multiplied (Tensile's with two buffers)",
+            meaning="1: the next row of both tiles is read while the current one is multiplied, "
+            "within a tile. 2: also across the barrier: the next tile's first row is read "
+            "while the current tile's last row is multiplied (as in Tensile with two "
+            "buffers)",
             values=(0, 1, READ_NEXT_TILE),
             default=0,
             limits=(
                 Limit(
-                    f"prefetch_local_read < {READ_NEXT_TILE}"
-                    " or depth_u // local_split_u % 2 == 0 and local_buffers > 1"
-                    " and direct_to_registers_a + direct_to_registers_b == 0",
+                    f"prefetch_local_read < {READ_NEXT_TILE} "
+                    "or depth_u // local_split_u % 2 == 0 and local_buffers > 1 "
+                    "and direct_to_registers_a + direct_to_registers_b == 0",
                     "0 or 1 but with an even depth_u / local_split_u, 2 or more local_buffers and "
                     "both operands in local memory",
                 ),
@@ -169,8 +170,8 @@ TILED = FamilyParameters(
         EnumParam(
             name="global_to_local",
             abbreviation="GTL",
-            meaning="what a tile passes on its way to local memory: `registers`, or nothing, with "
-            "`async`: PTX's `cp.async`, NVIDIA from compute capability 8.0 on",
+            meaning="how a tile is copied to local memory: through `registers`, or directly by "
+            "`async` copies (PTX's `cp.async`, NVIDIA from compute capability 8.0 on)",
             values=("registers", "async"),
             default="registers",
             limits=(
@@ -188,9 +189,8 @@ TILED = FamilyParameters(
         IntParam(
             name="prefetch_l2",
             abbreviation="PLT",
-            meaning="bytes that the second-level cache fetches from memory with every `async` "
-            "copy, beyond what is copied: PTX's `.L2::128B`, as CUTLASS has it. In no space "
-            "that ships",
+            meaning="bytes that the second-level cache prefetches with every `async` copy: PTX's "
+            "`.L2::128B`, as in CUTLASS. In no shipped space",
             values=(0, 64, 128, 256),
             default=0,
             applies_when='global_to_local == "async"',
@@ -215,9 +215,9 @@ TILED = FamilyParameters(
             name="vector_width_u",
             abbreviation="VWU",
             meaning="terms per access to local memory of an operand that runs along the sum (A in "
-            "TN and TT, B in NN and TN). Its tile lies so in local memory, too, and is copied in "
-            "vectors (TransposeLDS, now UnrollMajorLDSA, -B). 0: the tile is transposed on its "
-            "way, element by element",
+            "TN and TT, B in NN and TN). Its tile keeps this order in local memory, and "
+            "is copied in vectors (TransposeLDS, now UnrollMajorLDSA, -B). 0: the copy "
+            "transposes the tile, element by element",
             values=(0, *WIDTHS),
             default=0,
             limits=(
@@ -229,16 +229,17 @@ TILED = FamilyParameters(
         ),
         replace(
             SWIZZLE,
-            meaning="1: in tiles of operands that run along the sum, vectors change places from "
-            "row to row: fewer bank conflicts, without a pad, when a column of a transposed one "
-            "is written, or when work-items read from rows of one that lies along the sum",
+            meaning="1: in tiles of operands that run along the sum, vectors are permuted from "
+            "row to row. This reduces bank conflicts without padding, when a column of a "
+            "transposed tile is written, or when work-items read rows of a tile along the "
+            "sum",
         ),
         IntParam(
             name="transpose_first",
             abbreviation="TF",
-            meaning="1: a pass before writes operands that run along the sum to scratch memory, "
-            "with the other index running fastest, and the multiplying pass is that of NT "
-            "(CLBlast's indirect kernels); for matrices and batches of them",
+            meaning="1: a first pass transposes operands that run along the sum into scratch "
+            "memory, and the multiplying pass is that of NT (CLBlast's indirect kernels); "
+            "for GEMMs and batches of them",
             values=(0, 1),
             default=0,
             limits=(
@@ -265,7 +266,7 @@ TILED = FamilyParameters(
             IntParam(
                 name="wave_lanes",
                 abbreviation="WL",
-                meaning="consecutive work-items that form a patch",
+                meaning="consecutive work-items that form a block",
                 lowest=0,
                 default=0,
                 default_means="a whole row",
@@ -282,20 +283,20 @@ TILED = FamilyParameters(
         MULTIPLY_ADD,
         replace(
             VECTOR_ACCESS,
-            applies_when="max(vector_width, vector_width_b, vector_width_u,"
-            " global_read_vector_width) > 1",
+            applies_when="max(vector_width, vector_width_b, vector_width_u, "
+            "global_read_vector_width) > 1",
         ),
         EnumParam(
             name="edge_type",
             abbreviation="ET",
-            meaning="`branch`: every work-group asks whether its macro tile lies inside of C. "
-            "`remainder`: a kernel without such guards for the whole tiles, and up to three more "
-            "for the rows, the columns and the corner that are left, each launched only where "
-            "there are some; in no space that ships. `none`: packed GEMMs whose sizes are "
-            "multiples of the macro tile and of `depth_u` only; the loop over the sum then has no "
-            "branch but the one back. `loops`: any problem, in two loops, the first without such "
-            "a branch for the whole steps of a tile inside of C, the other with guards for the "
-            "rest",
+            meaning="`branch`: every work-group checks whether its macro tile is inside of C. "
+            "`remainder`: a kernel without these checks for whole tiles, and up to three "
+            "more for the remaining rows, columns and corner, launched only if there are "
+            "any; in no shipped space. `none`: only packed GEMMs whose M and N are "
+            "multiples of the macro tile's sides and whose K is a multiple of `depth_u`; "
+            "the loop over the sum has no branches inside. `loops`: any problem, with two "
+            "loops: one without branches for whole steps of tiles inside of C, one with "
+            "checks for the rest",
             values=("branch", "remainder", "none", "loops"),
             default="branch",
             limits=(
@@ -315,9 +316,10 @@ TILED = FamilyParameters(
         IntParam(
             name="stagger_u",
             abbreviation="SU",
-            meaning="places in the sum where work-groups begin, against all of them reading from "
-            "the same memory channels at once; after the last step comes the first. 0 and 1: all "
-            "begin with the first terms. In no space that ships",
+            meaning="number of places in the sum where work-groups begin, so that they do not all "
+            "read from the same memory channels at once; after the last step they "
+            "continue with the first. 0 and 1: all begin with the first terms. In no "
+            "shipped space",
             lowest=0,
             default=0,
             tensile=Tensile("StaggerU"),
@@ -325,8 +327,9 @@ TILED = FamilyParameters(
         IntParam(
             name="stagger_u_mapping",
             abbreviation="SUM",
-            meaning="what chooses a work-group's place: its tile's number along d0 (0), along d1 "
-            "(1), its place in the batch (2), or in the order of all work-groups (3)",
+            meaning="the number that determines a work-group's place: its tile's along d0 (0), "
+            "its tile's along d1 (1), its product's in the batch (2), or its own among "
+            "all work-groups (3)",
             values=(0, 1, 2, 3),
             default=0,
             applies_when="stagger_u > 1",
@@ -344,8 +347,9 @@ TILED = FamilyParameters(
         IntParam(
             name="persistent_kernel",
             abbreviation="PK",
-            meaning="work-groups for each compute unit; they take turns with the tiles of C, and "
-            "the products of a batch have work-groups of their own. 0: each tile has a work-group",
+            meaning="work-groups for each compute unit, which compute the tiles of C in turns; "
+            "the products of a batch have work-groups of their own. 0: each tile has a "
+            "work-group",
             lowest=0,
             default=0,
             tensile=Tensile("PersistentKernel"),
@@ -353,9 +357,10 @@ TILED = FamilyParameters(
         IntParam(
             name="stream_k",
             abbreviation="SK",
-            meaning="1: they take equal shares of the steps of `depth_u` terms of all tiles "
-            "instead. A sum that is cut by a share's border is left in scratch memory, two tiles "
-            "for each work-group at most, and a second pass adds it up, always in the same order",
+            meaning="1: these work-groups take equal shares of all tiles' steps of `depth_u` "
+            "terms instead. If a sum is divided between shares, its parts go to scratch "
+            "memory, at most two tiles for each work-group, and a second pass adds them "
+            "up, always in the same order",
             values=(0, 1),
             default=0,
             limits=(

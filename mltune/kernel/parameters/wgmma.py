@@ -78,14 +78,15 @@ WGMMA = FamilyParameters(
         IntParam(
             name="local_buffers",
             abbreviation="LB",
-            meaning="tiles of each operand in local memory or on their way; in single of A, "
-            "beside three of its small parts",
+            meaning="tiles of each operand in local memory, including those being copied; in "
+            "single of A only, besides three tiles of its small parts",
             lowest=3,
         ),
         IntParam(
             name="partial_sum_terms",
             abbreviation="PST",
-            meaning="in single only: terms whose sum is rounded into the whole one",
+            meaning="in single only: terms that are summed before they are rounded and added to "
+            "the whole sum",
             values=(0, 32, 64, 128, 256),
             default=0,
             limits=(
@@ -99,9 +100,10 @@ WGMMA = FamilyParameters(
         EnumParam(
             name="split_into",
             abbreviation="SPI",
-            meaning="in single only: what a number is split into two of, whose products, but for "
-            "that of the two small parts, are added up. `tf32`: numbers with single's exponents. "
-            "`half`: twice as fast; each row of A and column of B is scaled by a power of two",
+            meaning="in single only: the format of the two parts that each number is split into; "
+            "all products of parts are added up, except that of the two small parts. "
+            "`tf32`: numbers with single's exponents. `half`: twice as fast; each row of "
+            "A and column of B is scaled by a power of two",
             values=("tf32", "half"),
             default="tf32",
             limits=(Limit('split_into == "tf32" or stored_bytes == 4', "tf32 in {precision}"),),
@@ -110,9 +112,9 @@ WGMMA = FamilyParameters(
         IntParam(
             name="persistent_kernel",
             abbreviation="PK",
-            meaning="in half only: work-groups for each compute unit; they take turns with the "
-            "tiles of C, and copy for the next one while they store. 0, or where several indices "
-            "are summed: each tile has a work-group",
+            meaning="in half only: work-groups for each compute unit, which compute the tiles of "
+            "C in turns, and copy for the next tile while they store. 0, or if several "
+            "indices are summed: each tile has a work-group",
             lowest=0,
             default=0,
             limits=(Limit("persistent_kernel == 0 or stored_bytes == 2", "0 in {precision}"),),

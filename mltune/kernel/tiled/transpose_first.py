@@ -1,8 +1,8 @@
-"""Operands that run along the sum, transposed into scratch memory by a pass before.
+"""Transposes operands that run along the sum into scratch memory, by a pass before.
 
-The multiplying pass then finds every operand as it reads it best, with the free index contiguous,
-and is the kernel of the type NT whatever the problem's is. The pass moves each element once, so it
-pays where each is multiplied often. CLBlast's large kernels do so.
+The multiplying pass then finds every operand in its best layout, with the free index contiguous,
+and is the kernel of the type NT for every problem. The pass moves each element once, so it is
+worth it if each element is multiplied often. CLBlast's large kernels do so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mltune.kernel.signature import Signature
 from mltune.kernel.template import Definition, Section
 from mltune.problem import Contraction
 
-_SIDE, _ROWS = 32, 8  # of the tile that a work-group transposes; it reads so many rows at once
+_SIDE, _ROWS = 32, 8  # of the tile that a work-group transposes; rows that it reads at once
 _FREE = {"a": "i", "b": "j"}
 _BITS = {2: "ushort", 4: "uint", 8: "uint2", 16: "uint4"}
 _LAYOUT = ("offset", "ld", "batch_stride")
@@ -26,11 +26,11 @@ _LAYOUT = ("offset", "ld", "batch_stride")
 
 @dataclass(frozen=True, slots=True)
 class TransposeFirst:
-    """Which operands are transposed, and what of a kernel's text depends on that.
+    """The operands that are transposed, and the parts of a kernel's text that depend on them.
 
     Attributes:
-        operands: of `a` and `b`; empty where none is.
-        signature: of the multiplying pass, as if its operands had always lain so.
+        operands: of `a` and `b`; empty if none is.
+        signature: of the multiplying pass, for the transposed layout.
     """
 
     operands: tuple[str, ...]
@@ -84,7 +84,7 @@ class TransposeFirst:
         return Section("Elements as bits, and rows of transposed operands.", tuple(definitions))
 
     def for_template(self, name: str) -> tuple[dict[str, str | int], ...]:
-        """What the template of such a pass asks for, for each operand."""
+        """Return the values for such a pass's template, for each operand."""
         return tuple(
             {
                 "x": x,
@@ -99,7 +99,7 @@ class TransposeFirst:
         )
 
     def passes(self, name: str) -> tuple[Pass, ...]:
-        """How they are launched."""
+        """Return the passes."""
         return tuple(
             Pass(
                 entry=_entry(name, x),
@@ -111,7 +111,7 @@ class TransposeFirst:
         )
 
     def scratch(self, arithmetic: Arithmetic, macro_tile: tuple[int, int]) -> tuple[Area, ...]:
-        """What they write to: rows of whole macro tiles, one for each term."""
+        """Return their scratch memory: rows of whole macro tiles, one for each term."""
         return tuple(
             Area(
                 element_bytes=arithmetic.precision.bytes,

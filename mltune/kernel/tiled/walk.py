@@ -1,10 +1,9 @@
-"""Has a fixed number of work-groups walk over C, each through many macro tiles.
+"""A fixed number of work-groups walk over C, each through many macro tiles.
 
-As many are started for each compute unit as the device shall run at a time, however large C is:
-Tensile's PersistentKernel. They take turns with the macro tiles, or, as in Stream-K, they take
-equal shares of the steps of all tiles' sums. Then all end at the same time, whether or not the
-tiles come out even, and a pass after them, Stream-K's fix-up, adds up the sums that a share's
-border runs through.
+As many are started for each compute unit as the device should run at a time, however large C is:
+Tensile's PersistentKernel. They take turns with the macro tiles, or, as in Stream-K, take equal
+shares of the steps of all tiles' sums. Then all end at the same time, for any number of tiles. A
+pass after them, Stream-K's fix-up, adds up the sums that are divided between shares.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from mltune.kernel.passes import Area, Pass
 from mltune.kernel.rules import Settings
 from mltune.kernel.template import Section
 
-_PARTS = 2  # that a work-group has at most: of its first and of its last macro tile
+_PARTS = 2  # of a work-group, at most: of its first and of its last macro tile
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,11 +27,11 @@ class WgmmaFamily:
     """
 
     def __init__(self, instructions: Path | None = None) -> None:
-        """Take the instructions from templates.
+        """Use other templates for the instructions.
 
         Args:
-            instructions: a folder whose templates, such as `wgmma/ptx/half.cl`, stand in for those
-                of PTX; None where there are none.
+            instructions: a folder whose templates, such as `wgmma/ptx/half.cl`, replace those of
+                PTX; None for PTX.
         """
         self._instructions = instructions
 

@@ -22,9 +22,10 @@ from mltune.space.config import Config
 _UNIT = 16  # terms of a sum that one instruction adds
 _DEPTH = packing.DEPTH
 _BYTES = 4  # of an element: of its two halves
-_SLICES = 8  # work-groups that look for the largest magnitude of a row
-_SMALL_SCALE = 2048  # what the small part is multiplied with: 11 bits are in the large one
-_FEW_TERMS = 4  # from so many terms on, what splitting loses is far inside the rounding error
+_SLICES = 8  # work-groups that find the largest magnitude of a row
+_SMALL_SCALE = 2048  # factor of the small part; the large one has 11 bits
+# from this number of terms on, the error of splitting is far below the rounding error
+_FEW_TERMS = 4
 
 
 def generate(contraction: Contraction, config: Config, instructions: Path | None) -> Kernel:
@@ -33,7 +34,7 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
     Args:
         contraction: canonical, of single precision.
         config: see `WGMMA`.
-        instructions: a folder whose templates stand in for those of PTX.
+        instructions: a folder whose templates replace those of PTX; None for PTX.
 
     Raises:
         UsageError: when a parameter's value is refused.
@@ -66,7 +67,7 @@ def _largest_name(name: str, operand: str) -> str:
 
 
 def _largest(name: str, operand: str) -> Pass:
-    """The pass that finds the largest magnitudes."""
+    """Return the pass that finds the largest magnitudes."""
     return Pass(
         entry=_largest_name(name, operand),
         work_group=(packing.ITEMS, 1, 1),

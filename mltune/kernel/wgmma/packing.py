@@ -1,17 +1,17 @@
-"""The passes of `wgmma` that pack A and B before single is multiplied."""
+"""The passes of `wgmma` that pack A and B for products in single precision."""
 
 from __future__ import annotations
 
 from mltune.kernel.passes import Area, Pass
 
 DEPTH = 32
-"""Terms of a tile: a swizzled row of 128 bytes, be it of single or of pairs of halves."""
+"""Terms of a tile: a swizzled row of 128 bytes, of single or of pairs of halves."""
 
 ITEMS = 256
 """Work-items of a work-group that packs."""
 
 ROWS = 32
-"""Places of the free index that it packs, over the terms of two tiles."""
+"""Elements along the free index that it packs, over the terms of two tiles."""
 
 INDICES = {"a": "il", "b": "jl"}
 """An operand's free index and the sum."""

@@ -19,7 +19,8 @@ from mltune.space.config import Config
 _UNIT = 8  # terms of a sum that one instruction adds
 _DEPTH = packing.DEPTH
 _BYTES = 4  # of an element
-_FEW_TERMS = 4  # from so many terms on, what splitting loses is far inside the rounding error
+# from this number of terms on, the error of splitting is far below the rounding error
+_FEW_TERMS = 4
 
 
 def generate(contraction: Contraction, config: Config, instructions: Path | None) -> Kernel:
@@ -28,7 +29,7 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
     Args:
         contraction: canonical, of single precision.
         config: see `WGMMA`.
-        instructions: a folder whose templates stand in for those of PTX.
+        instructions: a folder whose templates replace those of PTX; None for PTX.
 
     Raises:
         UsageError: when a parameter's value is refused.

@@ -129,11 +129,11 @@ class WarpgroupKernel:
             template: of the source.
             names: that it uses, in addition to `names`.
             sections: of macros, between those of numbers and of the end.
-            instructions: a folder whose templates stand in for those of PTX.
+            instructions: a folder whose templates replace those of PTX; None for PTX.
             before: passes before those that share a sum.
             scratch: memory of these passes.
-            groups_per_unit: work-groups for each compute unit that take turns with the tiles of
-                C; 0 if each tile has a work-group.
+            groups_per_unit: work-groups for each compute unit that take turns with the tiles of C;
+                0 if each tile has a work-group.
         """
         split, arithmetic = self.split, self.arithmetic
         numbers = Section("Numbers.", arithmetic.definitions("expr", VECTOR))

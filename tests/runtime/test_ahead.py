@@ -1,0 +1,56 @@
+"""Kernels that other processes build while something else is done."""
+
+from pathlib import Path
+
+import pyopencl as cl
+import pytest
+
+from mltune.runtime import ahead
+from mltune.runtime.ahead import built_ahead
+from mltune.runtime.building import is_kept
+from mltune.runtime.launch import GemmKernel
+
+SOURCE = "__kernel void fill(__global int *x) { x[get_global_id(0)] = NUMBER; }"
+
+
+def kernel(number: str) -> GemmKernel:
+    return GemmKernel(
+        name=f"fill_{number}",
+        source=SOURCE,
+        build_options=(f"-DNUMBER={number}",),
+        passes=(("fill", (1, 1, 1)),),
+        arguments=("c",),
+        integers=lambda rows, columns, terms, **layout: (),
+        geometry=lambda *reach: ((), 0, 0),
+    )
+
+
+def kept(queue: cl.CommandQueue, each: GemmKernel) -> bool:
+    return is_kept(queue.device, each.source, each.build_options, each.two_steps)
+
+
+@pytest.fixture
+def cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ahead, "usable_cores", lambda: frozenset(range(4)))
+
+
+def test_all_are_built_at_the_end_but_those_that_do_not_build(
+    queue: cl.CommandQueue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cores: None
+) -> None:
+    monkeypatch.setenv("MLTUNE_CACHE_DIR", str(tmp_path / "cache"))
+    kernels = [kernel(number) for number in ("1", "wrong", "2", "3")]
+
+    with built_ahead(kernels, queue.device):
+        pass
+
+    assert [kept(queue, each) for each in kernels] == [True, False, True, True]
+
+
+def test_where_nothing_is_kept_no_process_begins(
+    queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch, cores: None
+) -> None:
+    monkeypatch.setenv("MLTUNE_CACHE_DIR", "")
+    monkeypatch.setattr(ahead, "_start", None)
+
+    with built_ahead([kernel(str(number)) for number in range(5)], queue.device):
+        pass
