@@ -170,6 +170,7 @@ def test_the_python_of_the_page_on_libraries_runs(
     np.testing.assert_allclose(found["c"].get(), 3 * (x @ x), rtol=1e-3)
 
 
+@pytest.mark.long
 def test_the_python_of_the_page_on_records_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

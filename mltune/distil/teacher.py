@@ -73,6 +73,11 @@ class Teacher:
     share: float = 1.0
     offsets: Array | float = 0.0
 
+    @property
+    def tells(self) -> tuple[TimeFormula, ...]:
+        """The formulas, if they tell by themselves which kernels are fast."""
+        return self.formulas if self.share == 1 else ()
+
     def log_seconds(self, sizes: Array) -> Array:
         """Return the logs of the predicted times.
 

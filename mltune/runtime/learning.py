@@ -33,11 +33,13 @@ from mltune.selector import Reason, Selector
 
 Size = tuple[int, int, int, int]
 
-CANDIDATES = 3
-"""Kernels that are tried: the chosen one, and those that are chosen for similar sizes.
+CANDIDATES = 4
+"""Kernels that are tried: the chosen one, and those with the least time by formulas. Without
+formulas, those that are chosen for similar sizes.
 
-On held-out sizes of the run of 2026-11-23 (formulas, splits 100 to 102) the best of three has
-0.9973 of the speed of the portfolio's best, the best of five 0.9975, the chosen kernel 0.9903.
+On held-out sizes of five runs of an H200 (formulas, splits 100 and 101) the best of four by their
+formulas has 0.9988 of the speed of the portfolio's best, of three 0.9976; by choices for similar
+sizes 0.9961 and 0.9944.
 """
 
 MOST_TRIES = 8
@@ -115,9 +117,16 @@ class _Candidate:
         return len(self.seconds) + bool(self.running)
 
     def read(self) -> bool:
-        """Read the time of a launch that has ended; False if there was none."""
+        """Read the time of a launch that has ended; False if there was none.
+
+        A kernel whose launch failed is not tried again.
+        """
         done = cl.command_execution_status.COMPLETE
-        if not self.running or any(each.command_execution_status != done for each in self.running):
+        states = [each.command_execution_status for each in self.running]
+        if any(state < 0 for state in states):
+            self.running, self.is_out = (), True
+            return True
+        if not states or any(state != done for state in states):
             return False
         spent = self.running[-1].profile.end - self.running[0].profile.start
         bisect.insort(self.seconds, spent * 1e-9)
@@ -159,13 +168,18 @@ class _Trial:
         return next((each for each in self.candidates if each.number == number), None)
 
     def _judge(self) -> None:
-        """Find the best kernel, and stop trying kernels that are behind by more than the noise."""
+        """Find the best kernel, and stop trying kernels that are behind by more than the noise.
+
+        The chosen kernel stays the best until it was timed, too.
+        """
         timed = [each for each in self.candidates if each.seconds]
+        if not timed:
+            return
         fastest = min(timed, key=lambda each: each.expected)
         least = fastest.expected
         noise = _noise(timed, least)
         chosen = self.candidates[0]
-        self.best = fastest.number
+        self.best = fastest.number if chosen.seconds else chosen.number
         lost = 0.0
         for each in timed:
             if each is fastest:
@@ -413,15 +427,18 @@ def _key(row: Mapping[str, Any]) -> tuple[str, Size]:
 
 
 def candidates(selector: Selector, size: Size) -> tuple[int, ...]:
-    """Return the chosen kernel's number, and those chosen most often for similar sizes.
+    """Return the chosen kernel's number, and those of others that may be faster.
 
     A size of the map has only its own kernel, because it was measured with all kernels.
     """
     chosen = selector.choose(*size)
     if chosen.reason is Reason.EXACT:
         return (chosen.index,)
-    nearby = Counter(selector.choose(*near).index for near in _near(size))
-    others = [number for number, _ in nearby.most_common() if number != chosen.index]
+    numbers: Sequence[int] = selector.likely(*size)
+    if not numbers:
+        nearby = Counter(selector.choose(*near).index for near in _near(size))
+        numbers = [number for number, _ in nearby.most_common()]
+    others = [number for number in numbers if number != chosen.index]
     return (chosen.index, *others[: CANDIDATES - 1])
 
 

@@ -3,6 +3,7 @@
 from mltune.selector.formula import INT64_MAX, MOST_EXTENT, TimeFormula, Waves, padding, work_limit
 from mltune.selector.selector import (
     FEATURES,
+    LIKELY_PART,
     MAX_DEPTH,
     Choice,
     Leaf,
@@ -25,6 +26,7 @@ from mltune.selector.selector import (
 __all__ = [
     "FEATURES",
     "INT64_MAX",
+    "LIKELY_PART",
     "MAX_DEPTH",
     "MOST_EXTENT",
     "Choice",

@@ -62,6 +62,7 @@ def selector_data(selector: Selector) -> dict[str, Any]:
         ],
         "tree": _flat(selector.tree),
         "formulas": [asdict(formula) for formula in selector.formulas],
+        **({"teacher": [asdict(each) for each in selector.teacher]} if selector.teacher else {}),
         "exact": [[*size, kernel] for size, kernel in selector.exact],
     }
 
@@ -78,6 +79,8 @@ def read_selector(path: Path) -> Selector:
     version = document.value.get("schema_version") if isinstance(document.value, dict) else None
     is_first = type(version) is int and version == 1
     formulas = () if is_first else ("formulas",)
+    has_teacher = isinstance(document.value, dict) and "teacher" in document.value
+    teacher = ("teacher",) if has_teacher else ()  # which came later
     fields = document.fields(
         "format",
         "schema_version",
@@ -87,6 +90,7 @@ def read_selector(path: Path) -> Selector:
         "portfolio",
         "tree",
         *formulas,
+        *teacher,
         "exact",
     )
     fields["schema_version"].exactly(1 if is_first else SCHEMA_VERSION)
@@ -101,6 +105,7 @@ def read_selector(path: Path) -> Selector:
             formulas=tuple(
                 _formula(entry) for name in formulas for entry in fields[name].entries()
             ),
+            teacher=tuple(_formula(entry) for name in teacher for entry in fields[name].entries()),
             exact=tuple(_exact(entry, len(portfolio)) for entry in fields["exact"].entries()),
             regret=None if fields["regret"].value is None else _regret(fields["regret"]),
             conditions=tuple((name, text.text()) for name, text in fields["conditions"].items()),

@@ -29,6 +29,7 @@ def without(selector: Selector, numbers: Collection[int]) -> tuple[Selector, tup
             portfolio=tuple(selector.portfolio[i] for i in kept),
             tree=_renumbered(selector.tree, new),
             formulas=tuple(formula for i, formula in enumerate(selector.formulas) if i in new),
+            teacher=tuple(formula for i, formula in enumerate(selector.teacher) if i in new),
             exact=tuple((size, new[i]) for size, i in selector.exact if i in new),
         ),
         kept,

@@ -12,6 +12,7 @@ from mltune.problem import Problem
 from mltune.run.run import INFO_NAME, Run
 from mltune.run.run_info import TIME, RunInfo, SearchedSpace
 from mltune.runner.live import WorkerRunner
+from mltune.runner.opening import Opening
 from mltune.search.names import is_own
 from mltune.space.config import Config
 from mltune.space.space import Space
@@ -101,18 +102,20 @@ class Objective:
         self._open(asked, note)
 
     @classmethod
-    def of(cls, options: SearchOptions, note: Note = ignore_note) -> Self:
+    def of(
+        cls, options: SearchOptions, note: Note = ignore_note, opening: Opening | None = None
+    ) -> Self:
         """Begin or resume a search with these options; raises what the class raises."""
         objective = cls.__new__(cls)
-        objective._open(options, note)
+        objective._open(options, note, opening)
         return objective
 
-    def _open(self, options: SearchOptions, note: Note) -> None:
+    def _open(self, options: SearchOptions, note: Note, opening: Opening | None = None) -> None:
         check_options(options)
         self.note = note
         self._closed = False
         begin = _resume if options.resume else _begin
-        self.run, self.runner, self.space = begin(options)
+        self.run, self.runner, self.space = begin(options, opening)
         if shipped := describe(self.info.priors):
             note(shipped)
         before = from_records(self.info, self.run.store.measurements())
@@ -196,7 +199,9 @@ class Objective:
         self.close()
 
 
-def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, SearchSpace]:
+def _begin(
+    options: SearchOptions, opening: Opening | None
+) -> tuple[Run, WorkerRunner, SearchSpace]:
     if options.folder is not None and (options.folder / INFO_NAME).exists():
         raise UsageError(
             f"{options.folder}: holds a run already; continue with --resume, or give another --run"
@@ -215,6 +220,8 @@ def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, SearchSpace]:
         precisions=(contraction.precision,),
         **_runner_options(options),
         seed=options.seed or 0,
+        opening=opening,
+        waits=False,  # the spaces are read while the device is being opened
     )
     try:
         bound: dict[SearchedSpace, Space] = {}
@@ -234,6 +241,7 @@ def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, SearchSpace]:
         if is_own(info.sampler):
             # A sampler may refuse its arguments; that is reported before a folder is made.
             sampler_of(info, space, info.seed, ignore_note)
+        runner.await_proof()
         run = Run.create(options.folder or default_folder(info), info, options.storage or "")
     except BaseException:
         runner.close()
@@ -241,7 +249,9 @@ def _begin(options: SearchOptions) -> tuple[Run, WorkerRunner, SearchSpace]:
     return run, runner, space
 
 
-def _resume(options: SearchOptions) -> tuple[Run, WorkerRunner, SearchSpace]:
+def _resume(
+    options: SearchOptions, opening: Opening | None
+) -> tuple[Run, WorkerRunner, SearchSpace]:
     run = Run.resume(options.folder or newest_run(), options.storage or "")
     try:
         info = run.info
@@ -257,6 +267,7 @@ def _resume(options: SearchOptions) -> tuple[Run, WorkerRunner, SearchSpace]:
             str(run.folder),
             builders=options.builders,
             rest_seconds=options.rest_seconds or 0,
+            opening=opening,
         )
         runner = of_model(opened, info.device, run.folder)
     except BaseException:

@@ -23,6 +23,7 @@ from mltune.run.effort import Effort
 from mltune.run.host import Host
 from mltune.run.run import read_info
 from mltune.run.run_info import TIME, RunInfo
+from mltune.runner.opening import Opening
 from mltune.search.expected_gain import ExpectedGain
 from mltune.shell import command
 from mltune.tuning.cross_sizes import SHARE, spread_order
@@ -154,7 +155,9 @@ class SearchResult:
         }
 
 
-def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
+def search(
+    options: SearchOptions, show: Show, note: Note, opening: Opening | None = None
+) -> SearchResult:
     """Search the space of a run, new or resumed, and record every measurement.
 
     Ctrl-C ends it early, with the results so far.
@@ -163,6 +166,7 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
         options: of the verb.
         show: called with the progress after every trial.
         note: called with lines of text, such as the run's folder.
+        opening: of the device with as many builders, if it has begun already.
 
     Raises:
         UsageError: when an option, a file or the folder is wrong.
@@ -176,9 +180,13 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
         workers = None
         if options.device == ALL_DEVICES:
             check_options(options)
+            if not options.resume:
+                opening = stack.enter_context(Opening("auto", observers=options.observers or ()))
             options, workers = _one_and_others(options)
             stack.enter_context(workers)
-        objective = stack.enter_context(Objective.of(options, note))
+            if opening is not None:
+                opening.start_builders(options.builders or 0)
+        objective = stack.enter_context(Objective.of(options, note, opening))
         run, info = objective.run, objective.info
         for line in _introduction(objective, options):
             note(line)
@@ -407,7 +415,8 @@ def _search_together(
 def _one_and_others(options: SearchOptions) -> tuple[SearchOptions, LocalWorkers]:
     """Use the first of all devices in this process, and start a worker for each other one.
 
-    They start before the run exists, as they load libraries while this process opens its device.
+    The workers start before the run exists, so that they load libraries while this process opens
+    its device: `auto`, which is the first of all devices.
     """
     first, *others = all_devices()
     builders = options.builders

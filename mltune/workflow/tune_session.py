@@ -15,6 +15,7 @@ from mltune.errors import MltuneError, NoCorrectConfigError, NoDeviceError, Usag
 from mltune.export import SET_WRITERS
 from mltune.files import write_atomically
 from mltune.run.run import INFO_NAME
+from mltune.runner.opening import Opening
 from mltune.selector.pack import SELECTOR_NAME
 from mltune.tuning.progress import Progress, Show
 from mltune.tuning.search_options import SHIPPED_PRIORS, SearchOptions
@@ -59,6 +60,7 @@ class TuneSession:
         self._interrupted = False
         self._stopped = ""
         self._distilled: dict[int, DistilResult] = {}
+        self._opening: Opening | None = None
 
     @property
     def _spent(self) -> float:
@@ -75,7 +77,9 @@ class TuneSession:
             if self._interrupted or self._stopped:
                 break
             self._search(number)
+            self._open_ahead(number + 1)
             self._distil_early(number)
+        self._close_ahead()
         distilled = self._all_distilled()
         comparing = min(_MOST_COMPARING, _COMPARING * self._state.seconds)
         against: tuple[Against, ...] = ()
@@ -160,6 +164,7 @@ class TuneSession:
                 self._options(part, folder, seconds, resume=resume),
                 self._whole(part.name, number),
                 lambda line: None,
+                self._opening,
             )
             self._interrupted, self._stopped = result.interrupted, result.stopped
         except KeyboardInterrupt:
@@ -168,6 +173,8 @@ class TuneSession:
             raise
         except MltuneError as error:  # other problem types may still work
             failure = str(error)
+        finally:
+            self._close_ahead()
         searched = replace(
             before, seconds=before.seconds + time.monotonic() - began, failure=failure
         )
@@ -226,6 +233,22 @@ class TuneSession:
             self._show(replace(progress, phase=phase, total=total, seconds_left=left))
 
         return shown
+
+    def _open_ahead(self, number: int) -> None:
+        """Let the processes of the next search begin while kernels are chosen.
+
+        On a GPU they take seconds. A processor would choose more slowly meanwhile.
+        """
+        if self._interrupted or self._stopped or self._entry.info.kind == "cpu":
+            return
+        if number < len(self._state.parts) and self._seconds_for(number) >= _LEAST_SECONDS:
+            self._opening = Opening(self._state.device, builders=None)
+
+    def _close_ahead(self) -> None:
+        """End processes that no search has taken; of those that one took nothing is left."""
+        if self._opening is not None:
+            self._opening.close()
+        self._opening = None
 
     def _distil_early(self, number: int) -> None:
         """Distil between searches: the kernels are tried first for the next problem type."""

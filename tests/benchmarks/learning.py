@@ -5,10 +5,13 @@
 
 Sizes are drawn by a seed (log-uniform sides, half of them multiples of 16) among those that were
 not measured. Each is called ten times while selection learns, and then ninety times more; all
-kernels are built before. Every kernel of the portfolio is timed on each size, call by call as
-users do, in rounds and by events: the share is the least median / the median of the one in use.
-With few rounds the least median is luck: the line `best by half` says how much. Then a thousand
-calls that learn are timed beside as many that do not, for several sizes, in turns.
+kernels are built before. Every kernel of the portfolio is timed on each size in rounds: the share
+is the least median / the median of the one in use. It is given by two clocks. In trains, behind a
+kernel that holds the queue, a time is sure to a percent. Call by call and by events, as learning
+sees it, a time of 10 us is off by 1 us: the least of many medians is luck, and the best kernel's
+share may be below 1. The lines `best by half` say how much that is: who is best by one half of the
+rounds, judged by the other. Then a thousand calls that learn are timed beside as many that do
+not, for several sizes, in turns.
 
 C needs a compiler and OpenCL's headers. Without them, `--built FOLDER` takes what `--build FOLDER`
 made on another machine.
@@ -24,7 +27,7 @@ import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +35,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 
+from mltune.bench.device_clock import DeviceClock
 from mltune.errors import MltuneError
 from mltune.export import WRITERS
 from mltune.runtime.learning import candidates
@@ -40,10 +44,12 @@ from mltune.selector import Reason
 
 CALLS, MORE, MANY = 10, 100, 1000
 LEAST_ROUNDS = 15
-HOPELESS = 2.0
+TRAIN_ROUNDS, TRAIN_SECONDS, MOST_IN_TRAIN = 4, 0.5e-3, 24
+HOPELESS = 1.5
 """A kernel that took so many times the best is not timed again."""
 
 Size = tuple[int, int, int]
+Runs = list[list[float]]
 SMALL = (64, 64, 64)
 
 
@@ -59,6 +65,7 @@ class Bench:
     tuned: TunedGemm
     operands: cl_array.Array
     results: cl_array.Array
+    clock: DeviceClock
 
     def matrices(self, size: Size) -> list[cl_array.Array]:
         """A, B and C of a problem type NN, column by column."""
@@ -80,17 +87,35 @@ class Bench:
         events[-1].wait()
         return float(events[-1].profile.end - events[0].profile.start) * 1e-9
 
-    def truth(self, size: Size, seconds: float) -> list[list[float]]:
-        """Times of every kernel, in rounds, so that drift meets all of them; none if hopeless."""
+    def in_train(self, size: Size, kernel: int, alone: float) -> float:
+        """A launch among many, of a kernel that takes so long alone."""
+        matrices = self.matrices(size)
+
+        def call(queue: cl.CommandQueue) -> None:
+            self.tuned.enqueue(queue, *matrices, kernel=kernel, watched=False)
+
+        count = min(max(round(TRAIN_SECONDS / alone), 2), MOST_IN_TRAIN)
+        return self.clock.seconds(call, count) or alone
+
+    def truth(self, size: Size, seconds: float) -> tuple[Runs, Runs]:
+        """Times of every kernel, in rounds, so that drift meets all of them; none if hopeless.
+
+        Returns:
+            Those call by call, and those in trains.
+        """
         count = len(self.tuned.selector.portfolio)
         first = [min(self.seconds(size, kernel) for _ in range(3)) for kernel in range(count)]
-        runs: list[list[float]] = [[] for _ in first]
+        hopeful = [kernel for kernel in range(count) if first[kernel] < HOPELESS * min(first)]
+        runs: Runs = [[] for _ in first]
+        trains: Runs = [[] for _ in first]
         begin = time.perf_counter()
-        while len(max(runs, key=len)) < LEAST_ROUNDS or time.perf_counter() < begin + seconds:
-            for kernel, times in enumerate(runs):
-                if first[kernel] < HOPELESS * min(first):
-                    times.append(self.seconds(size, kernel))
-        return runs
+        while len(runs[hopeful[0]]) < LEAST_ROUNDS or time.perf_counter() < begin + seconds:
+            for kernel in hopeful:
+                runs[kernel].append(self.seconds(size, kernel))
+        for _ in range(TRAIN_ROUNDS):
+            for kernel in hopeful:
+                trains[kernel].append(self.in_train(size, kernel, first[kernel]))
+        return runs, trains
 
 
 def medians(runs: Sequence[Sequence[float]]) -> list[float]:
@@ -240,6 +265,11 @@ def shares(times: Sequence[Sequence[float]], chosen: Sequence[int]) -> str:
     return told([min(row) / row[number] for row, number in zip(times, chosen, strict=True)])
 
 
+def say(name: str, times: Mapping[str, Runs], chosen: Sequence[int]) -> None:
+    """Print the shares by each clock."""
+    print(f"  {name:16} " + "   ".join(shares(each, chosen) for each in times.values()))
+
+
 def told(found: Sequence[float]) -> str:
     """Geometric mean, 10th percentile and minimum."""
     mean = statistics.geometric_mean(max(share, 1e-9) for share in found)
@@ -308,24 +338,30 @@ def main() -> None:
     most = max(m * k + k * n for m, n, k in (*sizes, SMALL)) + 64
     numbers = np.random.default_rng(0).standard_normal(most).astype(dtype)
     results = cl_array.zeros(queue, max(m * n for m, n, _ in (*sizes, SMALL)), dtype)
-    bench = Bench(queue, tuned, cl_array.to_device(queue, numbers), results)
+    clock = DeviceClock(cl.CommandQueue(context))
+    bench = Bench(queue, tuned, cl_array.to_device(queue, numbers), results, clock)
     folder = Path(tempfile.mkdtemp())
     begin = time.perf_counter()
-    runs = [bench.truth(size, args.seconds) for size in sizes]
-    times = [medians(each) for each in runs]
+    both = [bench.truth(size, args.seconds) for size in sizes]
+    clocks = {"in trains": [trains for _, trains in both], "alone": [runs for runs, _ in both]}
+    times = {clock: [medians(each) for each in runs] for clock, runs in clocks.items()}
     print(f"{devices[0].name}, {len(tuned.kernels)} kernels, {len(sizes)} sizes, seed {args.seed}")
-    print(f"every kernel timed: {time.perf_counter() - begin:.1f} s, {clock_step(runs)}")
+    spent = time.perf_counter() - begin
+    print(f"every kernel timed: {spent:.1f} s, {clock_step(clocks['alone'])}")
     print("share of the portfolio's best: geometric mean / 10th percentile / worst")
-    halves = [[medians([row[half::2] for row in each]) for each in runs] for half in (0, 1)]
-    best = [min(range(len(row)), key=row.__getitem__) for row in halves[0]]
-    print(
-        f"  best by half    {shares(halves[1], best)}   (by one half of the rounds, of the other)"
-    )
+    print(f"  {'':16} " + "   ".join(f"{clock:22}" for clock in clocks))
+    halved = []
+    for runs in clocks.values():
+        halves = [[medians([row[half::2] for row in each]) for each in runs] for half in (0, 1)]
+        best = [min(range(len(row)), key=row.__getitem__) for row in halves[0]]
+        halved.append(shares(halves[1], best))
+    print(f"  {'best by half':16} " + "   ".join(halved))
     rule = [tuned.selector.choose(*size).index for size in sizes]
-    print(f"  the rule        {shares(times, rule)}")
+    say("the rule", times, rule)
     tried = [candidates(tuned.selector, (*size, 1)) for size in sizes]
-    best = [min(each, key=row.__getitem__) for each, row in zip(tried, times, strict=True)]
-    print(f"  best of tried   {shares(times, best)}")
+    sure = times["in trains"]
+    best = [min(each, key=row.__getitem__) for each, row in zip(tried, sure, strict=True)]
+    say("best of tried", times, best)
     ways: dict[str, InPython | InC] = {"Python": InPython(bench, args.selector)}
     shared = args.built / "library.so" if args.built else build(tuned, folder / "c")
     if shared is not None:
@@ -341,16 +377,15 @@ def main() -> None:
             spent = time.perf_counter() - begin
             way.stop()
             chosen = learned_numbers(tuned, file, sizes)
-            print(
-                f"  {name:6} {calls:3} calls {shares(times, chosen)}   ({spent:.1f} s)", flush=True
-            )
+            say(f"{name} {calls} calls", times, chosen)
+            print(f"  {'':16} ({spent:.1f} s)", flush=True)
             if args.details:
                 args.details.parent.mkdir(parents=True, exist_ok=True)
                 with args.details.open("a") as to:
                     row = {"way": name, "calls": calls, "chosen": chosen, "rule": rule}
                     row |= {"tried": tried, "sizes": sizes, "times": times}
                     print(json.dumps(row), file=to)
-    some = sorted(sizes, key=lambda size: min(times[sizes.index(size)]))[: len(sizes) // 2]
+    some = sorted(sizes, key=lambda size: min(sure[sizes.index(size)]))[: len(sizes) // 2]
     some = some[:: max(1, len(some) // args.many)][: args.many]
     for name, way in ways.items():
         for builds in (True, False):

@@ -27,7 +27,8 @@ import pyopencl as cl
 
 from mltune.distil import TimeTable
 from mltune.distil.fit import Settings, folds
-from mltune.distil.methods import METHODS
+from mltune.distil.methods import METHODS, TAUGHT
+from mltune.distil.teacher import teach
 from mltune.distil.vectors import whole_vectors
 from mltune.runtime.learning import Learner, candidates
 from mltune.selector import Selector
@@ -57,12 +58,15 @@ def cases(
     """All sizes of which the chosen kernel was timed, for each seed."""
     for seed in seeds:
         for train, test in folds(len(table.sizes), 4, seed):
-            fitted = METHODS[method](table.take(train), settings)
+            known = table.take(train)
+            fitted = METHODS[method](known, settings)
+            is_taught = method == TAUGHT and not fitted.formulas
             selector = Selector(
                 contraction=recorded.contraction,
                 portfolio=tuple(table.kernels[column] for column in fitted.portfolio),
                 tree=fitted.tree,
                 formulas=fitted.formulas,
+                teacher=teach(known, settings).tells if is_taught else (),
             )
             for row in test:
                 size = table.sizes[row]

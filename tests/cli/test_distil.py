@@ -64,6 +64,7 @@ def test_a_method_that_is_worse_than_a_single_kernel_ships_with_one_line(
     assert said["notes"][0].startswith("tree ships as asked, but a single kernel does as well or")
 
 
+@pytest.mark.long
 def test_sizes_that_are_left_to_the_rule_are_named(mltune: Command, tmp_path: Path) -> None:
     runs = (FOUR_SIZES, RUNS / "2026-11-22-sgemm-nn-nvidia-h200-vectors")
 

@@ -95,6 +95,7 @@ def test_a_sampler_in_a_file_of_the_current_folder(
     assert read_info(own_folder / "run").sampler == "own_sampler:Mine"
 
 
+@pytest.mark.long
 def test_a_file_named_like_a_library_is_not_taken_for_it(tmp_path: Path) -> None:
     (tmp_path / "optuna.py").write_text("raise SystemExit('the wrong one')")
     file = recorded_space(tmp_path / "cache.json")

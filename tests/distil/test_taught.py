@@ -17,7 +17,7 @@ from mltune.distil.portfolio import cover
 from mltune.distil.residuals import Residuals
 from mltune.distil.suggest import APART, MOST_TIMES_LONGER, suggested
 from mltune.distil.taught import LOSS_SIZES, Lesson, taught
-from mltune.distil.teacher import teach
+from mltune.distil.teacher import Teacher, teach
 from mltune.problem import Precision, gemm
 from mltune.selector import Leaf, TimeFormula, Waves, feature_value, features, nodes
 from mltune.selector.selector import Split
@@ -207,6 +207,25 @@ def test_it_ships_where_a_method_is_not_asked_for(make_table: MakeTable) -> None
 
     assert distilled.rule == TAUGHT
     assert distilled.selector.formulas == ()
+    settings = replace(SETTINGS, compute_units=64, multiples=(4, 1, 4))
+    teacher = teach(table, settings)
+    kernels = tuple(table.kernels[column] for column in teacher.portfolio)
+    assert distilled.selector.portfolio[: len(kernels)] == kernels
+    assert distilled.selector.teacher == teacher.tells
+
+
+@pytest.mark.usefixtures("short_lessons")
+def test_formulas_that_are_asked_for_have_no_teacher_where_a_taught_tree_is_best(
+    make_table: MakeTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("mltune.distil.distil"), "best_rule", lambda *_: TAUGHT)
+    monkeypatch.setattr(Teacher, "tells", property(lambda teacher: teacher.formulas))
+    distilled = distil(
+        named(make_table(40)), gemm(Precision.SINGLE), compute_units=64, method="formulas"
+    )
+
+    assert distilled.selector.formulas
+    assert distilled.selector.teacher == ()
 
 
 @pytest.mark.usefixtures("short_lessons")

@@ -207,7 +207,11 @@ def test_of_several_it_tries_what_python_tries(
     tried = ["ABCDE"[number] for number in candidates(five.selector, (*SIZE, 1))]
     assert len(tried) == CANDIDATES
     program = build(five)
-    for given in ((1200, 1000, 1020), (1000, 4000, 1000), (1000, 1010, 1005)):
+    for given in (
+        (1200, 1000, 1020, 1100),
+        (1000, 4000, 1000, 1300),
+        (1000, 1010, 1005, 1015),
+    ):
         times = dict(zip(tried, given, strict=True))
 
         used = called(program, five, path, opencl_environment, 60, times)

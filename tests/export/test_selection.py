@@ -252,6 +252,52 @@ def test_c_says_why_and_finds_kernels_by_name(
     assert said.splitlines() == ["exact size", "time formulas", "tree", "1 -1 -1"]
 
 
+LIKELY = """\
+#include "mltune_sgemm_nn_select.h"
+#include <inttypes.h>
+#include <stdio.h>
+
+int main(void)
+{
+    mltune_sgemm_nn_problem problem;
+    int kernels[3], i, found;
+
+    while (scanf("%" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64, &problem.m, &problem.n,
+                 &problem.k, &problem.batch) == 4) {
+        found = mltune_sgemm_nn_likely(&problem, 3, kernels);
+        for (i = 0; i < found; ++i)
+            printf("%d ", kernels[i]);
+        puts("");
+    }
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("of", ["formulas", "teacher", "neither"])
+def test_c_knows_which_kernels_are_likely_the_fastest(
+    of: str, chooser: Make, compile_c: Build, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(5)
+    alike = random_formula(rng)
+    formulas = (*(replace(alike, tile=alike.tile + 10**7 * i) for i in range(4)), alike)
+    formulas += tuple(random_formula(rng) for _ in range(3))
+    given = {} if of == "neither" else {of: formulas}
+    library = chooser(Split("m", 1000, Leaf(0), Leaf(5)), 8, **given)
+    sizes = random_sizes(rng, 4000)
+    WRITERS["c"].write(library.selector, library.kernels, tmp_path)
+    (tmp_path / "likely.c").write_text(LIKELY)
+    sources = (tmp_path / "likely.c", tmp_path / "mltune_sgemm_nn_select.c")
+    program = compile_c(tmp_path / "likely", *sources, f"-I{tmp_path}", "-fsanitize=address")
+    text = "".join(f"{m} {n} {k} {batch}\n" for m, n, k, batch in sizes)
+
+    said = subprocess.run([program], input=text, capture_output=True, text=True, check=True).stdout
+
+    wanted = [library.selector.likely(*size)[:3] for size in sizes]
+    assert [tuple(map(int, line.split())) for line in said.splitlines()] == wanted
+    assert {len(each) for each in wanted} == ({0} if of == "neither" else {0, 1, 2, 3})
+
+
 def test_formulas_without_counts_compile(chooser: Make, choices: Choices) -> None:
     flat = TimeFormula(rows=8, columns=8, depth=8, launch=2, tile=0, step=0, tile_step=0)
     library = chooser(Leaf(0), 2, formulas=(flat, replace(flat, launch=1)))

@@ -78,6 +78,7 @@ def run(opencl_environment: dict[str, str]) -> Callable[..., str]:
     return start
 
 
+@pytest.mark.long
 def test_instructions_are_released_as_where_they_were_measured(
     tiled: Make, compile_opencl: Build, sanitize: Callable[[str], str], tmp_path: Path
 ) -> None:

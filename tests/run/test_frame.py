@@ -83,6 +83,7 @@ def test_a_shipped_run_gives_its_measurements() -> None:
     assert set(frame) >= {name for row in rows for name in row.config}
 
 
+@pytest.mark.long
 def test_pandas_is_loaded_for_its_users_only() -> None:
     code = "import sys, mltune.run.run; sys.exit('pandas' in sys.modules)"
 

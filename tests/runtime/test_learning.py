@@ -5,6 +5,7 @@ import math
 import random
 import threading
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -27,7 +28,7 @@ from mltune.runtime.learning import (
     _Trial,
     candidates,
 )
-from mltune.selector import Selector
+from mltune.selector import Selector, TimeFormula
 from tests.runtime.test_tuned_gemm import selector_for
 
 SIZE = (17, 20, 30, 1)
@@ -76,6 +77,18 @@ def test_candidates_are_the_chosen_kernel_and_those_nearby(selector: Selector) -
     assert candidates(selector, (8, 8, 8, 1)) == (1,)
 
 
+def test_of_formulas_those_are_tried_that_are_expected_to_be_the_fastest(
+    selector: Selector,
+) -> None:
+    formulas = tuple(
+        TimeFormula(rows=8, columns=8, depth=8, launch=launch, tile=1, step=1, tile_step=0)
+        for launch in (1150, 1100, 1000, 1050, 1180)
+    )
+
+    assert candidates(replace(selector, formulas=formulas), SIZE) == (2, 3, 1, 0)
+    assert candidates(replace(selector, teacher=formulas), SIZE) == (1, 2, 3, 0)
+
+
 @pytest.mark.parametrize(("times", "best"), [({1: 100, 0: 80}, 0), ({1: 1000, 0: 999}, 1)])
 def test_the_faster_kernel_is_kept_and_saved(
     selector: Selector, tmp_path: Path, times: dict[int, int], best: int
@@ -115,6 +128,27 @@ def test_kernels_that_are_alike_are_tried_to_the_end(selector: Selector, tmp_pat
 
     assert 4 < used.count(0) <= MOST_TRIES
     assert set(used[-50:]) == {1}
+
+
+@pytest.mark.parametrize("state", [-5, -36])
+def test_a_kernel_whose_launch_fails_is_tried_no_more(
+    selector: Selector, tmp_path: Path, state: int
+) -> None:
+    """The chosen one is kept all the same: nobody knows how fast it is."""
+    learner = Learner(selector, tmp_path / "learned.json")
+    trial_of(learner, (1, 0, 2))
+    failed = SimpleNamespace(command_execution_status=state)
+
+    used = []
+    for _ in range(60):
+        use = learner.use("d", SIZE)
+        used.append(use.number)
+        if use.is_try:
+            event = failed if use.number == 1 else ended(100 - 20 * use.number)
+            learner.watch("d", SIZE, use.number, [cast(cl.Event, event)])
+
+    assert used[:4] == [1, 1, 0, 2]
+    assert set(used[-30:]) == {1}
 
 
 @pytest.mark.parametrize("seed", range(40))

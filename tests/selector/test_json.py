@@ -84,6 +84,13 @@ def test_a_file_of_the_first_version_has_no_formulas(tmp_path: Path) -> None:
     assert read_selector(tmp_path / "old.json") == replace(SMALL, formulas=())
 
 
+def test_a_teacher_is_kept(tmp_path: Path) -> None:
+    taught = replace(SMALL, formulas=(), teacher=SMALL.formulas)
+    write_selector(taught, tmp_path / "taught.json")
+
+    assert read_selector(tmp_path / "taught.json") == taught
+
+
 def test_a_formula_as_first_written_is_the_same_for_all_sizes(tmp_path: Path) -> None:
     data = json.loads(GOLDEN.read_text())
     for formula in data["formulas"]:

@@ -44,3 +44,5 @@ def test_formulas_stay_with_their_kernels() -> None:
     assert selector.formulas == formulas[1:]
     assert timed.choose(30, 30, 30).kernel.name == "a"
     assert selector.choose(30, 30, 30).kernel.name == "c"
+    taught, _ = without(replace(SELECTOR, teacher=formulas), {0})
+    assert taught.teacher == formulas[1:]

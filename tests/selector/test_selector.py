@@ -66,6 +66,30 @@ def test_formulas_come_before_the_tree_as_far_as_they_reach() -> None:
     assert chosen.choose(*[10**30] * 3).index == 0
 
 
+@pytest.mark.parametrize("of", ["formulas", "teacher"])
+def test_formulas_know_which_kernels_are_likely_the_fastest(of: str) -> None:
+    formulas = tuple(
+        TimeFormula(rows=8, columns=8, depth=8, launch=launch, tile=0, step=0, tile_step=1)
+        for launch in (1190, 1000, 1500, 1190)
+    )
+    portfolio = tuple(map(kernel, range(4)))
+    chosen = selector(Leaf(0), portfolio=portfolio, **{of: formulas})
+
+    assert chosen.likely(8, 8, 8) == (1, 0, 3)
+    assert chosen.likely(2**40, 8, 8) == ()
+    assert chosen.choose(8, 8, 8).index == (1 if of == "formulas" else 0)
+    assert selector(Leaf(0)).likely(8, 8, 8) == ()
+
+
+def test_a_teacher_is_for_trees() -> None:
+    one = TimeFormula(rows=8, columns=8, depth=8, launch=1, tile=0, step=0, tile_step=0)
+
+    with pytest.raises(UsageError, match=r"2 formulas of a teacher for 2 kernels and 2 formulas$"):
+        selector(Leaf(0), formulas=(one, one), teacher=(one, one))
+    with pytest.raises(UsageError, match=r"3 formulas of a teacher for 2 kernels and 0 formulas$"):
+        selector(Leaf(0), teacher=(one, one, one))
+
+
 def test_each_kernel_needs_a_formula_or_an_exact_size() -> None:
     one = TimeFormula(rows=8, columns=8, depth=8, launch=1, tile=0, step=0, tile_step=0)
 

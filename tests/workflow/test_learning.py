@@ -28,6 +28,7 @@ def shipped() -> tuple[RunInfo, list[Measurement]]:
         return run.info, run.store.measurements()
 
 
+@pytest.mark.long
 def test_each_size_is_predicted_once_whatever_the_number_of_cores(
     shipped: tuple[RunInfo, list[Measurement]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -128,6 +128,7 @@ def test_a_limit_or_stop_ends_the_trials_and_optimize_goes_on(begin: Open) -> No
     assert_one_to_one(objective.run)
 
 
+@pytest.mark.long
 def test_a_resumed_search_goes_on_with_its_numbers(begin: Open) -> None:
     first = begin()
     create_study(first).optimize(first, n_trials=3)
@@ -177,6 +178,7 @@ def test_a_pruner_leaves_out_sizes(begin: Open) -> None:
     assert_one_to_one(objective.run)
 
 
+@pytest.mark.long
 def test_without_a_pruner_every_config_is_measured_on_every_size(begin: Open) -> None:
     # Other tests rely on it, too: the recorded device knows the answer to each question then.
     objective = begin()
@@ -201,6 +203,7 @@ def test_optunas_median_pruner_works(begin: Open) -> None:
     assert_one_to_one(objective.run)
 
 
+@pytest.mark.long
 def test_a_storage_holds_the_study_and_a_resumed_one_doubles_nothing(
     begin: Open, tmp_path: Path
 ) -> None:
@@ -278,6 +281,7 @@ def test_proposals_that_were_built_ahead_are_measured_by_the_next_optimize(begin
     assert not any(trial.state == TrialState.RUNNING for trial in study.trials)
 
 
+@pytest.mark.long
 def test_a_function_of_ones_own_goes_to_optunas_loop_and_the_search_goes_on(begin: Open) -> None:
     objective = begin()
     study = create_study(objective)

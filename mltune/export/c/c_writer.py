@@ -95,6 +95,7 @@ def _values(library: Library) -> dict[str, str]:
         ),
         "helpers": selection.helpers(selector, library.name),
         "body": selection.body(selector),
+        "likely": selection.likely(selector, library.name, library.name),
         "cache": cache,
         "answer": answer,
         "sources": "\n".join(

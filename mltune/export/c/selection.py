@@ -8,7 +8,15 @@ from mltune.export.block import FEATURE_VALUES, block_of, features_of, nested, w
 from mltune.export.c.text import DIALECT, FEATURES_DIALECT
 from mltune.export.expression import operators
 from mltune.export.formulas import Plan, plan, sizes_of
-from mltune.selector import FEATURES, MOST_EXTENT, Reason, Selector, padding, work_limit
+from mltune.selector import (
+    FEATURES,
+    LIKELY_PART,
+    MOST_EXTENT,
+    Reason,
+    Selector,
+    padding,
+    work_limit,
+)
 from mltune.selector.tiling import CAP, CAPPED
 
 UINT16_MAX, INT32_MAX = 2**16 - 1, 2**31 - 1
@@ -56,7 +64,9 @@ static int fastest({sizes})
 {others}
     return kernel;
 }}
+"""
 
+_HAS_TIME = """\
 /* Whether the work of a size, with {padding} more on each side, is at most {limit}. */
 static int has_time(uint64_t m, uint64_t n, uint64_t k, uint64_t batch)
 {{
@@ -67,6 +77,51 @@ static int has_time(uint64_t m, uint64_t n, uint64_t k, uint64_t batch)
                {limit}u / ((k + {padding}) * (batch > 1 ? batch : 1));
 }}
 """
+
+_LIKELY = """\
+int {library}_likely(const {problem}_problem *problem, int most, int *kernels)
+{{
+    const uint64_t m = (uint64_t)at_least(0, problem->m), n = (uint64_t)at_least(0, problem->n),
+                   k = (uint64_t)at_least(0, problem->k),
+                   batch = (uint64_t)at_least(0, problem->batch);
+    uint64_t times[{count}];
+    int found = 0, kernel, place;
+
+    if (!has_time(m, n, k, batch))
+        return 0;
+    expect({times});
+    for (kernel = 0; kernel < {count}; ++kernel) {{
+        for (place = found; place > 0 && times[kernels[place - 1]] > times[kernel]; --place)
+            if (place < most)
+                kernels[place] = kernels[place - 1];
+        if (place < most)
+            kernels[place] = kernel;
+        found += found < most;
+    }}
+    while (times[kernels[found - 1]] - times[kernels[0]] > times[kernels[0]] / {part})
+        --found;
+    return found;
+}}"""
+
+_EXPECT = """\
+/* What each kernel is expected to take, in femtoseconds, where `has_time` says so. */
+static void expect({parameters})
+{{
+{counts}
+
+{times}
+}}
+
+"""
+
+_NONE_LIKELY = """\
+int {library}_likely(const {problem}_problem *problem, int most, int *kernels)
+{{
+    (void)problem; /* there are no formulas */
+    (void)most;
+    (void)kernels;
+    return 0;
+}}"""
 
 _REMEMBER = """
 #if defined(_MSC_VER)
@@ -182,14 +237,18 @@ def _look_up(selector: Selector, library: str) -> str:
 def helpers(selector: Selector, library: str) -> str:
     """Return only the functions and tables that `body` uses, as C warns about others."""
     used = _used(selector)
-    parts = [_AT_LEAST] if used else []
+    parts = [_AT_LEAST] if used or selector.teacher else []
     if any("*" in operators(FEATURE_VALUES[each]) for each in used & FEATURE_VALUES.keys()):
         parts.append(_PRODUCT)
-    planned = plan(selector.formulas)
+    formulas = selector.formulas or selector.teacher
+    planned = plan(formulas)
     if planned.counts or used & CAPPED.keys():
         parts.append(_COVER)
     if selector.formulas:
-        parts.append(_fastest(selector, planned))
+        parts.append(_fastest(planned))
+    if formulas:
+        extent, limit = padding(formulas), work_limit(formulas)
+        parts.append(_HAS_TIME.format(most=MOST_EXTENT, padding=extent, limit=limit))
     if selector.exact:
         parts += [_HASH.format(library=library).rstrip("\n") + "\n", _look_up(selector, library)]
     return "\n".join(parts)
@@ -243,6 +302,45 @@ def cache(selector: Selector, library: str) -> tuple[str, str]:
     return "", "choose"
 
 
+def likely(selector: Selector, library: str, problem: str) -> str:
+    """The function that names the kernels that formulas expect to be the fastest.
+
+    Args:
+        selector: with the formulas, or without.
+        library: what the function's name begins with.
+        problem: what the type's name begins with.
+    """
+    formulas = selector.formulas or selector.teacher
+    if not formulas:
+        return _NONE_LIKELY.format(library=library, problem=problem)
+    planned = plan(formulas)
+    times = [
+        textwrap.fill(
+            f"    times[{number}] = {DIALECT.text(time)};", 84, subsequent_indent=" " * 8
+        )
+        for number, time in enumerate(planned.times)
+    ]
+    head = _EXPECT.format(
+        parameters=", ".join(["uint64_t *times", *(f"uint64_t {x}" for x in _sizes(planned))]),
+        counts=_counts(planned),
+        times="\n".join(times),
+    )
+    return head + _LIKELY.format(
+        library=library,
+        problem=problem,
+        count=len(formulas),
+        times=", ".join(["times", *_sizes(planned)]),
+        part=LIKELY_PART,
+    )
+
+
+def _counts(planned: Plan) -> str:
+    return "\n".join(
+        f"    const uint64_t {count.name} = {DIALECT.text(count.value)};"
+        for count in planned.counts
+    )
+
+
 def _used(selector: Selector) -> frozenset[str]:
     """Return the variables of the selecting function."""
     used = with_sizes(features_of(selector.tree))
@@ -255,11 +353,7 @@ def _sizes(planned: Plan) -> list[str]:
     return [size for size in ("m", "n", "k", "batch") if size in needed]
 
 
-def _fastest(selector: Selector, planned: Plan) -> str:
-    counts = [
-        f"    const uint64_t {count.name} = {DIALECT.text(count.value)};"
-        for count in planned.counts
-    ]
+def _fastest(planned: Plan) -> str:
     times = [
         textwrap.fill(DIALECT.text(time), 80, subsequent_indent=" " * 8) for time in planned.times
     ]
@@ -271,12 +365,9 @@ def _fastest(selector: Selector, planned: Plan) -> str:
     ]
     return _FASTEST.format(
         sizes=", ".join(f"uint64_t {size}" for size in _sizes(planned)) or "void",
-        counts="\n".join(counts),
+        counts=_counts(planned),
         first=times[0],
         others="\n".join(others),
-        most=MOST_EXTENT,
-        padding=padding(selector.formulas),
-        limit=work_limit(selector.formulas),
     )
 
 

@@ -107,7 +107,10 @@ def set_values(libraries: LibrarySet) -> dict[str, str]:
         ),
         "selects": "\n".join(
             f"int {libraries.prefix(each)}_select(const {name}_problem *problem, "
-            f"const char **reason);\nextern const char *const {libraries.prefix(each)}_names[];"
+            f"const char **reason);\n"
+            f"int {libraries.prefix(each)}_likely(const {name}_problem *problem, int most, "
+            f"int *kernels);\n"
+            f"extern const char *const {libraries.prefix(each)}_names[];"
             for each in libraries.libraries
         ),
         "types_table": "\n".join(_row(libraries, each) for each in libraries.libraries),
@@ -199,8 +202,8 @@ def _row(libraries: LibrarySet, library: Library) -> str:
     letters = ", ".join(f"'{match[group]}'" for group in ("precision", "a", "b"))
     return (
         f'    {{"{library.problem_type}", {letters}, {int(bool(match["row"]))}, '
-        f"{int(library.batched)},\n     {prefix}_select, {prefix}_names, {prefix}_kernels, "
-        f"{len(library.kernels)}}},"
+        f"{int(library.batched)},\n     {prefix}_select, {prefix}_likely, {prefix}_names, "
+        f"{prefix}_kernels, {len(library.kernels)}}},"
     )
 
 
@@ -216,6 +219,7 @@ def _type_values(libraries: LibrarySet, library: Library) -> dict[str, str]:
         "names": "\n".join(f"    {literal(kernel.name)}," for kernel in library.kernels),
         "helpers": selection.helpers(selector, libraries.name),
         "body": selection.body(selector),
+        "likely": selection.likely(selector, libraries.prefix(library), libraries.name),
         "cache": cache,
         "answer": answer,
         "sources": "\n".join(

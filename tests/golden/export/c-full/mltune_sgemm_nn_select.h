@@ -33,6 +33,10 @@ int mltune_sgemm_nn_select(const mltune_sgemm_nn_problem *problem);
 /* Why that one: "exact size", "time formulas" or "tree". */
 const char *mltune_sgemm_nn_reason(const mltune_sgemm_nn_problem *problem);
 
+/* The kernels that time formulas expect to be the fastest, the best first: at most so many, and
+   none that is a fifth slower. Gives their number: 0 where there are no formulas for a problem. */
+int mltune_sgemm_nn_likely(const mltune_sgemm_nn_problem *problem, int most, int *kernels);
+
 /* How many kernels there are; their numbers begin at 0. */
 int mltune_sgemm_nn_num_kernels(void);
 

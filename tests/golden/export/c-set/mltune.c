@@ -682,6 +682,7 @@ typedef struct type {
     char precision, trans_a, trans_b;
     int row_major, batched;
     int (*select)(const mltune_problem *problem, const char **reason);
+    int (*likely)(const mltune_problem *problem, int most, int *kernels);
     const char *const *names;
     const mltune_kernel *kernels;
     int num_kernels;
@@ -689,7 +690,7 @@ typedef struct type {
 
 static const type types[] = {
     {"sgemm_nn", 's', 'n', 'n', 0, 0,
-     mltune_sgemm_nn_select, mltune_sgemm_nn_names, mltune_sgemm_nn_kernels, 2},
+     mltune_sgemm_nn_select, mltune_sgemm_nn_likely, mltune_sgemm_nn_names, mltune_sgemm_nn_kernels, 2},
 };
 
 enum { num_types = sizeof types / sizeof types[0] };
@@ -699,6 +700,11 @@ static int select_for(const type *of, const mltune_problem *problem)
     const char *reason;
 
     return of->select(problem, &reason);
+}
+
+static int likely_for(const type *of, const mltune_problem *problem, int most, int *kernels)
+{
+    return of->likely(problem, most, kernels);
 }
 
 /* Whether a size was measured with all kernels. */
@@ -716,11 +722,11 @@ static const char *kernel_name(const type *of, int number)
 }
 
 /* Selection that learns in use; off until mltune_learn names a file. The first calls of a size that
-   was not measured try the chosen kernel and those that are chosen most for sizes nearby, in turn,
+   was not measured try the kernels that are likely to be the fastest, in turn,
    until the times of their events leave no doubt. The fastest is kept, and saved. No call waits for
    a time. Python's runtime has the same rule, and says where its numbers are from. */
 enum {
-    most_tried = 3,
+    most_tried = 4,
     most_tries = 8, /* of a kernel */
     enough_tries = 2, /* of each, for the best one to be saved before the trial has ended */
     noise_times = 4, /* so many times count as if the first guess of the noise were measured */
@@ -875,10 +881,10 @@ static int64_t nearby(int64_t size, int way)
     return way == 0 ? (size + 1) / 2 : way * size;
 }
 
-/* The kernels to try: the chosen one, and those that are chosen most for sizes nearby. */
-static int contenders_for(const type *of, const mltune_problem *problem, int chosen, int *tried)
+/* The kernels that are chosen for sizes nearby, those that are chosen most first; their number. */
+static int chosen_nearby(const type *of, const mltune_problem *problem, int most, int *kernels)
 {
-    int numbers[14], counts[14], num_found = 0, num_tried = 1, way, i;
+    int counts[14], numbers[14], num_found = 0, num_kernels = 0, way, i;
 
     for (way = 0; way < 27; ++way) { /* one extent changes, or all three */
         const int num_same = (way / 9 == 1) + (way / 3 % 3 == 1) + (way % 3 == 1);
@@ -895,20 +901,33 @@ static int contenders_for(const type *of, const mltune_problem *problem, int cho
             numbers[num_found] = number;
             counts[num_found++] = 0;
         }
-        counts[i] += number != chosen;
+        ++counts[i];
     }
-    tried[0] = chosen;
-    while (num_tried < most_tried) {
-        int most = 0;
+    for (; num_kernels < most && num_kernels < num_found; ++num_kernels) {
+        int first = 0;
 
         for (i = 1; i < num_found; ++i)
-            if (counts[i] > counts[most])
-                most = i;
-        if (counts[most] == 0)
-            break;
-        tried[num_tried++] = numbers[most];
-        counts[most] = 0;
+            if (counts[i] > counts[first])
+                first = i;
+        kernels[num_kernels] = numbers[first];
+        counts[first] = 0;
     }
+    return num_kernels;
+}
+
+/* The kernels to try: the chosen one, and those that formulas expect to be the fastest; without
+   formulas those that are chosen most for sizes nearby. */
+static int contenders_for(const type *of, const mltune_problem *problem, int chosen, int *tried)
+{
+    int numbers[most_tried], num_tried = 1, num_found, i;
+
+    num_found = likely_for(of, problem, most_tried, numbers);
+    if (num_found == 0)
+        num_found = chosen_nearby(of, problem, most_tried, numbers);
+    tried[0] = chosen;
+    for (i = 0; i < num_found && num_tried < most_tried; ++i)
+        if (numbers[i] != chosen)
+            tried[num_tried++] = numbers[i];
     return num_tried;
 }
 
@@ -984,7 +1003,8 @@ static double noise_of(const lesson *of, double least)
     return sum / count;
 }
 
-/* Find the best kernel, and try no more what is behind by more than noise explains. */
+/* Find the best kernel, and try no more what is behind by more than noise explains. The chosen one
+   stays the best until it was timed, too. */
 static void judge(lesson *of)
 {
     const contender *fastest = NULL;
@@ -999,7 +1019,7 @@ static void judge(lesson *of)
         return;
     least = expected(fastest);
     noise = noise_of(of, least);
-    of->best = fastest->number;
+    of->best = of->tried[0].num_known > 0 ? fastest->number : of->tried[0].number;
     for (i = 0; i < of->num_tried; ++i) {
         contender *const each = &of->tried[i];
         double gap, most, variance;

@@ -133,3 +133,11 @@ int mltune_sgemm_nn_select(const mltune_problem *problem, const char **reason)
 {
     return remember(problem, reason);
 }
+
+int mltune_sgemm_nn_likely(const mltune_problem *problem, int most, int *kernels)
+{
+    (void)problem; /* there are no formulas */
+    (void)most;
+    (void)kernels;
+    return 0;
+}

@@ -144,6 +144,14 @@ const char *mltune_sgemm_nn_reason(const mltune_sgemm_nn_problem *problem)
     return reason;
 }
 
+int mltune_sgemm_nn_likely(const mltune_sgemm_nn_problem *problem, int most, int *kernels)
+{
+    (void)problem; /* there are no formulas */
+    (void)most;
+    (void)kernels;
+    return 0;
+}
+
 int mltune_sgemm_nn_num_kernels(void)
 {
     return (int)(sizeof names / sizeof names[0]);
