@@ -56,7 +56,7 @@ class Thresholds:
         """Return the bins of sizes, a row for each and a column for each feature."""
         found = np.empty((len(next(iter(asked.values()))), len(self.below)), dtype=np.int32)
         for column, (name, below) in enumerate(self.below.items()):
-            found[:, column] = np.searchsorted(below, asked[name])
+            found[:, column] = _bins(below, asked[name])
         return found
 
     def question(self, feature: int, rank: int) -> tuple[str, int]:
@@ -156,14 +156,25 @@ class Questions:
         features = len(used)
         bins = (ranks[:, used] + np.arange(features, dtype=np.intp) * BINS).astype(np.intp)
         inside = self.inside(ranks)
+        current = np.empty(len(ranks), dtype=np.intp)
+        """For each size, the answer of the largest subtree on its way whose splits were chosen
+        anew.
+        """
+        for leaf in np.flatnonzero(self.feature < 0).tolist():
+            current[inside[leaf]] = answers[leaf]
         for node in np.flatnonzero(self.feature >= 0)[::-1].tolist():
             rows = inside[node]
-            low = costs[rows, anew._answers(self.low[node], ranks, rows, answers)]
-            high = costs[rows, anew._answers(self.high[node], ranks, rows, answers)]
-            differs = low != high
-            if not differs.any():
+            # The tree's answer on the side that a size took is known; only the other side's is
+            # looked up.
+            is_low = ranks[rows, self.feature[node]] <= self.rank[node]
+            low, high = current[rows], current[rows]
+            low[~is_low] = anew._answers(self.low[node], ranks, rows[~is_low], answers)
+            high[is_low] = anew._answers(self.high[node], ranks, rows[is_low], answers)
+            lost = costs[rows, low] - costs[rows, high]
+            differs = np.flatnonzero(lost)
+            if not len(differs):
                 continue
-            more = np.repeat((low - high)[differs], features)
+            more = np.repeat(lost[differs], features)
             here = bins[rows[differs]].ravel()
             in_bins = np.bincount(here, weights=more, minlength=features * BINS)
             more_up_to = in_bins.reshape(features, BINS).cumsum(axis=1)
@@ -171,6 +182,8 @@ class Questions:
             now = more_up_to[np.searchsorted(used, anew.feature[node]), anew.rank[node]]
             if more_up_to[best, rank] < now - 1e-9:
                 anew.feature[node], anew.rank[node] = used[best], rank
+                is_low = ranks[rows, anew.feature[node]] <= rank
+            current[rows] = np.where(is_low, low, high)
         return anew
 
     def _answers(self, top: int, ranks: Ranks, rows: Numbers, answers: Numbers) -> Numbers:
@@ -205,3 +218,11 @@ class Questions:
                 question = thresholds.question(int(self.feature[node]), int(self.rank[node]))
                 built[node] = Split(*question, low, high), low_cost + high_cost
         return built[0][0]
+
+
+def _bins(below: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.intp]:
+    """The bin of each whole number from 0 on; small numbers use a table, which takes a tenth."""
+    most = int(values.max(initial=0))
+    if most >= len(values):
+        return np.searchsorted(below, values)
+    return np.searchsorted(below, np.arange(most + 1))[values]

@@ -12,6 +12,7 @@ from mltune.distil.fit import Settings, folds
 from mltune.distil.rules import RULES
 from mltune.distil.table import GAP, TimeTable
 from mltune.selector import Regret
+from mltune.side_by_side import side_by_side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +56,6 @@ def regret_table(
     Returns:
         One row per rule; none if there is only one size.
     """
-    from joblib import Parallel, delayed
-
     count = len(table.sizes)
     if count < 2:
         return ()
@@ -66,16 +65,15 @@ def regret_table(
         for train_rows, test_rows in folds(count, max(2, round(1 / held_out)), settings.seed)
     ]
 
-    def judge(train: TimeTable, test: TimeTable) -> dict[str, NDArray[np.float64]]:
+    def judge(part: tuple[TimeTable, TimeTable, list[int]]) -> dict[str, NDArray[np.float64]]:
+        train, test, _ = part
         return {name: rule(train, test, settings) for name, rule in RULES.items()}
 
     on_step(0, count)
     done = 0
-    # Threads, as processes would load scikit-learn again, which takes longer than all fits. The
-    # answers do not depend on the number of threads.
-    judged = Parallel(-1, prefer="threads", return_as="generator")(
-        delayed(judge)(train, test) for train, test, _ in parts
-    )
+    import sklearn.tree  # noqa: F401  # once, before the processes are copied
+
+    judged = side_by_side(judge, parts)
     for found, (_, _, test_rows) in zip(judged, parts, strict=True):
         for rule, loss in found.items():
             losses[rule][test_rows] = loss

@@ -8,6 +8,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -29,6 +30,9 @@ T = TypeVar("T")
 
 BUSY_SECONDS = 30
 """How long to wait for another writer before giving up."""
+
+_STEP_MILLISECONDS = 18
+"""How long SQLite itself waits for another writer: in steps of 1, 2, 5 and 10 ms."""
 
 PATIENCE_SECONDS = 600.0
 """How long the users of a shared database wait for a server that does not answer."""
@@ -235,7 +239,37 @@ def open_engine(url: URL, *, read_only: bool, create: bool) -> Engine:
         return _read_only_engine(url, path)
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS})
     event.listen(engine, "connect", _prepare_writer)
+    event.listen(engine, "do_execute", _execute)
+    event.listen(engine, "do_executemany", _execute_many)
     return engine
+
+
+def _execute(cursor: sqlite3.Cursor, statement: str, parameters: Any, _context: Any) -> bool:
+    return _in_turn(partial(cursor.execute, statement, parameters))
+
+
+def _execute_many(cursor: sqlite3.Cursor, statement: str, rows: Any, _context: Any) -> bool:
+    return _in_turn(partial(cursor.executemany, statement, rows))
+
+
+def _in_turn(execute: Callable[[], object]) -> bool:
+    """Execute a statement when no other process writes; True tells SQLAlchemy that this is done.
+
+    SQLite itself waits longer and longer between its attempts, at last 100 ms, so it seldom gets
+    its turn if several processes write often.
+    """
+    end = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            execute()
+        except sqlite3.OperationalError as error:
+            # SQLITE_BUSY_SNAPSHOT is raised: rows that were read are old, and the caller repeats
+            # the whole step.
+            is_busy = error.sqlite_errorcode == sqlite3.SQLITE_BUSY
+            if not is_busy or time.monotonic() >= end:
+                raise
+        else:
+            return True
 
 
 def _prepare_writer(connection: sqlite3.Connection, _record: Any) -> None:
@@ -246,6 +280,7 @@ def _prepare_writer(connection: sqlite3.Connection, _record: Any) -> None:
     # Every commit is copied to the database file at once. SQLite silently stops reading at a
     # damaged part of the log, so rows that are only there would be lost.
     connection.execute("PRAGMA wal_autocheckpoint=1")
+    connection.execute(f"PRAGMA busy_timeout={_STEP_MILLISECONDS}")
 
 
 def _read_only_engine(url: URL, path: Path) -> Engine:

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Mapping
 from enum import Enum
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from mltune.errors import UsageError
@@ -65,6 +66,7 @@ COLUMNS: dict[str, Kind] = {
 
 _SUMMED = [column for column in COLUMNS if column != "checksum"]
 _NUMBERS = [place for place, name in enumerate(_SUMMED) if COLUMNS[name] is Kind.NUMBER]
+_summed = itemgetter(*_SUMMED)
 
 LATER_COLUMNS: dict[str, str] = {"observed": "{}", "checksum": ""}
 """Columns that the first tables lacked, with the values of their rows."""
@@ -106,7 +108,7 @@ def to_row(measurement: Measurement) -> dict[str, Cell]:
 
 def checksum(row: Mapping[str, Any]) -> str:
     """Return eight hex digits over all cells except the row's number and the checksum."""
-    cells = [row[column] for column in _SUMMED]
+    cells = [*_summed(row)]
     for place in _NUMBERS:
         if isinstance(cells[place], int):  # some databases return whole numbers for doubles
             cells[place] = float(cells[place])
@@ -196,6 +198,7 @@ def _observed(text: str) -> tuple[tuple[str, float], ...]:
     return tuple((name, seen.number(name)) for name in sorted(seen))
 
 
+@lru_cache(maxsize=64)
 def _member(kind: type[E], text: str) -> E:
     """Return the member of an enumeration with a value."""
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self, TypeVar
 
@@ -243,14 +243,13 @@ class Store:
             lambda connection: [dict(row) for row in connection.execute(query).mappings()]
         )
 
-    def _insert(self, connection: Connection, rows: Iterable[Mapping[str, Any]]) -> list[int]:
-        numbers = []
-        for row in rows:
-            # Not `values(...)`, which is compiled at every call.
-            result = connection.execute(insert(MEASUREMENTS), {"run": self._run, **row})
-            assert result.inserted_primary_key is not None  # the table has a primary key
-            numbers.append(int(result.inserted_primary_key[0]))
-        return numbers
+    def _insert(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> list[int]:
+        if not rows:
+            return []
+        # One statement for all rows keeps the transaction short; other processes wait for it.
+        added = insert(MEASUREMENTS).returning(MEASUREMENTS.c.id, sort_by_parameter_order=True)
+        values = [{"run": self._run, **row} for row in rows]
+        return [int(number) for number in connection.execute(added, values).scalars()]
 
     def _same(self, connection: Connection, row: Mapping[str, Any]) -> int | None:
         """Return the number of a row with the same content."""

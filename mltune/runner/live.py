@@ -67,6 +67,7 @@ class WorkerRunner:
         observers: Sequence[str] = (),
         worker: Sequence[str] = WORKER,
         opening: Opening | None = None,
+        waits: bool = True,
     ) -> None:
         """Start a worker, and the builders.
 
@@ -85,6 +86,8 @@ class WorkerRunner:
             observers: names of observers; see `observe`.
             worker: the command that starts a worker; the device's and observers' names follow.
             opening: a worker and builders that were started with these arguments before.
+            waits: whether to wait until the worker has proved the device sound. If not, wait only
+                until the device is known; call `await_proof` before the first measurement.
 
         Raises:
             NoDeviceError: when there is no such device, it computes wrong or lacks a precision.
@@ -108,7 +111,10 @@ class WorkerRunner:
         if opening is None:
             opening = Opening(device_spec, builders=builders, observers=observers, worker=worker)
         self._command = opening.command
+        self._unproved: WorkerProcess | None = None
         self._begin(opening, precisions)
+        if waits:
+            self.await_proof()
 
     def __enter__(self) -> WorkerRunner:
         return self
@@ -225,8 +231,26 @@ class WorkerRunner:
         self._family = family
         self._written = Cache(_KEPT_KERNELS)
 
+    def await_proof(self) -> None:
+        """Wait until the worker has proved the device sound; call it before any measurement.
+
+        Raises:
+            NoDeviceError: if the device computes wrong results.
+            MltuneError: if the device cannot be opened.
+        """
+        worker, self._unproved = self._unproved, None
+        if worker is not None:
+            try:
+                self._hear_ready(worker)
+            except BaseException:
+                self.close()
+                raise
+
     def close(self) -> None:
         """End the worker and the builders."""
+        if self._unproved is not None:
+            self._unproved.kill()
+            self._unproved = None
         self._drop_worker()
         if self._pool is not None:
             self._pool.close()
@@ -245,7 +269,7 @@ class WorkerRunner:
                 self._pool.limit_builds(self._limits[Stage.BUILDING])
                 if self._device.kind == "cpu":
                     self._pool.share_cores()
-            self._hear_ready(opening.worker)
+            self._unproved = opening.worker
         except BaseException:
             opening.close()
             raise

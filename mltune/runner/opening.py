@@ -49,7 +49,7 @@ class Opening:
         """Start the builders, unless there are none."""
         if count:
             self.builders = count
-            self.pool = BuilderPool(self.device_spec, count)
+            self.pool = BuilderPool(self.device_spec, count, after=self.worker)
 
     def __enter__(self) -> Self:
         return self

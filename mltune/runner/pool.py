@@ -32,6 +32,7 @@ _OPENING_AT_ONCE = 4
 with 60 at once, all of them and the worker would be ready after 27 s only.
 """
 _START_SECONDS = 120.0
+_LINES_OF_READY = 2  # one names the device, one says that it is sound
 _LINGER_SECONDS = 2.0  # how long a builder waits for the launch that makes PoCL compile
 _FAREWELL_SECONDS = 5.0
 _log = logging.getLogger(__name__)
@@ -71,6 +72,9 @@ class BuilderPool:
         builders: how many processes.
         build_timeout_seconds: limit of processor time for one build, which may still be changed.
         command: starts a builder; the device's name is appended.
+        after: a worker. All builders but one wait until it has opened the device, because NVIDIA's
+            driver opens a device for one process after the other, and measurements wait for the
+            worker.
     """
 
     def __init__(
@@ -80,7 +84,9 @@ class BuilderPool:
         build_timeout_seconds: float = 60,
         *,
         command: Sequence[str] = python_module("mltune.runner.builder"),
+        after: WorkerProcess | None = None,
     ) -> None:
+        self._after = after
         self._command = (*command, device_spec)
         self._limits = {
             Stage.STARTING: _START_SECONDS,
@@ -235,6 +241,8 @@ class BuilderPool:
     def _open(self, number: int) -> None:
         """Start a builder before there is work; if that fails, the first task reports it."""
         try:
+            if self._after is not None and number:
+                self._after.await_lines(_LINES_OF_READY, _START_SECONDS)
             with self._opening:
                 if not self._closing:
                     self._start(number)

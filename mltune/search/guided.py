@@ -129,6 +129,8 @@ class GuidedSampler(ConfigSampler):
 
     def prepare(self) -> None:
         """Fit the records' models now; else the model's first proposal does it."""
+        for one in self._surrogates:
+            one.candidates  # noqa: B018  # the property computes the candidates at its first use
         if self._transfer is not None:
             self._transfer.prepare()
 

@@ -94,7 +94,7 @@ class Surrogate:
         self._view = view
         self._transfer = transfer
         self._fitted = self._fitted_own = 0
-        self._candidates = source.around(())
+        self._known_candidates: Candidates | None = None
         self._process: GaussianProcess | None = None
         self._expected = np.zeros(0, dtype=np.float32)
         # The configs that the process has observed, in order, and the records' expectations for
@@ -109,7 +109,9 @@ class Surrogate:
     @property
     def candidates(self) -> Candidates:
         """The candidates of the last prediction."""
-        return self._candidates
+        if self._known_candidates is None:  # computed at the first use, not before a search
+            self._known_candidates = self._source.around(())
+        return self._known_candidates
 
     def expect(
         self, answers: Answers, asked: Sequence[Config], to_beat: Matrix, elsewhere: int = 0
@@ -168,7 +170,7 @@ class Surrogate:
         So a resumed search, which fits later and knows more then, keeps the same candidates.
         """
         if self._process is None or self._of_fit is None:
-            return np.zeros(len(self._candidates), dtype=np.float32)
+            return np.zeros(len(self.candidates), dtype=np.float32)
         values, best, spreads = (each[..., :: self._size_step] for each in self._of_fit)
         mean, deviation = self._process.predict(values)
         mean += self._expected
@@ -188,7 +190,7 @@ class Surrogate:
         """
         assert self._process is not None
         self._process.keep(numbers)
-        self._candidates = candidates
+        self._known_candidates = candidates
         self._expected = self._expected[[*numbers]]
         if self._work is not None:
             self._extra = self._extra[[*numbers]]
@@ -253,12 +255,12 @@ class Surrogate:
             variance=doubt,
             length=_LENGTH if self._source.is_listed else _LARGE_LENGTH,
         )
-        self._candidates = self._source.around(_best_first(answers, self._incumbents))
-        basis, expected = self._known(self._candidates.configs)
+        self._known_candidates = self._source.around(_best_first(answers, self._incumbents))
+        basis, expected = self._known(self.candidates.configs)
         self._expected = expected.astype(np.float32)
         if self._work is not None:
-            self._extra = self._work.compute(self._candidates.configs) @ self._shares
-        process = GaussianProcess(self._encoding, hyper, self._candidates.ranks, basis)
+            self._extra = self._work.compute(self.candidates.configs) @ self._shares
+        process = GaussianProcess(self._encoding, hyper, self.candidates.ranks, basis)
         self._rows = {}
         self._of_fit = None
         if kept:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
 from typing import Protocol, Self
 
 from mltune.device_info import DeviceInfo
@@ -53,7 +54,7 @@ class Recorder(Protocol):
 def is_apart(device: DeviceInfo) -> bool:
     """Whether this process may compute and write while the device measures.
 
-    Not if the device is the processor, as that would disturb measurements.
+    It may not if the device is the processor: that would disturb the measurements.
     """
     return device.kind != "cpu"
 
@@ -66,7 +67,7 @@ def to_record(row: Measurement) -> Measurement:
 
 
 def from_records(info: RunInfo, rows: Iterable[Measurement]) -> list[Measurement]:
-    """Return stored measurements in a search's form: a union's configs name their families."""
+    """Return stored measurements in a search's form: configs of unions name their families."""
     if not info.spaces:
         return list(rows)
     return [replace(row, config=with_family(row.config, row.family)) for row in rows]
@@ -76,39 +77,41 @@ def recorder_for(
     device: DeviceInfo,
     keep: Callable[[Measurement], Measurement],
     keep_all: Callable[[Sequence[Measurement]], object],
+    linger_seconds: float = 0.0,
 ) -> Recorder:
     """Return a recorder that does not disturb the device.
 
     Args:
-        device: that measures.
-        keep: keeps one measurement, and returns it as it is kept.
-        keep_all: keeps measurements of one trial, all or none.
+        device: the device that measures.
+        keep: stores one measurement, and returns it as stored.
+        keep_all: stores measurements of one trial, all or none.
+        linger_seconds: as in `WriteBehind`.
     """
-    return WriteBehind(keep_all) if is_apart(device) else AtOnce(keep)
+    return WriteBehind(keep_all, linger_seconds) if is_apart(device) else AtOnce(keep)
 
 
 class AtOnce:
     """Stores each measurement before the next one is made.
 
     Args:
-        keep: stores one, and returns it as it is stored.
+        keep: stores one measurement, and returns it as stored.
     """
 
     def __init__(self, keep: Callable[[Measurement], Measurement]) -> None:
         self._keep = keep
 
     def add(self, measurement: Measurement) -> Measurement:
-        """Store a measurement, and return it as it is stored, under its own config."""
+        """Store a measurement, and return it as stored, with its own config."""
         if FAMILY not in measurement.config:
             return self._keep(measurement)
         return replace(self._keep(to_record(measurement)), config=measurement.config)
 
     def then(self, action: Callable[[], None]) -> None:
-        """Do it now, as everything is stored."""
+        """Do it now: everything is stored."""
         action()
 
     def flush(self) -> None:
-        """Do nothing, as nothing is pending."""
+        """Do nothing: everything is stored."""
 
     def forget(self) -> None:
         """Do nothing."""
@@ -120,17 +123,22 @@ class AtOnce:
 
 
 class WriteBehind:
-    """Writes in the order of what it is given; all that waits goes into one transaction.
+    """Stores measurements in a thread, in order; all that wait go into one transaction.
 
-    So a database that is slow, or that many wait for, holds up nobody's device. What is not
-    written yet when the process is killed is lost, as is the measurement that it makes then.
+    So a slow or busy database does not delay the device. If the process is killed, the waiting
+    measurements are lost.
 
     Args:
-        commit: writes measurements that were added one after the other, all or none.
+        commit: stores measurements that were added one after the other, all or none.
+        linger_seconds: how long a measurement waits for further ones of its transaction.
     """
 
-    def __init__(self, commit: Callable[[Sequence[Measurement]], object]) -> None:
+    def __init__(
+        self, commit: Callable[[Sequence[Measurement]], object], linger_seconds: float = 0.0
+    ) -> None:
         self._commit = commit
+        self._linger_seconds = linger_seconds
+        self._is_urgent = Event()
         self._thread: ThreadPoolExecutor | None = None
         self._waiting: list[Measurement | Callable[[], None]] = []
         self._task: Future[None] | None = None
@@ -149,35 +157,38 @@ class WriteBehind:
                 self._thread.shutdown()
 
     def add(self, measurement: Measurement) -> Measurement:
-        """Have a measurement written, and return it as it is.
+        """Let a measurement be stored, and return it unchanged.
 
         Raises:
-            LeaseLostError: when an earlier one could not be written for that.
+            LeaseLostError: if an earlier measurement could not be stored because the lease was
+                lost.
         """
         self._append(measurement)
         return measurement
 
     def then(self, action: Callable[[], None]) -> None:
-        """Let something be done after everything pending is written.
+        """Let something be done after everything added so far is stored.
 
         Raises:
             LeaseLostError: as `add`.
         """
         self._append(action)
+        self._is_urgent.set()
 
     def flush(self) -> None:
-        """Wait until everything is written.
+        """Wait until everything is stored.
 
         Raises:
-            LeaseLostError: when something could not be written for that reason.
+            LeaseLostError: if a measurement could not be stored because the lease was lost.
         """
+        self._is_urgent.set()
         task, self._task = self._task, None
         if task is not None:
             task.result()
         self._write()
 
     def forget(self) -> None:
-        """Drop measurements that could not be written."""
+        """Drop the measurements that could not be stored."""
         self._waiting.clear()
         self._task = None
 
@@ -197,6 +208,9 @@ class WriteBehind:
                 first()
                 del self._waiting[0]
                 continue
+            if all(isinstance(item, Measurement) for item in self._waiting[:]):
+                self._is_urgent.wait(self._linger_seconds)
+            self._is_urgent.clear()
             batch: list[Measurement] = []
             for item in self._waiting[:]:
                 if not isinstance(item, Measurement):

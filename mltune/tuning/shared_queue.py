@@ -1,9 +1,8 @@
-"""The queue of a search that several processes share: a database assigns the trials.
+"""The queue of a search by several processes: a database assigns the trials.
 
-Each process has its own sampler, whose study is told the results of all processes. A process
-measures only trials that it has claimed, and takes over the trials of processes that have ended.
-The first worker to take the lease
-on the leaders measures them when all trials are finished.
+Each process has its own sampler, which learns the results of all processes. A process measures
+only trials that it has claimed, and takes over the trials of processes that have ended. When all
+trials are finished, the first process that gets the lease on the leaders measures them.
 """
 
 from __future__ import annotations
@@ -11,8 +10,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from threading import Lock
+from typing import Self
 
 from mltune.measurement import Measurement, Status
 from mltune.problem import Problem
@@ -20,7 +22,7 @@ from mltune.run.shared_trials import Counts, Finished, LeaseLostError, News, Sha
 from mltune.runner import Runner
 from mltune.tuning.proposal_queue import ProposalQueue
 from mltune.tuning.queue import Job
-from mltune.tuning.recorder import Recorder
+from mltune.tuning.recorder import Recorder, is_apart
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.stop_reason import StopReason
 from mltune.tuning.study import Proposal, TuningStudy
@@ -28,22 +30,21 @@ from mltune.tuning.trial import Trial
 
 _WAIT_SECONDS = 0.5
 _LOOK_SECONDS = 5.0
-"""How often a process with work looks for trials that others left."""
+"""Seconds between looks for trials of ended processes, while this process has no trial ahead."""
 
 
 class SharedQueue(ProposalQueue):
     """Hands out trials that this process holds.
 
     Args:
-        study: of this process; it has learnt nothing of the run yet.
-        runner: builds.
-        problems: one of each size.
-        shared: where trials are claimed.
-        rows_of: returns what was measured of a trial.
-        session: knows how fast the device is, and what a measurement is worth.
-        recorder: keeps the measurements; a trial is finished when they are kept, which no
-            measurement waits for.
-        note: is told single lines.
+        study: the study of this process; it has learnt nothing of the run yet.
+        runner: builds kernels.
+        problems: one problem for each size.
+        shared: the run's trials.
+        rows_of: returns the measurements of a trial.
+        session: computes the values of measurements.
+        recorder: stores the measurements; a trial is marked as finished when they are stored.
+        note: called with single lines for the user.
     """
 
     def __init__(
@@ -65,18 +66,24 @@ class SharedQueue(ProposalQueue):
         self._note = note
         self._counts = shared.counts()
         self._resumed: list[Trial] = []
-        self._used_up = False  # the space, as far as this process can see
+        self._used_up = False  # whether the space is, as far as this process knows
         self._has_device = self._waits = False
         self._looked = -math.inf
         self._heard = self._begun = 0
+        self._noted: set[int] = set()
+        """Trials of which the study knows that they have begun, including those of this process.
+        """
+        self._counting = Lock()
+        self._listener: ThreadPoolExecutor | None = None
+        self._coming: Future[News] | None = None
         self._uncollected = 0
-        """Trials that were claimed in the background and are not yet among those ahead."""
+        """Trials that were claimed in the background and are not in `_ahead` yet."""
         self._mine: set[int] = set()
         self._unwritten: set[int] = set()
         """Trials that were measured here and are not yet marked as finished."""
         self._after_news: Callable[[News], None] = lambda news: None
         self.leads = False
-        """Whether this process holds the leaders and has to measure them now."""
+        """Whether this process has the lease on the leaders and must measure them now."""
         self.measured = 0
         """The number of trials that this process finished."""
 
@@ -97,7 +104,7 @@ class SharedQueue(ProposalQueue):
 
     def next(self) -> Job | None:
         """Return a trial that this process holds, or wait a moment and return None."""
-        self._hear()
+        self._hear(waits=not (self._ahead and self._has_device))
         self.is_over = self._counts.concluded
         self.stop_reason = StopReason.CONCLUDED
         if self.is_over:
@@ -118,11 +125,23 @@ class SharedQueue(ProposalQueue):
         return None
 
     def finish(self, job: Job, trial: Trial, values: Mapping[int, float]) -> None:
-        """Let a trial be marked as finished for all processes when its measurements are stored."""
+        """Mark a trial as finished for all processes, as soon as its measurements are stored."""
         logs = {size: math.log(value) for size, value in values.items()}
         self._mine.add(trial.number)
         self._unwritten.add(trial.number)
         self._recorder.then(partial(self._mark, trial.number, logs, trial.status))
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        if is_apart(self._runner.device):
+            self._listener = ThreadPoolExecutor(1)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        if self._listener is not None:
+            self._listener.shutdown()
+            self._listener = self._coming = None
 
     def _mark(self, number: int, logs: Mapping[int, float], status: Status) -> None:
         self._shared.finish(number, logs, status)
@@ -137,14 +156,14 @@ class SharedQueue(ProposalQueue):
             self._lose_unwritten(str(error))
 
     def lose(self, job: Job, reason: str) -> None:
-        """Drop a trial whose lease, or whose device's lease, another process has by now."""
+        """Drop a trial: another process now has the lease on it or on the device."""
         self._shared.drop(job.trial.number)
         if job.proposal is not None:
             self._study.drop(job.proposal)
         self._lose_unwritten(reason)
 
     def _lose_unwritten(self, reason: str) -> None:
-        """Leave trials that could not be marked as whole to whoever has them, or takes them up."""
+        """Drop the trials that are not marked as finished, for other processes to take over."""
         for number in self._unwritten:
             self._shared.drop(number)
         self._unwritten.clear()
@@ -183,14 +202,34 @@ class SharedQueue(ProposalQueue):
         self._waits = not self._has_device
         return self._has_device
 
-    def _hear(self) -> None:
-        """Tell the study the results of all processes."""
-        with self._claiming:  # or a trial that is claimed now looked like another process's
-            self._hear_news(self._shared.news(self._heard, self._begun))
+    def _hear(self, *, waits: bool) -> None:
+        """Tell the study the results of all processes.
 
-    def _hear_news(self, news: News) -> None:
-        self._counts = news.counts
+        While this process has trials to measure, it does not wait for the database: a thread
+        fetches the news during a measurement.
+
+        Args:
+            waits: whether to wait for the latest news.
+        """
+        if self._coming is not None and (waits or self._coming.done()):
+            coming, self._coming = self._coming, None
+            self._take_in(coming.result())
+        if waits or self._listener is None:
+            self._take_in(self._fetch())
+        elif self._coming is None:
+            self._coming = self._listener.submit(self._fetch)
+
+    def _fetch(self) -> News:
+        # otherwise a trial claimed meanwhile would seem to be another process's
+        with self._claiming:
+            return self._shared.news(self._heard, self._begun)
+
+    def _take_in(self, news: News) -> None:
+        with self._counting:
+            claimed = max(self._counts.claimed, news.counts.claimed)
+            self._counts = replace(news.counts, claimed=claimed)
         for finished in news.finished:
+            self._noted.add(finished.number)
             values = self._values(finished)
             status = finished.status
             if finished.number not in self._mine and (values or status is not Status.OK):
@@ -198,13 +237,15 @@ class SharedQueue(ProposalQueue):
             self.hear(values, status)
             self._session.note_values(self._problems, values)
         for begun in news.begun:
-            self._study.note_running(begun.config)
+            if begun.number not in self._noted:
+                self._noted.add(begun.number)
+                self._study.note_running(begun.config)
         self._after_news(news)
         self._heard += len(news.finished)
-        self._begun = self._counts.claimed
+        self._begun = max(self._begun, news.counts.claimed)
 
     def _values(self, finished: Finished) -> dict[int, float]:
-        """The values of a trial by size; none if it failed, or was not metered."""
+        """The values of a trial by size; none if it failed, or if its energy was not measured."""
         if finished.values is not None:
             return {size: math.exp(value) for size, value in finished.values}
         rows = tuple(self._rows_of(finished.number))
@@ -226,26 +267,31 @@ class SharedQueue(ProposalQueue):
         return self._pop()
 
     def _take_up(self) -> None:
-        """Take over a trial of a process that has ended."""
+        """Take over a trial of a process that has ended, if there is one."""
         taken = self._shared.take_up()
         if taken is not None:
             number, config = taken
             self._resumed.append(Trial(number, config, tuple(self._rows_of(number))))
 
     def _room(self, left: int) -> int:
-        """How many trials to hold: fewer towards the end, so that all processes end together."""
+        """How many trials to hold: fewer near the end, so that all processes end together."""
         return min(1 + self._runner.ahead, max(1, left // 4))
 
     def _claim(self, proposal: Proposal) -> int | None:
         number = self._shared.claim(proposal.config)
         if number is None:
             self._study.drop(proposal)
-            self._counts = self._shared.counts()
+            counts = self._shared.counts()
+            with self._counting:
+                self._counts = counts
             return None
-        self._counts = replace(self._counts, claimed=number + 1)
-        self._begun = max(self._begun, number + 1)
-        self._uncollected += 1
+        self._noted.add(number)
+        with self._counting:
+            claimed = max(self._counts.claimed, number + 1)
+            self._counts = replace(self._counts, claimed=claimed)
+            self._uncollected += 1
         return number
 
     def _note_held(self) -> None:
-        self._uncollected -= 1
+        with self._counting:
+            self._uncollected -= 1

@@ -1,10 +1,11 @@
-"""Shows a run that several processes share as one Optuna study: one of them writes it for all."""
+"""Shows a run of several processes as one Optuna study, which one process writes for all."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime
 from typing import Self
 
@@ -16,17 +17,23 @@ from mltune.tuning.study import TuningStudy
 from mltune.tuning.study_writer import StudyWriter
 
 _LOOK_SECONDS = 5.0
-"""How often a process looks whether the one that writes has left."""
+"""Seconds between attempts to get the lease of the study."""
+_FIRST_LOOK_SECONDS = 2.0
+"""Seconds until the first attempt. It is late, as making Optuna's tables would delay processes
+that begin.
+"""
 
 
 class SharedStudy:
-    """Writes the study while this process holds its lease.
+    """Writes the study while this process holds the lease of the study.
 
     Args:
-        study: of this process, which knows how a trial looks in Optuna.
-        shared: of the run.
+        study: the study of this process, which knows how a trial looks in Optuna.
+        shared: the trials of the run.
         open_writer: opens the database.
-        note: is told in one line why the study cannot be written.
+        note: called with one line that says why the study cannot be written.
+        is_apart: whether a thread may take the lease and open the database while the device
+            measures.
     """
 
     def __init__(
@@ -35,31 +42,50 @@ class SharedStudy:
         shared: SharedTrials,
         open_writer: Callable[[], StudyWriter],
         note: Callable[[str], None],
+        *,
+        is_apart: bool = False,
     ) -> None:
         self._study = study
         self._shared = shared
         self._open_writer = open_writer
         self._note = note
+        self._is_apart = is_apart
         self._writer: StudyWriter | None = None
         self._looked = -math.inf
+        self._thread: ThreadPoolExecutor | None = None
+        self._looking: Future[None] | None = None
+        self._unwritten: list[News] = []
 
     def hear(self, news: News) -> None:
-        """Write what has happened, or try to get the lease."""
-        now = time.monotonic()
-        if now - self._looked >= _LOOK_SECONDS:
-            self._looked = now
-            self._look()
-        if self._writer is not None:
-            self._write(self._writer, news)
+        """Write the news if this process holds the lease; otherwise try to get the lease."""
+        self._unwritten.append(news)
+        if self._looking is not None and self._looking.done():
+            looking, self._looking = self._looking, None
+            looking.result()
+        if self._looking is None:
+            if self._writer is not None:
+                for each in self._unwritten:
+                    self._write(self._writer, each)
+            self._unwritten.clear()
+            now = time.monotonic()
+            if now - self._looked >= _LOOK_SECONDS:
+                self._looked = now
+                if self._thread is None:
+                    self._look()
+                else:
+                    self._looking = self._thread.submit(self._look)
 
     def close(self) -> None:
         """Write what is pending, and give the lease back."""
-        writer, self._writer = self._writer, None
-        self._study.listen(lambda number, trial: None)
-        if writer is not None:
-            writer.close()
+        if self._thread is not None:
+            self._thread.shutdown()
+            self._thread = self._looking = None
+        self._close_writer()
 
     def __enter__(self) -> Self:
+        if self._is_apart:
+            self._thread = ThreadPoolExecutor(1)
+            self._looked = time.monotonic() - _LOOK_SECONDS + _FIRST_LOOK_SECONDS
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -67,19 +93,26 @@ class SharedStudy:
 
     def _look(self) -> None:
         if not self._shared.take_study():
-            self.close()
+            self._close_writer()
         elif self._writer is None:
             try:
-                self._writer = self._open_writer()
+                writer = self._open_writer()
                 whole = self._shared.news(0, 0)
                 ended = {one.number: self._ended(one) for one in whole.finished}
-                self._writer.rebuild(ended)
-                self._write(self._writer, News(whole.counts, (), whole.begun))
-                self._study.listen(self._writer.note)
+                writer.rebuild(ended)
+                self._write(writer, News(whole.counts, (), whole.begun))
+                self._study.listen(writer.note)
+                self._writer = writer
             except MltuneError as error:
                 self._note(f"{error}; the search continues without a study for dashboards")
                 self._looked = math.inf
-                self.close()
+                self._close_writer()
+
+    def _close_writer(self) -> None:
+        writer, self._writer = self._writer, None
+        self._study.listen(lambda number, trial: None)
+        if writer is not None:
+            writer.close()
 
     def _write(self, writer: StudyWriter, news: News) -> None:
         for begun in news.begun:

@@ -1,4 +1,4 @@
-"""One process's share of a run that several work on: trials, then perhaps the leaders."""
+"""The work of one process in a run of several: trials, then perhaps the leaders."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mltune.run.store import Store
 from mltune.runner import Runner
 from mltune.tuning.final_rounds import FinalRounds
 from mltune.tuning.progress import Show
-from mltune.tuning.recorder import from_records, recorder_for
+from mltune.tuning.recorder import from_records, is_apart, recorder_for
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.shared_queue import SharedQueue
 from mltune.tuning.shared_study import SharedStudy
@@ -22,19 +22,25 @@ from mltune.tuning.study import TuningStudy
 from mltune.tuning.study_writer import StudyWriter
 from mltune.tuning.tuner import Tuner
 
+_LINGER_SECONDS = 0.1
+"""How long a measurement waits for the others of its trial, to be written with them. An SQLite
+file takes one transaction at a time, each flushes the disk, and the other processes wait
+meanwhile.
+"""
+
 
 class SharedTuning:
     """Works on a run until it is concluded.
 
     Args:
-        info: what the run asks for.
-        store: where it is.
-        shared: hands out its trials.
+        info: the run's options.
+        store: the run's measurements.
+        shared: the run's trials.
         runner: measures.
-        study: of this process.
-        show: is told about the progress of the whole run.
-        note: is told single lines.
-        open_writer: opens the database in which the study is shown; None for nowhere.
+        study: the study of this process.
+        show: called with the progress of the whole run.
+        note: called with single lines for the user.
+        open_writer: opens the database in which the study is shown; None to show no study.
     """
 
     def __init__(
@@ -53,7 +59,7 @@ class SharedTuning:
         self._shared = shared
         self._runner = runner
         self._show = show
-        recorder = recorder_for(runner.device, shared.add, shared.add_all)
+        recorder = recorder_for(runner.device, shared.add, shared.add_all, _LINGER_SECONDS)
         session = MeasurementSession(runner, info.objective)
         self._queue = SharedQueue(
             study,
@@ -66,8 +72,11 @@ class SharedTuning:
             note,
         )
         self._tuner = Tuner(self._queue, study, session, recorder, info.problems, show)
-        self._shared_study = SharedStudy(study, shared, open_writer, note) if open_writer else None
-        if self._shared_study is not None:
+        self._shared_study = None
+        if open_writer is not None:
+            self._shared_study = SharedStudy(
+                study, shared, open_writer, note, is_apart=is_apart(runner.device)
+            )
             self._queue.on_news(self._shared_study.hear)
 
     def work(
@@ -76,7 +85,7 @@ class SharedTuning:
         """Measure until there is nothing left to do, and return the reason.
 
         Args:
-            time_limit_seconds: after it no trial begins, and this process leaves.
+            time_limit_seconds: seconds after which no trial begins and this process leaves.
             leaders_end: the leaders' time limit, as for `FinalRounds.measure`.
         """
         with self._shared_study or nullcontext():

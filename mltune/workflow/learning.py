@@ -16,6 +16,7 @@ from mltune.errors import MltuneError
 from mltune.measurement import Measurement, of_problems
 from mltune.problem import Problem
 from mltune.report import Model
+from mltune.side_by_side import side_by_side
 from mltune.space import Config
 from mltune.space.config import Value
 from mltune.tuning.progress import Show, Steps
@@ -23,7 +24,7 @@ from mltune.tuning.progress import Show, Steps
 Array = NDArray[np.float64]
 
 _FOLDS = 3
-_MOST_SHUFFLED = 5_000
+_MOST_SHUFFLED = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ def learn(measurements: Sequence[Measurement], device: DeviceInfo, show: Show) -
     Returns:
         The model's part of the report, or one line that says why there is no model.
     """
-    from joblib import Parallel, delayed
+    import sklearn.ensemble  # noqa: F401  # once, before the processes are copied
 
     right = [row for row in measurements if row.median is not None]
     label_of = of_problems(right, _label)
@@ -49,24 +50,22 @@ def learn(measurements: Sequence[Measurement], device: DeviceInfo, show: Show) -
     if not right:
         return "The cost model needs measurements that succeeded, and there are none."
 
-    def judge(held_out: Sequence[int]) -> _Judged:
+    def part(held_out: Sequence[int]) -> tuple[list[Measurement], tuple[Measurement, ...]]:
         unseen = {labels[place] for place in held_out}
         pairs = list(zip(right, label_of, strict=True))
         known = [row for row, label in pairs if label not in unseen]
-        rows = tuple(row for row, label in pairs if label in unseen)
-        return _Judged(fit(known, device, folds=1), rows)
+        return known, tuple(row for row, label in pairs if label in unseen)
+
+    def model_of(held_out: Sequence[int]) -> BoostedModel:
+        return fit(part(held_out)[0], device, folds=1)
 
     step = Steps("learn", show)
     judged: list[_Judged] = []
     try:
         if not parts:  # a single size cannot be held out
             judged = [_Judged(fit(right, device, folds=1), tuple(right))]
-        # In threads, as trees grow without Python's lock, and processes would load everything
-        # again.
-        for one in Parallel(-1, prefer="threads", return_as="generator")(
-            delayed(judge)(held_out) for held_out in parts
-        ):
-            judged.append(one)
+        for held_out, model in zip(parts, side_by_side(model_of, parts), strict=True):
+            judged.append(_Judged(model, part(held_out)[1]))
             step(len(judged), len(parts))
     except MltuneError:
         return "The cost model needs measurements that succeeded, and there are none."

@@ -221,6 +221,7 @@ def _begin(
         **_runner_options(options),
         seed=options.seed or 0,
         opening=opening,
+        waits=False,  # the spaces are read while the device is being opened
     )
     try:
         bound: dict[SearchedSpace, Space] = {}
@@ -240,6 +241,7 @@ def _begin(
         if is_own(info.sampler):
             # A sampler may refuse its arguments; that is reported before a folder is made.
             sampler_of(info, space, info.seed, ignore_note)
+        runner.await_proof()
         run = Run.create(options.folder or default_folder(info), info, options.storage or "")
     except BaseException:
         runner.close()

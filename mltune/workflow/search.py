@@ -180,8 +180,12 @@ def search(
         workers = None
         if options.device == ALL_DEVICES:
             check_options(options)
+            if not options.resume:
+                opening = stack.enter_context(Opening("auto", observers=options.observers or ()))
             options, workers = _one_and_others(options)
             stack.enter_context(workers)
+            if opening is not None:
+                opening.start_builders(options.builders or 0)
         objective = stack.enter_context(Objective.of(options, note, opening))
         run, info = objective.run, objective.info
         for line in _introduction(objective, options):
@@ -411,7 +415,8 @@ def _search_together(
 def _one_and_others(options: SearchOptions) -> tuple[SearchOptions, LocalWorkers]:
     """Use the first of all devices in this process, and start a worker for each other one.
 
-    They start before the run exists, as they load libraries while this process opens its device.
+    The workers start before the run exists, so that they load libraries while this process opens
+    its device: `auto`, which is the first of all devices.
     """
     first, *others = all_devices()
     builders = options.builders

@@ -41,7 +41,7 @@ def test_a_place_that_cannot_be_written_is_one_line(
 ) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(finished_run, folder)
-    (folder / "report.html").mkdir()  # like a read-only folder, but root too is refused
+    (folder / "report.html").mkdir()  # fails like a read-only folder, but for root, too
     done = mltune("report", folder)
 
     assert done.code == 2
@@ -68,7 +68,7 @@ def test_an_unchanged_run_is_fitted_once(
     shutil.copytree(finished_run, folder)
     first = mltune("report", folder)
     page = (folder / "report.html").read_bytes()
-    fits = Fits(monkeypatch)
+    fits = Fits(monkeypatch, tmp_path)
 
     assert mltune("report", folder).out == first.out
     assert (folder / "report.html").read_bytes() == page
@@ -89,7 +89,7 @@ def test_an_unchanged_run_is_distilled_once(
     monkeypatch.setenv("MLTUNE_CACHE_DIR", str(tmp_path / "cache"))
     command = ("distil", finished_run, "--max-kernels", "3", "-o")
     first = mltune(*command, tmp_path / "first.json")
-    fits = Fits(monkeypatch)
+    fits = Fits(monkeypatch, tmp_path)
     second = mltune(*command, tmp_path / "second.json")
 
     assert second.out.replace("second", "first") == first.out
@@ -100,16 +100,22 @@ def test_an_unchanged_run_is_distilled_once(
 
 
 class Fits:
-    """Counts the trees and forests that are grown."""
+    """Counts the trees and forests that are grown, including those in copies of this process."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.count = 0
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+        self._grown = folder / "grown"
+        self._grown.touch()
         for kind in (DecisionTreeClassifier, HistGradientBoostingRegressor):
             monkeypatch.setattr(kind, "fit", self._counted(kind.fit))
 
+    @property
+    def count(self) -> int:
+        return self._grown.stat().st_size
+
     def _counted(self, fit: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*args: Any, **kwargs: Any) -> Any:
-            self.count += 1
+            with self._grown.open("ab") as file:
+                file.write(b".")
             return fit(*args, **kwargs)
 
         return counted

@@ -1,4 +1,4 @@
-"""The teacher, the sizes that it answers for, and the tree that learns from it."""
+"""The teacher, the sizes that it labels, and the tree that learns from it."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -45,7 +45,7 @@ FORMULA = TimeFormula(
 
 
 def named(table: TimeTable) -> TimeTable:
-    """The same kernels with names that tell their tiles."""
+    """The same kernels, with names that contain their tiles."""
     tiles = [4 * 2**number for number in range(len(table.kernels))]
     return replace(
         table,
@@ -179,7 +179,7 @@ def test_a_tree_is_nearly_as_good_as_its_teacher(make_table: MakeTable) -> None:
     assert student.low > 0.9
     asked = {node.feature for node, _ in nodes(student.fitted.tree) if isinstance(node, Split)}
     assert any(name.startswith(("tiles_", "used_")) for name in asked)
-    # What it says of its loss is what walking it says, on sizes it never saw.
+    # The loss that it states is the loss on new sizes.
     drawn = drawn_sizes(500, table, SETTINGS.seed + 1, near=0.0)
     assert len(drawn) < LOSS_SIZES
     logs = student.teacher.log_seconds(drawn)

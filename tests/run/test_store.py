@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
@@ -17,6 +18,7 @@ from sqlalchemy.schema import CreateTable
 
 from mltune.errors import MltuneError, UsageError
 from mltune.measurement import Measurement, Phase, Status
+from mltune.run import database
 from mltune.run.database import file_url
 from mltune.run.schema import SCHEMA_VERSION
 from mltune.run.store import Store
@@ -430,3 +432,28 @@ def test_no_room_for_a_page_is_called_a_full_disk(tmp_path: Path, make: Make) ->
         )
 
     assert message == f"{path}: cannot grow (the disk is full); nothing was written"
+
+
+def test_a_writer_waits_for_another_one(tmp_path: Path, make: Make) -> None:
+    path = tmp_path / "run.db"
+    with Store(file_url(path)) as store:
+        other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        other.execute("BEGIN IMMEDIATE")
+        threading.Timer(0.2, other.close).start()
+        added = store.add_all([make(), make()])
+
+        assert [row.id for row in added] == [1, 2]
+        assert store.measurements() == added
+
+
+def test_who_waits_in_vain_for_another_writer_is_told(
+    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run.db"
+    with Store(file_url(path)) as store:
+        monkeypatch.setattr(database, "BUSY_SECONDS", 0.2)
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(MltuneError, match="locked by another process"):
+            store.add(make())
+        other.close()

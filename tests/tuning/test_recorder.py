@@ -101,3 +101,15 @@ def test_the_end_writes_what_waits_also_after_an_interrupt(make: Make) -> None:
         raise KeyboardInterrupt
 
     assert table.rows == [0, 1]
+
+
+def test_where_others_wait_a_trial_is_one_transaction(make: Make) -> None:
+    table = SlowTable()
+    table.may_go.set()
+    with WriteBehind(table.commit, linger_seconds=60) as writer:
+        for number in range(3):
+            writer.add(make(number, 8, 1.0))
+        writer.then(lambda: table.batches.append([100]))
+        writer.flush()
+
+    assert table.batches == [[0, 1, 2], [100]]

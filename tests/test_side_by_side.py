@@ -1,0 +1,57 @@
+"""Copies of a process answer in order, pass on what is wrong, and leave nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+import pytest
+
+from mltune import side_by_side as module
+from mltune.errors import MltuneError, UsageError
+from mltune.side_by_side import side_by_side
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="copies are made on Linux only")
+
+
+@pytest.fixture(autouse=True)
+def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "usable_cores", lambda: frozenset({0, 1}))
+
+
+def test_answers_come_in_order_from_two_copies() -> None:
+    answers = [*side_by_side(lambda number: (number**2, os.getpid()), range(5))]
+
+    assert [square for square, _ in answers] == [0, 1, 4, 9, 16]
+    assert len({process for _, process in answers}) == 2
+    assert os.getpid() not in {process for _, process in answers}
+
+
+def test_one_core_needs_no_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "usable_cores", lambda: frozenset({0}))
+
+    assert {*side_by_side(lambda _: os.getpid(), range(3))} == {os.getpid()}
+
+
+def test_an_error_is_raised_here_and_ends_the_others() -> None:
+    def fail(number: int) -> int:
+        if number == 1:
+            raise UsageError("no such number")
+        return number
+
+    answers = side_by_side(fail, range(4))
+    assert next(answers) == 0
+    with pytest.raises(UsageError, match="no such number"):
+        next(answers)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_a_copy_that_is_killed_is_one_line() -> None:
+    def end(number: int) -> int:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return number
+
+    with pytest.raises(MltuneError, match="was ended by the system"):
+        next(side_by_side(end, range(2)))
