@@ -15,6 +15,7 @@ from mltune.distil.formula_times import log_seconds
 from mltune.distil.methods import METHODS, TAUGHT
 from mltune.distil.portfolio import cover
 from mltune.distil.residuals import Residuals
+from mltune.distil.rest_forest import RestForest
 from mltune.distil.suggest import APART, MOST_TIMES_LONGER, suggested
 from mltune.distil.taught import LOSS_SIZES, Lesson, taught
 from mltune.distil.teacher import Teacher, teach
@@ -117,6 +118,23 @@ def test_rests_are_learned_with_a_doubt_that_grows_with_the_distance() -> None:
     far = np.array([[2.0**20, 1.0, 1.0, 1.0]])
     assert (learned.doubt(far) > learned.doubt(sizes[50:51])).all()
     assert (learned.doubt(sizes[:40])[:, 1] > learned.doubt(sizes[:40])[:, 0]).mean() > 0.9
+
+
+def test_trees_learn_steps_that_a_smooth_process_does_not() -> None:
+    """Up to a number for each size, which changes no choice."""
+    rng = np.random.default_rng(3)
+    sizes = np.column_stack([np.exp(rng.uniform(3, 8, (400, 3))).round(), np.ones(400)])
+    logs = np.log(sizes[:, :2])
+    step = np.where(sizes[:, [1]] <= 64, [[0.4, 0.0]], [[0.0, 0.1]])
+    rests = step + rng.normal(0, 0.3, (400, 1))
+
+    forest = RestForest.learn(sizes[:300], logs[:300], rests[:300])
+
+    found = forest.expect(sizes[300:], logs[300:])
+    off = np.abs((found - step[300:]) @ [1, -1])
+    assert np.median(off) < 0.01
+    assert off.mean() < 0.05
+    assert (RestForest.learn(sizes, logs, rests).expect(sizes, logs).shape) == (400, 2)
 
 
 def test_a_teacher_knows_times_of_sizes_that_it_never_saw(make_table: MakeTable) -> None:
