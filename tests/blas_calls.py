@@ -1,4 +1,4 @@
-"""Calls an exported C library as a BLAS is called, and compares with numpy, element by element."""
+"""Calls an exported C library like a BLAS, and compares each element with numpy."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ELEMENTS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Matrix:
-    """A matrix inside a larger buffer, of which all else is NaN."""
+    """A matrix inside a larger buffer that is NaN everywhere else."""
 
     memory: NDArray[Any]
     offset: int
@@ -67,8 +67,8 @@ def check_calls(
     """Make random calls: sizes, factors, offsets, leading dimensions, every kernel in turn.
 
     Raises:
-        AssertionError: when a call fails, a result is not numpy's within what rounding may
-            change, or anything outside C is written.
+        AssertionError: if a call fails, a result differs from numpy's by more than rounding may
+            cause, or anything outside C is written.
     """
     loaded = ctypes.CDLL(str(shared))
     for number in range(count):
@@ -90,7 +90,7 @@ def _check_call(
     )
     wanted = c.memory.copy()
     if beta == 0:
-        c.values[:] = np.nan  # and is not to be read
+        c.values[:] = np.nan  # must not be read
     left = a.values.conj() if contraction.conjugate_a else a.values
     right = b.values.conj() if contraction.conjugate_b else b.values
     wide = np.result_type(dtype, np.float64)

@@ -1,4 +1,4 @@
-"""What all tests share: the PoCL device with a warm cache, and a plain kernel to measure."""
+"""Fixtures for all tests: the PoCL device with a warm cache, and a plain kernel to measure."""
 
 from __future__ import annotations
 
@@ -34,38 +34,43 @@ from tests.plain_mma import NOT_OPTIMISED
 
 pytest_plugins = ("tests.guard",)
 
-# Bytecode is kept, also where a machine's setting says otherwise: without it, each worker rewrites
-# all assertions anew, and each process that a test starts compiles all of mltune.
+# Bytecode is kept even if a machine's setting says otherwise: without it, each worker rewrites all
+# assertions again, and each process that a test starts compiles all of mltune.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# Nothing of what collection makes can be thrown away before the end, so nobody looks for that.
+# Objects made by collection live until the end, so Python need not look for garbage among them.
 gc.disable()
 
-# Before anything loads the driver: PoCL reads it once. Kept between runs, so that those are warm.
+# PoCL reads the variable once, so it is set before anything loads the driver. The folder is kept
+# between runs, which makes later runs faster.
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mltune-tests" / "pocl"
 _CACHE.mkdir(parents=True, exist_ok=True)
 os.environ["POCL_CACHE_DIR"] = str(_CACHE)
-# What trying out a device has shown is kept there, too.
+# The results of trying out a device are kept there, too.
 os.environ["MLTUNE_DEVICES_DIR"] = str(_CACHE.with_name("devices"))
-# PoCL calls a linker, also where a test uses it by itself: ziglang's if there is no ld.
+# PoCL calls a linker, also in tests that use PoCL directly: ziglang's if there is no ld.
 has_linker()
-# What one test computed must not answer another, nor the user's own cache.
+# What one test computed must not affect another test, nor the user's own cache.
 os.environ["MLTUNE_CACHE_DIR"] = ""
-# Tests run side by side, with a worker each: threads of NumPy and scikit-learn would only spin.
+# Tests run in parallel, one worker for each core, so threads of NumPy and scikit-learn would only
+# wait.
 os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-threadpool_limits(limits=1)  # of what is loaded already
+threadpool_limits(limits=1)  # for libraries that are loaded already
 # Warnings are errors here, and pyopencl warns about every kernel that has a build log.
 os.environ["PYOPENCL_COMPILER_OUTPUT"] = "0"
 
-# A run that was started in the background ignores Ctrl-C, and so would all that it starts.
+# A run that was started in the background ignores Ctrl-C, and so would all processes that it
+# starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# No power fails here. SQLite would wait for the disk several times a commit, as the product does.
+# Tests need no protection from power cuts; with it, SQLite would wait for the disk several times a
+# commit.
 database._SYNCHRONOUS = "OFF"
 
-# Optuna's storage loads the scripts of all its versions three times for each new database.
+# For each new database Optuna's storage loads the migration scripts of all its versions three
+# times.
 pyfiles.load_module_py = cache(pyfiles.load_module_py)  # type: ignore[assignment]
 
 # A machine with much other work is slow, not wrong.
@@ -76,7 +81,7 @@ settings.load_profile("any speed")
 
 
 def pytest_collection_finish() -> None:
-    """Throw away only what tests make."""
+    """Let Python look for garbage only among objects that tests make."""
     gc.freeze()
     gc.enable()
 
@@ -128,7 +133,7 @@ class NaiveFamily:
     name = "naive"
 
     def generate(self, contraction: Contraction, config: Config) -> Kernel:
-        """Write the kernel, with the lines that spoil it."""
+        """Write the kernel, with the lines of its fault."""
         canonical = contraction.canonical()
         summed = canonical.summation_indices[0]
         by_sum_a = canonical.index_assignments_a[0] == summed
@@ -158,13 +163,13 @@ class NaiveFamily:
 
 @pytest.fixture(scope="session")
 def device_spec() -> str:
-    """The device of all tests: PoCL, wherever it stands in the driver's list."""
+    """The device of all tests: PoCL, at any place in the driver's list."""
     return "Portable Computing Language"
 
 
 @pytest.fixture(scope="module")
 def not_optimised() -> Iterator[None]:
-    """PoCL optimises for seconds what many tests run for microseconds: for them it does not."""
+    """Let PoCL not optimise: for kernels that run for microseconds it would take seconds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("POCL_EXTRA_BUILD_FLAGS", NOT_OPTIMISED)
         yield
@@ -205,7 +210,7 @@ def naive_kernel(
 
 @pytest.fixture(scope="session")
 def pocl_runner(device_spec: str, naive_family: NaiveFamily) -> Iterator[WorkerRunner]:
-    """A live runner of naive kernels, with limits for busy machines, shared by the session."""
+    """A live runner of naive kernels, with limits for busy machines, shared by all tests."""
     with WorkerRunner(
         device_spec, naive_family, build_timeout_seconds=60, run_timeout_seconds=30
     ) as runner:
@@ -214,13 +219,13 @@ def pocl_runner(device_spec: str, naive_family: NaiveFamily) -> Iterator[WorkerR
 
 @pytest.fixture(scope="session")
 def device_info() -> DeviceInfo:
-    """PoCL's description of itself, without asking it."""
+    """PoCL's description as data, without opening the device."""
     return CPU
 
 
 @pytest.fixture(scope="session")
 def postgres_programs() -> Path:
-    """The folder of PostgreSQL's programs; where there are none, a test is skipped or fails."""
+    """The folder of PostgreSQL's programs; if there are none, a test is skipped or fails."""
     found = postgres.programs()
     if found is None:
         if os.environ.get("MLTUNE_REQUIRE_POSTGRES"):
@@ -247,7 +252,7 @@ def postgres_url(postgres_server: postgres.Server) -> str:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of an empty database: a file's, then a server's."""
+    """The URL of an empty database: of a file, then of a server."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/measurements.db"
     return str(request.getfixturevalue("postgres_url"))
@@ -276,7 +281,7 @@ def read_only() -> Callable[[Path], AbstractContextManager[None]]:
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """A folder that every user can reach, which pytest's own are not."""
+    """A folder that every user can read, unlike pytest's own."""
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         yield Path(name)

@@ -1,4 +1,4 @@
-"""Copies of a process answer in order, pass on what is wrong, and leave nothing behind."""
+"""Copies of a process answer in order, pass on errors, and leave nothing behind."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def test_one_size_and_one_contestant_make_a_picture_too() -> None:
 
 
 class Losing(Turns):
-    """A product whose kernel time is told once."""
+    """A product whose kernel time can be read only once."""
 
     def kernel_seconds(self, count: int) -> float | None:  # type: ignore[override]
         self._log.append(self._name)

@@ -39,7 +39,8 @@ def test_a_train_takes_as_long_as_its_calls(queue: cl.CommandQueue) -> None:
     queue.finish()
     alone = time.perf_counter() - started
 
-    # On a busy machine a train may drown in what disturbs it, which the clock says by None.
+    # On a busy machine other work may hide the time of a train of launches; then the clock returns
+    # None.
     seconds = next(filter(None, (clock.seconds(call, 7) for _ in range(50))))
 
     assert alone / 50 < seconds < alone * 50

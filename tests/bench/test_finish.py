@@ -1,4 +1,4 @@
-"""What follows a library without epilogues, against numpy."""
+"""Epilogues of libraries that have none, compared with numpy."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from mltune.problem import gemm_problem, parse_problem_type
         ("sgemm_tn", ("T", "N", 5, 7, 4, 4)),
         ("sgemm_nt", ("N", "T", 5, 7, 5, 7)),
         ("zgemm_cn", ("C", "N", 5, 7, 4, 4)),
-        # Row by row: C^T = op(B)^T op(A)^T, so that sizes and operands exchange.
+        # Row-major: C^T = op(B)^T op(A)^T, so sizes and operands are exchanged.
         ("sgemm_nn_row", ("N", "N", 7, 5, 7, 4)),
         ("sgemm_tn_row", ("N", "T", 7, 5, 7, 5)),
         ("zgemm_nc_row", ("C", "N", 7, 5, 4, 4)),

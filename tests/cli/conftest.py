@@ -56,7 +56,7 @@ def mltune(capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Start the command as a process of its own in the test's folder."""
+    """Start the command as a separate process in the test's folder."""
     processes: list[subprocess.Popen[str]] = []
 
     def begin(
@@ -80,7 +80,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 @pytest.fixture
 def mltune_process(start: Start) -> Command:
-    """Run the command as a process of its own in the test's folder."""
+    """Run the command as a separate process in the test's folder."""
 
     def run(*args: object, **more: Any) -> Outcome:
         process = start(*args, **more)
@@ -92,7 +92,7 @@ def mltune_process(start: Start) -> Command:
 
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of what the tests share; nobody changes it."""
+    """The folder with the shared run; no test changes it."""
     return tmp_path_factory.mktemp("shared")
 
 

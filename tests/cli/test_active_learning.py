@@ -42,8 +42,8 @@ def test_what_distil_suggests_is_measured_and_learned_from(
     exact = {
         "x".join(map(str, size[:3])) for size, _ in read_selector(tmp_path / "after.json").exact
     }
-    # Which leaders are timed on a size depends on their times. A size that lacks too many is the
-    # rule's, with a reason.
+    # Which leaders are timed on a size depends on their times. If too many are missing on a size,
+    # the rule chooses its kernel, and `left_out` gives the reason.
     of_rule = {row["size"]: row["reason"] for row in after.json["left_out"]}
     assert exact | set(of_rule) == measured
     assert not exact & set(of_rule)

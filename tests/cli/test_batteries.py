@@ -1,4 +1,4 @@
-"""A small share of the long batteries in tests/benchmarks, so that they stay in working order."""
+"""Short versions of the long batteries in tests/benchmarks, so that they keep working."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 
 _BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
-# Two healthy configs timed once on a busy machine may swap: who wins is left to the benchmark.
+# On a busy machine two healthy configs that are timed once may change places, so only the
+# benchmark checks which one wins.
 _HOSTILE = ("--trials=7", "--faults=4", "--run-timeout=1", "--kills=1", "--any-winner")
 
 

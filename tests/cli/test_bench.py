@@ -33,7 +33,7 @@ def test_the_tuned_kernels_beside_numpy(
         assert ours["kernel"].startswith("Cij_Aik_Bkj_SB_MT")
         assert ours["relative_error"] < 1e-5
         assert len(ours["call_samples"]) == len(theirs["call_samples"]) == 3
-        assert len(ours["kernel_samples"]) <= 3  # none where other work disturbed the host
+        assert len(ours["kernel_samples"]) <= 3  # none if other work disturbed the host
         assert theirs["kernel_seconds"] is None
     disturbed = [size for size in document["sizes"] if size["disturbed"]]
     for ratio in document["ratios"]:

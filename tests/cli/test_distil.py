@@ -1,4 +1,4 @@
-"""`mltune distil` on runs that ship: what it prints before it says what comes next."""
+"""`mltune distil` on shipped runs: the lines before the next command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["short_lessons"]
 pytestmark = pytest.mark.usefixtures("short_lessons")
 RUNS = Path(__file__).parents[2] / "runs"
 FOUR_SIZES = RUNS / "2026-11-22-sgemm-nn-nvidia-h200-skinny-2"
-"""On which no rule beats a single kernel."""
+"""A run on which no rule beats a single kernel."""
 
 
 def test_the_single_kernel_that_ships_states_its_own_score(

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end a search cleanly: the table so far, and how to go on."""
+"""Ctrl-C and SIGTERM end a search cleanly: the table so far, and the command that resumes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A search that is killed loses nothing: a few kills of what `tests/benchmarks/kills.py` does."""
+"""A killed search loses nothing: a few of the kills of `tests/benchmarks/kills.py`."""
 
 from __future__ import annotations
 

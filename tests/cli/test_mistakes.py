@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def _says(outcome: Outcome, code: int, *words: str) -> None:
-    """Hold an outcome to the promise that all mistakes have in common."""
+    """Check an outcome for what all mistakes must have in common."""
     assert outcome.err.startswith("mltune: "), outcome
     assert outcome.err.count("\n") == 1, outcome
     assert "Traceback" not in outcome.err
@@ -42,7 +42,7 @@ def wrong(
     model: Path,
     selector: Path,
 ) -> Path:
-    """A folder of things that are not as they should be, each by its name."""
+    """A folder of wrong files, each named after its mistake."""
     folder = tmp_path_factory.mktemp("wrong")
     (folder / "file").write_text("not a folder")
     (folder / "empty").mkdir()
@@ -177,7 +177,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("search --device nosuch --sizes 8x8x8", 4, "no device 'nosuch' (known: "),
     ("search --device 99:0 --sizes 8x8x8", 4, "no device '99:0'"),
     ("search --device {nothing} --sizes 8x8x8", 2, "device: expected auto"),
-    # Where a run goes.
+    # Folders of runs.
     ("search --run {run}", 2, "holds a run already; continue with --resume"),
     (SEARCH.replace("{new}", "{wrong}/file"), 2, "file: is a file, not a folder"),
     (SEARCH.replace("{new}", "{wrong}/file/run"), 2, "cannot make this folder"),
@@ -188,7 +188,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     (SEARCH + " --storage mysql://x", 2, "storage: cannot use 'mysql'"),
     (SEARCH + " --storage sqlite:////no/such/folder/a.db", 2, "there is no folder"),
     (SEARCH + " --storage sqlite:///{wrong}/file", 2, "is no database"),
-    # Going on with a run.
+    # Resuming a run.
     ("search --resume", 2, "there is no run to resume"),
     ("search --resume --run {new}", 2, "no such run folder"),
     ("search --resume --run {wrong}/empty", 2, "is no run folder (it has no run.json)"),
@@ -327,7 +327,7 @@ def test_a_name_that_fits_two_devices_is_refused_with_their_numbers(
 def test_without_any_driver_it_says_what_to_install(
     mltune_process: Command, tmp_path: Path, verb: tuple[str, ...]
 ) -> None:
-    # pip's PoCL is found whatever the environment says, so its loader is made to find nothing.
+    # pip's PoCL is found with any environment, so its loader is made to find nothing.
     (tmp_path / "sitecustomize.py").write_text(
         "import pyopencl\n"
         "def nothing():\n"

@@ -1,4 +1,4 @@
-"""What people read: numbers, tables, kernel names and the progress of a search."""
+"""Output for people: numbers, tables, kernel names and the progress of a search."""
 
 import io
 import logging

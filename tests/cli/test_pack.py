@@ -27,7 +27,8 @@ def test_packs_are_built_from_runs_verified_and_listed(
     assert len(speeds) == 3
     assert f"expects: {speeds[0].label} in " in (pack / "README.md").read_text()
 
-    write_speeds([Speed(each.size, 1.0) for each in speeds], pack)  # whatever else runs here
+    # passes whatever else runs here
+    write_speeds([Speed(each.size, 1.0) for each in speeds], pack)
     verified = mltune("pack", "verify", pack, "--device", device_spec)
     assert verified.code == 0, verified.err
     first, header, *rows = verified.out.splitlines()

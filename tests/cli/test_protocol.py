@@ -1,4 +1,4 @@
-"""`mltune protocol`: what it prints, and that a kill in any of its steps loses nothing."""
+"""`mltune protocol`: its output, and that a kill in any step loses nothing."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ BenchmarkProblems:
 """
 KEPT = [1, 1, 2, 2, 2, 2, 2]
 ROWS = 2 + 2 * 2 + 2 + 2 * 4
-"""Common, fork; of the join's kernels one value each is known already; final."""
+"""Rows of the steps: common, fork, join (one value of each of its kernels is known already),
+final.
+"""
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ def test_a_place_that_cannot_be_written_is_one_line(
 ) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(finished_run, folder)
-    (folder / "report.html").mkdir()  # like a read-only folder, but root too is refused
+    (folder / "report.html").mkdir()  # fails like a read-only folder, but for root, too
     done = mltune("report", folder)
 
     assert done.code == 2
@@ -100,7 +100,7 @@ def test_an_unchanged_run_is_distilled_once(
 
 
 class Fits:
-    """Counts the trees and forests that are grown, in copies of this process, too."""
+    """Counts the trees and forests that are grown, including those in copies of this process."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self._grown = folder / "grown"

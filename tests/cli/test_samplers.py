@@ -33,7 +33,7 @@ class Mine(optuna.samplers.RandomSampler):
 
 @pytest.fixture(autouse=True)
 def own_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the command adds to the search path goes with the test."""
+    """Undo at the end what the command adds to the search path."""
     monkeypatch.setattr(sys, "path", list(sys.path))
 
 
@@ -102,7 +102,7 @@ def test_a_file_named_like_a_library_is_not_taken_for_it(tmp_path: Path) -> None
     done = subprocess.run(
         [sys.executable, "-m", "mltune", "search", "--replay", file, *NSGA, "--quiet", "--json"],
         cwd=tmp_path,
-        # As the installed command: `-m` alone would put the folder first.
+        # Like the installed command; `-m` alone would put the folder first.
         env=os.environ | {"PYTHONSAFEPATH": "1"},
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""A stranger's bundle all the way to code: its device's name stays text."""
+"""A stranger's bundle from import to exported code: the name of its device stays text."""
 
 from __future__ import annotations
 

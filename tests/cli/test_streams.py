@@ -1,4 +1,4 @@
-"""What a bundle, a device or a path says is shown, and not obeyed by the terminal."""
+"""Control characters in a bundle, a device's name or a path are shown, and not obeyed."""
 
 from __future__ import annotations
 

@@ -112,7 +112,8 @@ def test_a_sweep_that_was_killed_goes_on(
 
     assert asked_for == 400
     assert 3 <= before < 800
-    # The rest of 400 repetitions would take long: what a resumed sweep does first is enough.
+    # The rest of 400 repetitions would take too long, so only the first step of a resumed sweep is
+    # checked.
     again = start("sweep", "--resume", "--run", "cut")
     while _count(folder) < before + 2:
         assert again.poll() is None

@@ -28,7 +28,7 @@ sgemm_nt,24,24,24,5,0.5,cblas
 def scripted_bench(
     selector: Path, names: Sequence[str], number: str, sizes: Sequence[Any], *_: Any, **__: Any
 ) -> dict[str, Any]:
-    """Libraries that take twice as long, whatever else the machine does."""
+    """Libraries that take twice as long as the kernels, whatever else the machine does."""
     samples = {"mltune": [1e-3] * 3, **{name: [2e-3] * 3 for name in names}}
     return {
         "sizes": [
@@ -49,7 +49,7 @@ def scripted_bench(
 def whole(
     quick_space: Path, device_spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[object, ...]:
-    """A command that tunes for a program's calls in little time."""
+    """A command that tunes for a program's calls in a short time."""
     calls = tmp_path / "calls.csv"
     calls.write_text(CALLS)
     monkeypatch.setattr("mltune.workflow.tune_compare.bench_apart", scripted_bench)

@@ -1,4 +1,4 @@
-"""Every verb once for real: the chain from a search to code and back to one measurement."""
+"""Every verb once: from a search to code, and back to one measurement."""
 
 from __future__ import annotations
 
@@ -284,7 +284,7 @@ def test_a_model_of_two_runs_measures_kernels_of_both_families(
 
     measured = ranked["predictions"]
     assert {entry["status"] for entry in measured} == {"ok"}
-    # Kernels for multiples only are not proposed where they do not fit, and never shipped.
+    # Kernels for multiples only are not proposed for sizes that do not fit, and never shipped.
     edges = {entry["config"].get("edge_type") for entry in measured}
     assert edges - {entry["config"].get("edge_type") for entry in odd["predictions"]} == {"none"}
     assert not any("ETnone" in kernel for kernel in distilled["kernels"])

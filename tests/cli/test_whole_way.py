@@ -1,4 +1,4 @@
-"""From a program that calls CLBlast to the same program on tuned kernels, by the verbs alone."""
+"""A program that calls CLBlast runs on tuned kernels, with the commands of the page."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SHORT = "./train 32 64 5"
 
 @pytest.fixture
 def lines() -> list[str]:
-    """What the page says, with a shorter training."""
+    """The commands of the page, with a shorter training."""
     for tool in ("c++", "make"):
         if shutil.which(tool) is None:
             pytest.skip(f"needs {tool}")
@@ -46,7 +46,7 @@ def lines() -> list[str]:
 
 @pytest.fixture
 def drivers(tmp_path: Path) -> dict[str, str]:
-    """What lets the system's loader find one PoCL alone."""
+    """A folder that makes the system's loader find one PoCL only."""
     found = pocl_driver()
     if found is None:
         pytest.skip("needs PoCL")

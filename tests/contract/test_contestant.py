@@ -1,4 +1,4 @@
-"""What every library in a comparison has to do; those not installed are skipped by name."""
+"""Requirements for every library in a comparison; missing ones are skipped by name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CONFIG = Config.of({
     "work_group_0": 4, "work_group_1": 4, "thread_tile_0": 2, "thread_tile_1": 2, "depth_u": 4,
     "vector_width": 1, "prefetch_global_read": 0, "local_pad": 0, "loop_unroll": 1,
     "work_group_mapping": 1, "multiply_add": "expr", "vector_access": "cast",
-    "global_split_u": 2,  # so that there are two passes
+    "global_split_u": 2,  # makes two passes
 })  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What every cost model promises, whatever is inside."""
+"""Requirements for every cost model."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What every device has to keep; a new kind adds a line to `KINDS`."""
+"""Requirements for every device; a new kind adds a line to `KINDS`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KINDS: dict[str, Callable[[Path], str]] = {
     "record": lambda folder: f"record:{folder / 'session'}:Portable Computing Language",
     "replay": lambda folder: session_spec("device_contract"),
 }
-"""How a device of each kind is chosen, given a folder of its own."""
+"""How a device of each kind is chosen, given a folder for it."""
 
 BYTES = 4096 + 8 * 1003
 

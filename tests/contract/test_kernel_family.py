@@ -53,9 +53,11 @@ PRECISIONS = {
 }
 EXTENT = dict.fromkeys(FAMILIES, 300) | {"small": 100, "mma": 100, "wgmma": 130}
 STAND_INS = ("mma", "wgmma")
-"""Their instructions in plain OpenCL C take PoCL seconds: they have half as many contractions."""
+"""Families whose instructions are replaced by plain OpenCL C, which PoCL compiles for seconds:
+they have half as many contractions.
+"""
 PRODUCTS = dict.fromkeys(FAMILIES, 20_000) | {"small": 10_000, "mma": 500, "wgmma": 24}
-"""What PoCL computes in a moment."""
+"""The largest number of multiplications for each family, so that PoCL is quick."""
 _WIDTHS = ("vector_width", "vector_width_b", "vector_width_u", "global_read_vector_width")
 
 
@@ -75,7 +77,7 @@ def _split(rng: random.Random, precision: Precision) -> dict[str, int | str]:
 
 
 def _stagger(rng: random.Random) -> dict[str, int | str]:
-    """Where work-groups begin with their sums: in two of five configs not all at the start."""
+    """Let work-groups begin their sums at different places, in two of five configs."""
     if rng.random() < 0.6:
         return {}
     return {
@@ -256,7 +258,7 @@ RANDOM_CONFIGS = {
 
 @pytest.fixture(scope="module")
 def checker(device_spec: str) -> Iterator[WorkerRunner]:
-    """A runner that is in no hurry, and takes one sample."""
+    """A runner with long limits that takes one sample."""
     with WorkerRunner(
         device_spec, FAMILIES["tiled"], samples=1, run_timeout_seconds=120
     ) as runner:
@@ -301,7 +303,7 @@ def test_random_contractions_come_out_right(
     config = RANDOM_CONFIGS[family](rng, precision)
     anything = {name: value for name, value in config.items() if name != "transpose_first"}
     kernel = FAMILIES[family].generate(contraction, Config.of(anything))
-    # The addresses of many indices are new here: what PoCL optimises is as in the test above.
+    # The addresses of many indices are new here; PoCL's optimisation of the rest is tested above.
     kernel = replace(kernel, build_options=(*kernel.build_options, NOT_OPTIMISED))
     problem = random_strides(rng, contraction, PRODUCTS[family])
 

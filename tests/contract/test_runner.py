@@ -1,4 +1,4 @@
-"""What every runner has to keep; a new one adds a line to `RUNNERS`."""
+"""Requirements for every runner; a new one adds a line to `RUNNERS`."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,4 +1,4 @@
-"""What every sampler promises; a new one needs a line in `SAMPLERS` and nothing here."""
+"""Requirements for every sampler; a new one only adds a line to `SAMPLERS`."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ Make = Callable[[ConfigSpace, int], ConfigSampler]
 
 
 class OwnSampler(BaseSampler):
-    """What a user may write: it has no joint wishes, and wishes for the last value each time."""
+    """A user's sampler: it proposes each value alone, and always the last one."""
 
     def __init__(self, seed: int) -> None:
         self._random = np.random.default_rng(seed)
@@ -136,7 +136,9 @@ def guided_of_sizes(space: ConfigSpace, seed: int) -> ConfigSampler:
 OWN: dict[str, Make] = {name: named(name) for name in sorted(names.SAMPLERS)} | {
     "guided of sizes": guided_of_sizes,
 }
-"""Our own samplers; all but `tpe` read no more of a study than `ConfigSampler` shows them."""
+"""Our own samplers. All but `tpe` read only those parts of a study that `ConfigSampler` shows
+them.
+"""
 
 SAMPLERS: dict[str, Make] = OWN | {
     "optuna's random": named("optuna.samplers:RandomSampler"),
@@ -154,7 +156,7 @@ SAMPLERS: dict[str, Make] = OWN | {
 }
 SIZES = {"guided of sizes": len(COUNTS)}
 RESUMED = ("exhaustive", "guided", "guided of sizes")
-"""Samplers that go on after a cut as if there had been none."""
+"""Samplers that continue after an interruption as if there had been none."""
 
 
 @pytest.fixture(params=sorted(SAMPLERS))
@@ -169,10 +171,10 @@ def space(request: pytest.FixtureRequest) -> ConfigSpace:
 
 @pytest.fixture(autouse=True)
 def optunas_own_warnings(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Skip what needs a package that is not there, unless all have to be; ignore what is no fault.
+    """Skip samplers whose package is not installed, unless all must be; ignore harmless warnings.
 
-    Optuna calls multivariate TPE experimental; its CMA-ES and QMC say each time that they leave
-    words, and the first trials, to an independent sampler.
+    Optuna calls multivariate TPE experimental. Its CMA-ES and QMC warn each time that an
+    independent sampler proposes words and the first trials.
     """
     if request.node.callspec.params.get("name") == "cma-es":
         try:
@@ -195,7 +197,7 @@ def begun(name: str, seed: int = 0, space: ConfigSpace = SPACE) -> Asked:
 
 
 def answer(config: Config, sizes: tuple[int, ...]) -> Values:
-    """Every size has its own valley; every seventh config or so fails."""
+    """Every size has a different best config; about every seventh config fails."""
     if int(config.id, 16) % 7 == 0:
         return Status.BUILD_ERROR
     x = math.log2(config.int("x")) if "x" in config else config.int("z") / 2
@@ -214,7 +216,7 @@ def every(name: str) -> tuple[int, ...]:
 
 
 def used_up(name: str, space: ConfigSpace) -> tuple[Asked, list[Step]]:
-    """A study that was asked until the space was used up, and its steps, for several tests."""
+    """A study whose space is used up, and its steps, for several tests."""
     return _used_up(name, next(key for key, one in SPACES.items() if one is space))
 
 
@@ -281,7 +283,7 @@ def test_a_resumed_study_goes_on_as_if_not_cut_off(
     steps = used_up(name, space)[1][:15]
     resumed = begun(name, space=space)
     for config, sizes in steps[:cut]:
-        # What is learnt instead of asked for leaves the sizes of the next as they were.
+        # Results that are learnt without a proposal do not change the sizes of the next proposal.
         planned = resumed.sampler.worthwhile(resumed.study.study, config)
         assert planned is None or planned == sizes
         resumed.learn(config, answer(config, sizes))
@@ -380,7 +382,7 @@ def test_a_config_of_another_space_is_heard_and_not_proposed(name: str) -> None:
     asked.learn(Config.of({"kernel": "own"}), dict.fromkeys(every(name), 1.0))
     asked.learn(Config.of({"kernel": "wrong"}), Status.WRONG_RESULT)
     asked.study.note_running(Config.of({"kernel": "wrong"}))
-    # It breaks a rule of the space; its values are the space's.
+    # The values are in the space, but break one of its rules.
     asked.learn(
         Config.of({"x": 16, "y": 2, "word": "a", "fixed": 7}), dict.fromkeys(every(name), 1.0)
     )
@@ -397,7 +399,7 @@ def test_what_is_no_number_is_a_failure_of_a_users_own_study(name: str, value: A
     study = optuna.create_study(sampler=sampler)
     for _ in range(SPACE.size):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # Optuna tells of each such value
+            warnings.simplefilter("ignore", UserWarning)  # Optuna warns of each such value
             study.tell(study.ask(sampler.distributions), value)
 
     assert {trial.state for trial in study.trials} == {optuna.trial.TrialState.FAIL}

@@ -1,4 +1,4 @@
-"""What every export language of several problem types promises."""
+"""Requirements for every export language of several problem types."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The contract of whatever reads a text that a person typed: an answer, or one clear line."""
+"""Requirements for every reader of typed text: an answer, or one clear line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every export language promises."""
+"""Requirements for every export language."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -44,7 +44,7 @@ def seconds(problem: Problem, point: Config) -> float:
 
 @pytest.fixture(scope="module", autouse=True)
 def few_trees() -> Iterator[None]:
-    """Let cost models have fewer trees, which learn these made-up times as well."""
+    """Let cost models have fewer trees, which are enough for these made-up times."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(train, "_TREES", 100)
         yield

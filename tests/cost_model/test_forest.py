@@ -26,7 +26,7 @@ def test_it_predicts_what_scikit_learn_does() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(HistGradientBoostingRegressor, "fit", spy)
         forest = _boost(rows, target, seed=0)
-    # New rows, those it was trained on, and rows that lie exactly on its thresholds.
+    # New rows, training rows, and rows with values equal to its thresholds.
     finite = forest.threshold[np.isfinite(forest.threshold)]
     on_thresholds = rng.choice(finite, size=(3000, 6))
     asked = np.concatenate([rng.normal(size=(3000, 6)), rows, on_thresholds])
@@ -38,7 +38,7 @@ def test_it_predicts_what_scikit_learn_does() -> None:
 @pytest.mark.parametrize("count", [1, 2, 3, 10])
 def test_few_rows_are_enough(count: int) -> None:
     rows = np.arange(count, dtype=float)[:, None].repeat(2, axis=1)
-    rows[:, 1] = np.nan  # a feature that no row has
+    rows[:, 1] = np.nan  # a feature that is missing in all rows
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         forest = _boost(rows, np.arange(count, dtype=float), seed=0)

@@ -108,7 +108,7 @@ def test_rates_that_give_no_time_are_refused(folder: Path) -> None:
 
 
 def replace_forest(folder: Path, data: bytes) -> None:
-    """Put other bytes in the forest's place, with the right hash: a forgery, not an accident."""
+    """Replace the forest by other bytes with the right hash: a forgery, not an accident."""
     (folder / "forest.npz").write_bytes(data)
     manifest = json.loads((folder / "model.json").read_text())
     manifest["forest_sha256"] = hashlib.sha256(data).hexdigest()

@@ -1,4 +1,4 @@
-"""What is wrong with a machine's OpenCL, and the command that mends it."""
+"""Finding faults in a machine's OpenCL, and the commands that repair them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A device that is treated as a smaller one: what it cannot do is never tried."""
+"""A device treated as a smaller one: nothing beyond its limits is tried."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_no_space_has_a_launch_over_the_limits(device: DeviceInfo, limits: str) 
     rng = np.random.default_rng(SEED)
     names: tuple[str, ...] = SPACES[device.kind]
     if device.kind == "gpu" and "flat" in limits:
-        names = names[:2]  # `auto` leaves out what has no config there
+        names = names[:2]  # `auto` leaves out spaces without a config there
     tried = 0
     for searched, space in choose_spaces(names, smaller, contraction).items():
         family = family_named(searched.family, "test")

@@ -11,7 +11,7 @@ MakeTable = Callable[..., TimeTable]
 
 
 def seconds(size: Size, tile: int, compute_units: int = 64) -> float:
-    """A roofline with whole tiles and whole waves: large tiles are fast where they fit."""
+    """A roofline with whole tiles and whole waves: large tiles are fast if they fit."""
     m, n, k, batch = size
     groups = -(-m // tile) * -(-n // tile) * batch
     waves = -(-groups // compute_units)
@@ -20,7 +20,7 @@ def seconds(size: Size, tile: int, compute_units: int = 64) -> float:
 
 @pytest.fixture
 def short_lessons(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a taught tree learn from fewer sizes, for tests of what does not depend on it."""
+    """Let a taught tree learn from fewer sizes, in tests that do not depend on the number."""
     for name, count in (("SIZES_EACH", 100), ("LEAST_SIZES", 1_000), ("LOSS_SIZES", 2_000)):
         monkeypatch.setattr(taught, name, count)
 

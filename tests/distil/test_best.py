@@ -1,4 +1,4 @@
-"""What ships where no method is asked for."""
+"""Which rule ships if no method is named."""
 
 import math
 from collections.abc import Callable

@@ -103,7 +103,7 @@ def test_held_out_sizes_do_not_shape_the_choice(make_table: MakeTable) -> None:
     for rule in ("tree", "M*N thresholds", "nearest size", "single best kernel"):
         seen = RULES[rule](train, test, Settings())
         assert np.all(seen >= 0)
-        # The same choices, judged by other times: the columns chosen did not follow the times.
+        # The same choices with other times; the choice of columns did not depend on the times.
         columns = [
             int(np.argmin(np.abs(row - loss)))
             for row, loss in zip(test.log_ratios, seen, strict=True)

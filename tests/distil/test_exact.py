@@ -1,4 +1,4 @@
-"""Two groups of sizes with kernels of their own, as a protocol leaves them, and joined runs."""
+"""Two groups of sizes with different kernels, as a protocol leaves them, and joined runs."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +18,7 @@ OTHERS = tuple(Size(128, 8, 1000 + number, 1) for number in range(5))
 
 
 def two_groups(table: TimeTable, *, strangers: bool = True) -> TimeTable:
-    """A table, and five sizes on which four kernels were timed: others, or two of the table's."""
+    """A table, and five sizes on which four kernels were timed, from the table or not."""
     sizes, kernels = len(table.sizes), len(table.kernels)
     more = 4 if strangers else 0
     seconds = np.full((sizes + 5, kernels + more), np.nan)
@@ -89,7 +89,7 @@ def test_a_size_that_one_of_several_runs_lacks_is_left_to_a_rule_that_loses_less
     make_table: MakeTable,
 ) -> None:
     table = make_table(32)
-    slow = 0  # its tile of 4 x 4 is worth little on large sizes
+    slow = 0  # its tile of 4 x 4 is slow on large sizes
     seconds = np.full((1, len(table.kernels)), np.nan)
     seconds[0, slow] = 1e-3
     every = replace(

@@ -23,7 +23,7 @@ MakeTable = Callable[..., TimeTable]
 
 
 def two_sided(small: list[int], large: list[int]) -> TimeTable:
-    """Kernel 0 wins on the small m, kernel 1 on the large ones."""
+    """Kernel 0 is fastest for small m, kernel 1 for large m."""
     sizes = tuple(Size(m, 1, 1, 1) for m in (*small, *large))
     return TimeTable(
         sizes=sizes,

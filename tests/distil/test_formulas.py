@@ -21,7 +21,7 @@ KNOWN = TimeFormula(
 
 
 def named(table: TimeTable) -> TimeTable:
-    """The same table, with kernels whose names tell their tiles."""
+    """The same table; the names of its kernels contain their tiles."""
     kernels = [
         replace(kernel, name=f"Cij_MT{4 * 2**number}x{4 * 2**number}x1_PGR1")
         for number, kernel in enumerate(table.kernels)

@@ -49,7 +49,8 @@ def test_without_a_kernel_for_all_sizes_the_first_is_right_on_most() -> None:
 
 
 def test_a_kernel_that_later_ones_made_superfluous_is_dropped() -> None:
-    # Greedy takes the all-rounder 0, then the compromise 1, then 2 and 3, which do without 1.
+    # Greedy takes 0, which is good everywhere, then the compromise 1, then 2 and 3, which make 1
+    # useless.
     times = [
         [9.0, 1.1, 1.0, 9.0],
         [9.0, 1.1, 1.0, 9.0],

@@ -1,4 +1,4 @@
-"""Questions are asked anew where that saves, and thresholds lie between values."""
+"""Splits are chosen again if that saves time, and thresholds are between values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_each_question_is_asked_anew_where_that_saves() -> None:
         np.array([1, -1, -1]), np.array([2, 0, 0]), *np.array([[1, -1, -1], [2, -1, -1]])
     )
     few = wrong.asked_anew(ranks[:0], costs[:0])
-    # One side has to answer something else, or all questions are as good.
+    # One side must have another answer, or all splits are equally good.
     wrong = Questions(np.array([0, -1, -1]), np.array([380, 0, 0]), wrong.low, wrong.high)
 
     anew = wrong.asked_anew(ranks, costs)

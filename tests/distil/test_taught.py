@@ -1,4 +1,4 @@
-"""The teacher, the sizes that it answers for, and the tree that learns from it."""
+"""The teacher, the sizes that it labels, and the tree that learns from it."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,6 +15,7 @@ from mltune.distil.formula_times import log_seconds
 from mltune.distil.methods import METHODS, TAUGHT
 from mltune.distil.portfolio import cover
 from mltune.distil.residuals import Residuals
+from mltune.distil.rest_forest import RestForest
 from mltune.distil.suggest import APART, MOST_TIMES_LONGER, suggested
 from mltune.distil.taught import LOSS_SIZES, Lesson, taught
 from mltune.distil.teacher import Teacher, teach
@@ -45,7 +46,7 @@ FORMULA = TimeFormula(
 
 
 def named(table: TimeTable) -> TimeTable:
-    """The same kernels with names that tell their tiles."""
+    """The same kernels, with names that contain their tiles."""
     tiles = [4 * 2**number for number in range(len(table.kernels))]
     return replace(
         table,
@@ -119,6 +120,23 @@ def test_rests_are_learned_with_a_doubt_that_grows_with_the_distance() -> None:
     assert (learned.doubt(sizes[:40])[:, 1] > learned.doubt(sizes[:40])[:, 0]).mean() > 0.9
 
 
+def test_trees_learn_steps_that_a_smooth_process_does_not() -> None:
+    """Up to a number for each size, which changes no choice."""
+    rng = np.random.default_rng(3)
+    sizes = np.column_stack([np.exp(rng.uniform(3, 8, (400, 3))).round(), np.ones(400)])
+    logs = np.log(sizes[:, :2])
+    step = np.where(sizes[:, [1]] <= 64, [[0.4, 0.0]], [[0.0, 0.1]])
+    rests = step + rng.normal(0, 0.3, (400, 1))
+
+    forest = RestForest.learn(sizes[:300], logs[:300], rests[:300])
+
+    found = forest.expect(sizes[300:], logs[300:])
+    off = np.abs((found - step[300:]) @ [1, -1])
+    assert np.median(off) < 0.01
+    assert off.mean() < 0.05
+    assert (RestForest.learn(sizes, logs, rests).expect(sizes, logs).shape) == (400, 2)
+
+
 def test_a_teacher_knows_times_of_sizes_that_it_never_saw(make_table: MakeTable) -> None:
     table = named(make_table(160))
     train, test = next(folds(len(table.sizes), 4, 0))
@@ -179,7 +197,7 @@ def test_a_tree_is_nearly_as_good_as_its_teacher(make_table: MakeTable) -> None:
     assert student.low > 0.9
     asked = {node.feature for node, _ in nodes(student.fitted.tree) if isinstance(node, Split)}
     assert any(name.startswith(("tiles_", "used_")) for name in asked)
-    # What it says of its loss is what walking it says, on sizes it never saw.
+    # The loss that it states is the loss on new sizes.
     drawn = drawn_sizes(500, table, SETTINGS.seed + 1, near=0.0)
     assert len(drawn) < LOSS_SIZES
     logs = student.teacher.log_seconds(drawn)
@@ -218,7 +236,9 @@ def test_it_ships_where_a_method_is_not_asked_for(make_table: MakeTable) -> None
 def test_formulas_that_are_asked_for_have_no_teacher_where_a_taught_tree_is_best(
     make_table: MakeTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_module("mltune.distil.distil"), "best_rule", lambda *_: TAUGHT)
+    module = import_module("mltune.distil.distil")
+    monkeypatch.setattr(module, "best_rule", lambda *_: TAUGHT)
+    monkeypatch.setattr(module, "MOST_LOST", 1.0)
     monkeypatch.setattr(Teacher, "tells", property(lambda teacher: teacher.formulas))
     distilled = distil(
         named(make_table(40)), gemm(Precision.SINGLE), compute_units=64, method="formulas"

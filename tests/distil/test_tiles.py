@@ -1,4 +1,4 @@
-"""AutoGEMM's selection data: what it says, and that its tree chooses as the page describes."""
+"""AutoGEMM's selection data, and that its tree chooses as AutoGEMM's page describes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def kernel(tile: Tile) -> PortfolioKernel:
 
 
 def seconds(size: Size, tile: Tile) -> float:
-    """Large tiles are fast where they fit, and slow where they have a edge."""
+    """Large tiles are fast if they fit, and slow if they have an edge."""
     area = tile[0] * tile[1]
     fits = size.m % tile[0] == size.n % tile[1] == 0
     groups = math.ceil(size.m * size.n / area)

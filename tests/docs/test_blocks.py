@@ -1,6 +1,6 @@
-"""Code blocks of README and docs: their commands are understood and their data can be read.
+"""Code blocks of README and docs: their commands are parsed and their data are read.
 
-Python blocks are run by tests/test_readme.py, README's two `sh` blocks by the gate.
+tests/test_readme.py runs the Python blocks, the gate README's two `sh` blocks.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _blocks(language: str) -> list[tuple[str, str]]:
 
 
 def _shell_lines() -> list[str]:
-    """The lines of all shell blocks, and of console blocks those that are typed."""
+    """The lines of all shell blocks, and the typed lines of console blocks."""
     typed = [line[2:] for _, block in _blocks("console") for line in block.splitlines()
              if line.startswith("$ ")]  # fmt: skip
     blocks = [block.replace("\\\n", " ") for _, block in _blocks("sh")]
@@ -67,7 +67,7 @@ def test_a_shell_block_is_shell(page: str, block: str) -> None:
 
 
 def _typed_commands() -> list[str]:
-    """Every call of mltune in a shell line, also where ssh or a scheduler starts it."""
+    """Every call of mltune in a shell line, including those started by ssh or a scheduler."""
     called = re.compile(r"(?:^|[\s/])mltune (?=[a-z]).*?(?= &&| > | >\w|$)")
     found = [one for line in _shell_lines() for one in called.findall(line.partition(" #")[0])]
     return sorted({one.strip().removeprefix("/") for one in found})

@@ -1,8 +1,8 @@
 """Every command of README, docs and `mltune VERB --help` is run, on PoCL, with a small budget.
 
-A page's commands run one after the other in a folder like a clone, with recorded runs that are cut
-short. Options that make a command quick are added at its end. What is not run stands in NOT_RUN
-with the reason.
+A page's commands run in order in a folder like a clone, with shortened copies of recorded runs.
+Options that make a command quick are added at its end. NOT_RUN lists the commands that are not
+run, with reasons.
 """
 
 from __future__ import annotations
@@ -56,13 +56,15 @@ NOT_RUN = {
         "LD_PRELOAD=tuned",
     ),
 }
-"""Beginnings of commands, by the reason for which they are not run here."""
+"""Beginnings of commands that are not run here, by reason."""
 
 MOST_NOT_RUN = 21
 
 NEED_C = ("make ", "mltune trace")
 HAS_C = bool(shutil.which("make") and (shutil.which("gcc") or shutil.which("cc")))
-"""Whether those can be run; if not, they are left out, and their test counts as skipped."""
+"""Whether C programs can be built; if not, their commands are left out, and their test counts as
+skipped.
+"""
 
 QUICK = {
     "search": "--budget 3 --samples 2 --cross-sizes none --no-compare --builders 0 {sizes}{space}",
@@ -77,7 +79,7 @@ QUICK = {
     "replay": "",
     "trace": "",
 }
-"""What is added to a verb's commands, `--device` besides."""
+"""Options that are added to a verb's commands, in addition to `--device`."""
 
 QUICK_SCRIPTS = {
     "best_against": "--rounds 1 --against numpy --sizes 16x16x16,8x24x16 --device {device}",
@@ -86,7 +88,7 @@ QUICK_SCRIPTS = {
     "library_against": "--rounds 1 --against numpy --held-out 2 --max-kernels 2 --device {device}",
     "search_replay": "--seeds 1 --budget 12 --samplers random --kernel-tuner '' -o curves",
 }
-"""What is added to the calls of scripts that measure the pages' figures."""
+"""Options that are added to the scripts that measure the pages' figures."""
 
 FILLED = {
     "pack verify nvidia-h200/sgemm": "pack verify pthread-amd-epyc/sgemm",
@@ -104,13 +106,13 @@ FILLED = {
     "64x64x64,77x77x77,...": "64x64x64",
     "~/.local/share/bash-completion/completions/mltune": "completion",
 }
-"""What stands for a word that a reader fills in, or for a place that is not here."""
+"""Replacements of words that a reader fills in, and of places that do not exist here."""
 
 BEFORE = {
     "import": "mltune convert runs/mine --to bundle -o h200.json.gz",
     "worker": "mltune search --storage sqlite:///tuning.db",
 }
-"""What has to be run before the example of a verb."""
+"""Commands that must be run before the example of a verb."""
 
 PROTOCOL = """
 GlobalParameters: {SyncsPerBenchmark: 2}
@@ -142,7 +144,7 @@ _KERNELS = 6
 
 
 def _cut_short(source: Path, target: Path) -> None:
-    """Copy a run with the first sizes and kernels of its rows alone."""
+    """Copy a run with the first sizes and kernels of its rows only."""
     target.mkdir(parents=True)
     shutil.copy(source / "run.json", target)
     text = gzip.decompress((source / "measurements.csv.gz").read_bytes()).decode()
@@ -164,7 +166,7 @@ def _cut_short(source: Path, target: Path) -> None:
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory, device_spec: str) -> Path:
-    """A folder like a clone in which somebody has searched and distilled."""
+    """A folder like a clone, after a search and `distil`."""
     folder = tmp_path_factory.mktemp("clone")
     commands = [one for one in [*_examples(), *_typed_everywhere()] if _reason(one) is None]
     named = set(re.findall(r"runs/([\w-]+)", "\n".join(commands)))
@@ -210,7 +212,7 @@ def template(tmp_path_factory: pytest.TempPathFactory, device_spec: str) -> Path
 
 @pytest.fixture
 def clone(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of it to work in, as the current folder; C programs find one PoCL."""
+    """A copy of `template` to work in, as the current folder; C programs find one PoCL."""
     if (driver := pocl_driver()) is not None:
         monkeypatch.setenv("OCL_ICD_VENDORS", str(driver))
     folder = tmp_path / "clone"
@@ -258,7 +260,7 @@ def _reason(command: str) -> str | None:
 
 
 def _lacks_c(command: str) -> bool:
-    """Whether a command needs what this machine neither has nor must have."""
+    """Whether a command needs a C compiler, and this machine lacks one and may lack it."""
     return command.startswith(NEED_C) and not HAS_C and not os.environ.get("MLTUNE_REQUIRE_C")
 
 
@@ -283,7 +285,7 @@ def _quick(words: list[str], device_spec: str) -> list[str]:
 
 
 def _there(word: str) -> str:
-    """Let the name of a run that a page's own command made lead to that run."""
+    """Let the name of a run that a command of the page made lead to that run."""
     if re.match(r"runs/\d{4}-", word) and not Path(word).exists():
         return str(max(Path("runs").iterdir(), key=lambda run: run.stat().st_mtime))
     return word
@@ -304,7 +306,7 @@ def _run(command: str, device_spec: str) -> None:
     words = [_there(word) for word in words[1:]]
     if words[0] == "tune" and not {"--resume", "--dry-run"} & set(words):  # another way to it
         shutil.rmtree("tuned", ignore_errors=True)
-    # By code 1 `pack verify` says that this machine is slower than stated, as a busy one is.
+    # `pack verify` exits with 1 if this machine is slower than stated, as a busy one is.
     right = {0, 1} if words[:2] == ["pack", "verify"] else {0}
     assert main(_quick(words, device_spec)) in right, command
 
@@ -326,18 +328,18 @@ def _run_script(name: str, words: list[str], device_spec: str) -> None:
 
 
 def _globbed(word: str) -> list[str]:
-    """The files that a pattern finds, as a shell has it, or the word itself."""
+    """The files that match a pattern, as in a shell, or the word itself."""
     head, star, tail = word.rpartition("/")
     found = sorted(map(str, Path(head).glob(tail))) if star and "*" in tail else []
     return found or [word]
 
 
 SHORT = tuple(ROOT / "docs" / name for name in ("README.md", "faq.md"))
-"""Pages whose commands other pages explain."""
+"""Pages whose commands are explained on other pages."""
 
 
 def _pages_with_commands() -> list[Path]:
-    """Those with a command that no other page has."""
+    """Pages with a command that no other page has."""
     return [page for page in PAGES if _typed(page) and page not in SHORT]
 
 

@@ -1,4 +1,4 @@
-"""The examples of the pages are whole: a family and a kernel of one's own, as they stand there."""
+"""The examples of the pages work exactly as printed: a kernel family and a hand-written kernel."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LINES = {
     ),
     "mltune/space/shipped.py": ('"packed-cpu",', '"packed-cpu", "plain",'),
 }
-"""Where the developer's guide has a line added, and how."""
+"""The lines that the developer's guide adds to files, and where."""
 IMPORTS = {
     "mltune/kernel/parameters/declared.py": "from mltune.kernel.parameters.plain import PLAIN\n",
     "mltune/kernel/families.py": "from mltune.kernel.plain.family import PlainFamily\n",
@@ -59,7 +59,7 @@ def test_the_kernel_of_the_page_on_handwritten_kernels_is_right(
 
 @pytest.fixture
 def with_plain(tmp_path: Path) -> Path:
-    """The package with the family of the developer's guide, as somebody adds it by the guide."""
+    """The package with the family of the developer's guide, added as the guide says."""
     for name in ("mltune", "spaces", "models"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     folder = tmp_path / "mltune" / "kernel" / "plain"

@@ -1,6 +1,6 @@
-"""The documentation site builds without a warning, and every link on it leads somewhere.
+"""The documentation site builds without a warning, and all its links work.
 
-Needs the extra `docs`; the gate has it.
+It needs the extra `docs`, which the gate has.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ pytest.importorskip("mkdocstrings")
 ROOT = Path(__file__).parents[2]
 MAX_WORDS = 20_000
 MAX_FIRST_WORDS = 1_150
-"""Of the first page and its ten answers, code and all: five minutes at 230 words a minute."""
+"""The most words of the first page and its ten answers, with code: five minutes at 230 words a
+minute.
+"""
 REFERENCE = {"parameters.md", "tensile-parameters.md", "experiment-2-h200.md"}
-"""Tables that are generated or that hold all rows of a measurement."""
+"""Pages that are not counted: generated tables, and tables with all rows of a measurement."""
 
 
 class _Page(HTMLParser):
-    """The links, what is loaded, and the anchors of a page."""
+    """The links, the loaded files and the anchors of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -109,7 +111,7 @@ def test_the_reference_has_every_verb_and_the_python_interface(site: Path) -> No
 
 
 def _words(page: Path) -> int:
-    """Words of text and tables; code is not read but run."""
+    """The number of words in text and tables, without code."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
     return len(re.findall(r"\S*\w\S*", text))
 

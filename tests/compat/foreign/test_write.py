@@ -1,4 +1,4 @@
-"""Recordings written in other tuners' formats, which mltune reads back."""
+"""Recordings that mltune writes in other tuners' formats can be read back."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def read(ranges: Any, order: list[str] | None = None) -> Tree:
 
 
 def as_tensile_walks(ranges: Any, extents: dict[str, int], order: list[str] = NAMES) -> int:
-    """The algorithm of Tensile's own library: the first threshold that an extent does not pass."""
+    """The algorithm of Tensile's own library: the first threshold that is not exceeded."""
     for name in order:
         ranges = next(
             below for threshold, below in ranges if threshold < 0 or extents[name] <= threshold

@@ -1,4 +1,4 @@
-"""How many kernels each step keeps, and which: by the paper's rules, computed here apart."""
+"""How many kernels each step keeps, and which: the paper's rules, computed independently."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BenchmarkJoinParameters:
 
 
 def slowness(config: Config) -> float:
-    """A time that every parameter plays into, and no two kernels share."""
+    """A time that depends on every parameter; no two kernels have the same."""
     return math.fsum(
         (index + 1) * math.sin(value * (index + 2))
         for index, value in enumerate(v for v in config.values() if isinstance(v, int))
@@ -51,7 +51,7 @@ def everything(_: Config) -> bool:
 
 
 class Recorder:
-    """A judge that notes what it was asked."""
+    """A judge that notes the kernels it has to time."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[int, int, tuple[str, ...]]] = []
@@ -74,7 +74,7 @@ def test_each_step_keeps_as_many_kernels_as_the_paper_says(one_group: OneGroup) 
 
     assert [report.kept for report in steps.reports] == [
         1,  # the initial kernel
-        1,  # of 2 * 2 combinations one is determined
+        1,  # one of 2 * 2 combinations is determined
         len(forked),  # all are determined
         len(forked),  # the best of each
         len(macro_tiles),  # the fastest of each

@@ -1,4 +1,4 @@
-"""A device is tried out: what it cannot do is said in a line, and how it is used all the same."""
+"""A device is tried out: a line names each missing feature, which is then not used."""
 
 from __future__ import annotations
 
@@ -212,4 +212,4 @@ def test_a_driver_that_builds_nothing_is_refused_in_one_line(
 
     assert "runs no kernel (error: unknown target CPU 'generic')" in str(raised.value)
     assert "\n" not in str(raised.value)
-    assert not list(tmp_path.glob("*.json"))  # it may have been mended the next time
+    assert not list(tmp_path.glob("*.json"))  # it may be repaired by the next time

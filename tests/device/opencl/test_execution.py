@@ -1,4 +1,4 @@
-"""A launch that the host times, because the device's clock cannot be used."""
+"""A launch that the host times, because the device's clock is unusable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LAUNCH_NS, STEP_NS = 20_000, 10_000
 
 
 class FakeEvent:
-    """An event whose driver says from the beginning that it runs."""
+    """An event that its driver reports as running from the beginning."""
 
     command_execution_status = 1
 

@@ -1,4 +1,4 @@
-"""What a replayed device does with a session: its file, its gaps, its times."""
+"""Replayed devices: the file of a session, missing answers, times."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def session_of(kernel: Kernel, effect: Effect, *times: tuple[int, ...]) -> Sessi
 
 
 def launched(session: Session, kernel: Kernel, problem: Problem = PROBLEM) -> tuple[Any, Any]:
-    """The execution and what C holds afterwards, between 4 bytes of 9 at each side."""
+    """The execution and C after it, between 4 bytes with value 9 at each side."""
     device = ReplayDevice(session, "file")
     a, b, whole = device.allocate(8), device.allocate(4), device.allocate(16)
     for buffer, byte in ((a, 0), (b, 0), (whole, 9)):
