@@ -1,9 +1,9 @@
-"""Marks the tests that need a device, keeps all others from opening one, and picks the quick ones.
+"""Marks tests that need a device, keeps others from opening one, and picks the quick ones.
 
-`pytest -m "not device"` is what contributors run while they work: a minute, and no driver. So it
-leaves out tests with the marker `long`, and a test that opens a device without the marker
-`device` fails, with a line that says so; in its child processes there are no drivers. All other
-expressions mean what they say: `-m "long or not device"` is all that needs no driver.
+Contributors run `pytest -m "not device"` while they work: it takes a minute and needs no driver.
+So it also leaves out tests with the marker `long`. A test that opens a device without the marker
+`device` fails with a line that says so, and its child processes find no drivers. All other
+expressions have pytest's meaning: `-m "long or not device"` runs everything that needs no driver.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from mltune.device.opencl.kind import OpenCLKind
 from tests.sessions import IS_RECORDING, pack_sessions
 
 DEVICE_FIXTURES = frozenset({"device_spec", "queue", "opencl_environment"})
-"""The fixtures that stand for a device; who uses one of them needs one."""
+"""Fixtures that open a device; every test that uses one gets the marker `device`."""
 
 QUICK = "not device"
-"""The expression that leaves out `long`, too."""
+"""The expression that also leaves out `long`."""
 
 _WORDS = "this test opens a device and is not marked: give it @pytest.mark.device"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let the quick command be short to type."""
+    """Extend the quick expression, which is then short to type."""
     if config.option.markexpr == QUICK:
         config.option.markexpr = f"{QUICK} and not long"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark by the names of fixtures."""
+    """Mark tests by the names of their fixtures."""
     for item in items:
         if DEVICE_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("device")
 
 
 def pytest_sessionfinish() -> None:
-    """Pack what was recorded."""
+    """Pack the recorded sessions."""
     if IS_RECORDING:
         pack_sessions()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Guard the tests that have no marker, with their fixtures."""
+    """Guard tests without the marker, and their fixtures."""
     if item.get_closest_marker("device") or IS_RECORDING:
         return (yield)
     with _no_device():

@@ -1,4 +1,4 @@
-"""Measurements, a run's description and run folders made up, so that nothing needs a device."""
+"""Made-up measurements, descriptions of runs and run folders, for tests without a device."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def build_config(number: int) -> Config:
 def build_measurement(
     trial: int, m: int, outcome: float | Status, phase: str = Phase.SEARCH, **changes: Any
 ) -> Measurement:
-    """A measurement: trial, size along m, and seconds, or a status that is a failure."""
+    """A measurement: trial, size along m, and seconds or the status of a failure."""
     failed = isinstance(outcome, Status)
     values: dict[str, Any] = {
         "problem": build_problem(m),
@@ -58,7 +58,7 @@ def make() -> Callable[..., Measurement]:
 
 @pytest.fixture
 def info() -> RunInfo:
-    """What a run asks for."""
+    """A run's options."""
     return RunInfo(
         mltune_version="0.1.0",
         command=("mltune", "search"),

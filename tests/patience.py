@@ -1,4 +1,4 @@
 """How long a test waits for another process before it fails."""
 
 PATIENCE_SECONDS = 300.0
-"""Long, as other work may keep the machine busy; a test that passes never waits for it."""
+"""Long, because the machine may be busy; a test that passes does not wait for its end."""

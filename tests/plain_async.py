@@ -1,4 +1,4 @@
-"""Copies past the registers without their PTX: for any device."""
+"""Asynchronous copies without their PTX, for any device."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from mltune.space import Config
 
 
 def tiled_without_copies(contraction: Contraction, values: Mapping[str, int | str]) -> Kernel:
-    """A kernel of the family tiled, whose copies are made at once."""
+    """A kernel of the family tiled that makes its copies at once."""
     return without_copies(FAMILIES["tiled"].generate(contraction, Config.of(values)))
 
 
 def without_copies(kernel: Kernel) -> Kernel:
-    """The same kernel, whose copies are made at once."""
+    """The same kernel with copies made at once."""
     copies = r'asm volatile\("cp\.async\.c[ag]\.shared\.global \[%0\], \[%1\], (\d+);"[^;]*'
 
     def plain(copy: re.Match[str]) -> str:

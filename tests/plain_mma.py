@@ -12,7 +12,7 @@ from mltune.space import Config
 
 INSTRUCTIONS = Path(__file__).parent / "kernel" / "plain"
 NOT_OPTIMISED = "-cl-opt-disable"
-"""PoCL would optimise for up to a minute what stands for instructions that it does not have."""
+"""PoCL would optimise the replaced instructions for up to a minute."""
 _BEGIN = "    const uint lane = "
 _STORAGE = """\
     __local FRAGMENT handed[THREADS * 6];
@@ -22,19 +22,19 @@ _MORE_WHOLE_TILES = "copied + TURN <= whole_tiles"
 
 
 class PlainMmaFamily(MmaFamily):
-    """All but the instructions is what NVIDIA's GPUs get."""
+    """Kernels for NVIDIA's GPUs, except for the instructions."""
 
     def __init__(self) -> None:
-        """Take the instructions beside the family's tests."""
+        """Take the instructions from the folder of the family's tests."""
         super().__init__(INSTRUCTIONS)
 
     def generate(self, contraction: Contraction, config: Config) -> Kernel:
-        """Write the kernel as pip's PoCL can build it.
+        """Write the kernel so that pip's PoCL can build it.
 
-        It copies every barrier that it unrolls, so that loops stay loops, except those of
-        double: it keeps vectors of 32 bytes wrongly over a barrier in a loop. Nor is it right
-        with barriers in a loop that is entered on a condition, as the one of whole tiles is:
-        they are left to the loop of any tiles.
+        PoCL copies each barrier that it unrolls, so loops stay loops, except those of double:
+        there it keeps vectors of 32 bytes wrongly over a barrier in a loop. It is also wrong if a
+        loop with barriers is entered on a condition, like the loop of whole tiles; the loop of any
+        tiles computes those, too.
         """
         kernel = super().generate(contraction, config)
         before, _, rest = kernel.source.partition(f"        if ({_MORE_WHOLE_TILES})\n")
@@ -50,6 +50,6 @@ class PlainMmaFamily(MmaFamily):
 
 
 def with_storage(source: str, storage: str) -> str:
-    """The source with local memory in which the lanes of a kernel hand each other numbers."""
+    """The source with local memory through which the lanes of a kernel exchange numbers."""
     before, begin, after = source.partition(_BEGIN)
     return before + storage + begin + after

@@ -1,6 +1,6 @@
-"""The family `direct` with sub-groups in plain OpenCL C: each work-item reads all by itself.
+"""The family `direct` with sub-groups in plain OpenCL C: each work-item reads everything itself.
 
-What reads and numbers the terms of B is what devices with sub-groups get.
+The code that reads B and numbers its terms is the one for devices with sub-groups.
 """
 
 from pathlib import Path

@@ -15,14 +15,14 @@ _CHUNKS = "    __local uint handed[THREADS];\n"
 
 
 class PlainWgmmaFamily(WgmmaFamily):
-    """All but the instructions is what NVIDIA's GPUs get."""
+    """Kernels for NVIDIA's GPUs, except for the instructions."""
 
     def __init__(self) -> None:
-        """Take the instructions beside the families' tests."""
+        """Take the instructions from the folder of the families' tests."""
         super().__init__(INSTRUCTIONS)
 
     def generate(self, contraction: Contraction, config: Config) -> Kernel:
-        """Write the kernel as pip's PoCL can build it, which copies barriers that it unrolls."""
+        """Write the kernel so that pip's PoCL, which copies unrolled barriers, can build it."""
         kernel = super().generate(contraction, config)
         source = kernel.source.replace("#pragma unroll\n", "#pragma unroll 1\n")
         source = source.replace('("unroll")', '("unroll 1")')

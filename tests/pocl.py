@@ -1,4 +1,4 @@
-"""The PoCL that programs in C are to find: pip's, or else the system's."""
+"""The PoCL for programs in C: pip's, or else the system's."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pyopencl
 
 
 def pocl_driver() -> Path | None:
-    """Return a library, or a file that names one; either may be the value of OCL_ICD_VENDORS."""
+    """Return a library, or a file that names one; both are values for OCL_ICD_VENDORS."""
     home = Path(pyopencl.__file__).parent
-    # The .icd file is taken away where pip's PoCL does not know the processor.
+    # The .icd file is removed if pip's PoCL does not know the processor.
     found = sorted(home.glob(".libs/libpocl*.so*")) if any(home.glob(".libs/*.icd")) else []
     found += sorted(Path("/etc/OpenCL/vendors").glob("pocl*.icd"))
     return next(iter(found), None)

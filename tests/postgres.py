@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own: Debian's programs, a temporary folder, a free port."""
+"""A PostgreSQL server for the tests: Debian's programs, a temporary folder, a free port."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def programs() -> Path | None:
 
 
 def programs_or_exit() -> Path:
-    """The same for a script, which ends where there are none."""
+    """The same for a script; it ends if there are none."""
     found = programs()
     if found is None:
         sys.exit("there is no PostgreSQL (Debian: postgresql)")
@@ -51,7 +51,7 @@ def programs_or_exit() -> Path:
 def server(
     bin_folder: Path, *, flush: bool = False, address: str = "127.0.0.1"
 ) -> Iterator[Server]:
-    """Start a server, and end it with all that it wrote; never as root, which it refuses."""
+    """Start a server; at the end stop it and remove its files. Never as root, which it refuses."""
     user = "nobody" if os.geteuid() == 0 else None
     with tempfile.TemporaryDirectory(prefix="mltune-postgres-") as name:
         folder = Path(name)
@@ -105,7 +105,7 @@ def free_port() -> int:
 
 
 def cpu_seconds(number: int, *, of_ended_children: bool = False) -> float:
-    """What a process used of the processor, or those of its children that have ended."""
+    """Seconds of processor time of a process, or of its children that have ended."""
     fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
     first = 13 if of_ended_children else 11
     return (int(fields[first]) + int(fields[first + 1])) / os.sysconf("SC_CLK_TCK")

@@ -1,4 +1,4 @@
-"""Binaries of programs: PTX text with marked instructions, and what is none."""
+"""Binaries of programs: PTX text with marked instructions, and other texts."""
 
 # As NVIDIA's driver 580.159.04 writes them.
 HEAD = b"""//
@@ -28,4 +28,4 @@ OTHERS = {
 }
 
 TWO_STEPS = '\nvoid never_called(void) { __asm__ volatile("//@ wgmma.fence.sync.aligned;"); }\n'
-"""OpenCL C that adds nothing to a source but that it must be built twice."""
+"""OpenCL C that only makes a source need a second build."""

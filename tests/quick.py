@@ -1,4 +1,4 @@
-"""A space of twelve configs that build in no time, and six small sizes."""
+"""A space of twelve configs that build quickly, and six small sizes."""
 
 from __future__ import annotations
 

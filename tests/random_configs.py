@@ -1,4 +1,4 @@
-"""Random configs of the families without local tiles: all that they accept and PoCL holds."""
+"""Random configs of the families without local tiles: any that they accept and PoCL can build."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def breaks_pocl(values: dict[str, int | str], widest: int, precision: Precision)
 def _register_tile(
     rng: random.Random, precision: Precision, groups: tuple[int, ...]
 ) -> dict[str, int | str]:
-    """What the families `direct` and `small` have in common, odd tiles included."""
+    """The parameters that the families `direct` and `small` share, odd tiles included."""
     while True:
         width, width_b = rng.choice((1, 2, 4, 8)), rng.choice((1, 2, 4))
         values: dict[str, int | str] = {
@@ -47,7 +47,8 @@ def _register_tile(
         if width_u > 1:
             sums = int(values["thread_tile_0"]) * int(values["thread_tile_1"])
             vectors = max(vectors, sums // width_u)
-        if vectors * int(values["depth_u"]) * parts <= 64:  # PoCL compiles longer bodies for long
+        # PoCL takes long to compile longer bodies
+        if vectors * int(values["depth_u"]) * parts <= 64:
             return values
 
 

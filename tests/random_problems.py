@@ -20,7 +20,7 @@ _SCALARS = (0.0, 1.0, -0.75, 2.5)
 
 
 def random_gemm(rng: random.Random, precision: Precision) -> tuple[Contraction, ...]:
-    """The problem types, column- and row-major, that one kernel of random transposes computes."""
+    """All problem types, column- and row-major, of one kernel with random transposes."""
     letters = "ntc" if precision.is_complex else "nt"
     trans, batched = rng.choice(letters) + rng.choice(letters), rng.random() < 0.2
     column = gemm(precision, trans[0], trans[1], "column", batched)
@@ -38,7 +38,7 @@ def random_epilogue(rng: random.Random, contraction: Contraction) -> Epilogue:
 
 
 def _extent(rng: random.Random, multiple: int, most: int) -> int:
-    """From 1 to `most`, often 1, primes, and multiples of a tile's side with neighbours."""
+    """From 1 to `most`: often 1, a prime, or a multiple of a tile's side, or one more or less."""
     kind = rng.randrange(5)
     if kind == 0:
         return 1
@@ -53,7 +53,7 @@ def _extent(rng: random.Random, multiple: int, most: int) -> int:
 def random_sizes(
     rng: random.Random, contraction: Contraction, tile: tuple[int, int, int], most: int
 ) -> Problem:
-    """A GEMM whose sides are up to `most`, often around multiples of a tile's."""
+    """A GEMM with sides up to `most`, often near multiples of a tile's."""
     m, n, k = (_extent(rng, side, most) for side in tile)
     packed = gemm_problem(contraction, m, n, k)
 
@@ -111,7 +111,7 @@ def _few(rng: random.Random, count: int, most: int) -> tuple[int, ...]:
 def _loose(
     rng: random.Random, contraction: Contraction, extents: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """Strides of a tensor with a gap after some of its dimensions; a GEMM's begin with 1."""
+    """Strides of a tensor with a gap after some dimensions; a GEMM's begin with 1."""
     strides, step = [], 1 if contraction.is_gemm else rng.choice((1, 1, 1, 2))
     for extent in extents:
         strides.append(step)
@@ -120,7 +120,7 @@ def _loose(
 
 
 def random_strides(rng: random.Random, contraction: Contraction, most: int) -> Problem:
-    """A contraction of at most so many products, with gaps between its elements."""
+    """A contraction of at most `most` multiplications, with gaps between elements."""
     sizes = _few(rng, contraction.num_indices, most)
     packed = Problem(contraction=contraction, sizes=sizes)
     return Problem(

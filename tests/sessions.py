@@ -1,8 +1,8 @@
 """Recorded sessions of PoCL, which tests replay without a driver.
 
-`MLTUNE_RECORD_SESSIONS=1 pytest -n 0 FILE...` records the sessions of these files' tests anew,
-which is due when they ask a device for something new. Files that share a
-session are given together.
+`MLTUNE_RECORD_SESSIONS=1 pytest -n 0 FILE...` records the sessions of these files' tests again.
+This is necessary when tests ask the device for something new. Give all files that share a session
+together.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def session_spec(name: str) -> str:
 
 
 def pack_sessions() -> None:
-    """Leave out of recorded sessions what is there twice, and more times than tests ask for."""
+    """Remove duplicates from recorded sessions, and times that no test asks for."""
     for path in FOLDER.glob("*.jsonl"):
         lines: dict[str, None] = {}
         counts: Counter[str] = Counter()

@@ -25,11 +25,11 @@ def check_set_calls(
     """Make random calls of any problem type in any order, for one product or a batch.
 
     Returns:
-        The problem types that were not held, by precision and transposes.
+        The problem types that the library lacks, by precision and transposes.
 
     Raises:
-        AssertionError: when a call fails, a result is not numpy's within what rounding may
-            change, or anything outside C is written.
+        AssertionError: if a call fails, a result differs from numpy's by more than rounding may
+            cause, or anything outside C is written.
     """
     loaded = ctypes.CDLL(str(shared))
     lacking = set()
@@ -116,7 +116,7 @@ def _operand(x: Array, letter: str) -> Array:
 def _matrix(
     rng: random.Random, dtype: np.dtype[Any], shape: tuple[int, int], row_major: bool, batch: int
 ) -> tuple[Array, Array, tuple[int, int, int]]:
-    """Memory of NaN, the matrices in it as a view (batch first), and offset, ld and stride."""
+    """Memory full of NaN, a view of the matrices in it (batch first), offset, ld and stride."""
     length, runs = shape[::-1] if row_major else shape
     ld, offset = max(length, 1) + rng.choice((0, 0, 1, 4)), rng.choice((0, 1, 4))
     stride = ld * runs + rng.choice((0, 3))

@@ -52,14 +52,14 @@ DEVICE = replace(devices.GPU, name="replayed", uuid="")
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A run of a shared database that simulated workers take part in."""
+    """A run in a shared database, on which simulated workers work."""
 
     url: str
     info: RunInfo
 
 
 class PacedRunner(ReplayRunner):
-    """Answers from records, as slowly as a device would."""
+    """Answers from records, at the speed of a device."""
 
     def __init__(self, info: RunInfo, device: str, seconds: float) -> None:
         super().__init__(_recorded(info.problems), info.device)
@@ -77,7 +77,7 @@ class PacedRunner(ReplayRunner):
         began = time.monotonic_ns()
         time.sleep(self._seconds)
         row = super().run(problem, config, to_beat=to_beat, checked=checked)
-        # As of a live device, no two measurements are the same.
+        # No two measurements are the same, as on a real device.
         seen = f"{os.getpid()} {began} {time.monotonic_ns()}"
         return replace(row, timestamp=seen, uuid=self._name)
 
@@ -108,7 +108,7 @@ def _recorded(problems: tuple[Problem, ...]) -> tuple[Measurement, ...]:
 
 
 def run_info(space_text: str, budget: int, sizes: int) -> RunInfo:
-    """What a run with a random sampler asks for."""
+    """The options of a run with a random sampler."""
     return RunInfo(
         mltune_version="0",
         command=("simulated",),
@@ -126,7 +126,7 @@ def run_info(space_text: str, budget: int, sizes: int) -> RunInfo:
 
 
 def begin(url: str, budget: int, sizes: int = 2) -> Study:
-    """Begin a study that takes part in nothing by itself."""
+    """Begin a study; this process does not work on it."""
     info = run_info(SPACE, budget, sizes)
     _recorded(info.problems)  # once, before workers are forked
     with Store(url, run=info.id) as store:
@@ -155,13 +155,14 @@ def take_part(
 
 
 def ignore(_: object) -> None:
-    """Do nothing with it."""
+    """Do nothing."""
 
 
 def fork(work: Callable[[], object]) -> int:
-    """Do something in a process of its own; return its number."""
+    """Call a function in a new process; return the number of the process."""
     sys.stdout.flush()
-    gc.freeze()  # or a collection in each process copies all that it looks at
+    # otherwise garbage collection in each process would copy all memory that it visits
+    gc.freeze()
     number = os.fork()
     if number:
         return number
@@ -169,32 +170,32 @@ def fork(work: Callable[[], object]) -> int:
     try:
         work()
         code = 0
-    except BaseException:  # noqa: BLE001  # whatever it was, this process must end here
+    except BaseException:  # noqa: BLE001  # this process must end here in any case
         traceback.print_exc()
     finally:
         os._exit(code)
 
 
 def ended_well(number: int) -> bool:
-    """Wait for a process, and say whether it came to its end by itself."""
+    """Wait for a process, and return whether it ended without an error."""
     return os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]) == 0
 
 
 @contextmanager
 def asking(url: str) -> Iterator[Ask]:
-    """Ask a database in SQL, each question by itself."""
+    """Ask a database in SQL, each query in its own transaction."""
     engine = create_engine(url, poolclass=NullPool)
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         yield lambda statement: [tuple(row) for row in connection.execute(text(statement))]
 
 
 def faults(ask: Ask, study: Study, seen: set[int]) -> list[str]:
-    """What is wrong with a study that has come to its end: nothing, if mltune is right.
+    """The mistakes in a finished study; none if mltune is right.
 
     Args:
-        ask: the only study's database.
-        study: that was worked on.
-        seen: numbers of measurements that were there at some time.
+        ask: queries the database of this study only.
+        study: the study that was worked on.
+        seen: numbers of measurements that existed at some time.
     """
     rows = ask("SELECT id, trial, phase, problem FROM mltune_measurements")
     trials = ask("SELECT number, config_id, finished FROM mltune_trials")
@@ -222,7 +223,7 @@ def faults(ask: Ask, study: Study, seen: set[int]) -> list[str]:
 
 
 def verdict(faults: Sequence[str]) -> str:
-    """What `faults` found, for people."""
+    """The result of `faults` as text for people."""
     lines = [f"WRONG: {fault}" for fault in faults]
     summary = f"{len(faults)} checks failed" if faults else "nothing lost, nothing doubled"
     return "\n".join([*lines, summary])

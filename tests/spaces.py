@@ -1,4 +1,4 @@
-"""The spaces that ship, for tests that bind each of them."""
+"""The shipped spaces, for tests that bind each of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LARGEST = "tiled-nvidia"
 
 
 def each_of(names: Iterable[str]) -> list[str | ParameterSet]:
-    """Names as parameters of a test; the largest space is `long`, as it takes a second to bind."""
+    """Names as parameters of a test; the largest space is `long`, as binding it takes a second."""
     return [
         pytest.param(name, marks=pytest.mark.long) if name == _LARGEST else name for name in names
     ]

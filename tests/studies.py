@@ -1,4 +1,4 @@
-"""A study in memory, asked and told as the tuning loop does, for tests of samplers."""
+"""A study in memory, used like the tuning loop's, for tests of samplers."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from mltune.tuning.trial import Trial
 from tests.made_up import build_measurement
 
 Values = Mapping[int, float] | float | Status
-"""What a config came to: seconds by size, seconds where there is one size, or a failure."""
+"""The result of a config: seconds by size, seconds of the only size, or a failure."""
 
 Step = tuple[Config, tuple[int, ...]]
-"""A config that was proposed, and the sizes that were worth timing."""
+"""A proposed config, and the sizes that are worth timing."""
 
 
 class Asked:
-    """Asks a sampler through a study, and tells it.
+    """Asks a sampler through a study, and tells it the results.
 
     Args:
-        sampler: of any space.
-        sizes: how many there are.
+        sampler: a sampler of any space.
+        sizes: the number of sizes.
         given: configs that take turns with the sampler's.
-        others: parameters of those.
+        others: the parameters of `given`.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Asked:
         return tuple(range(self._sizes)) if proposal.sizes is None else proposal.sizes
 
     def tell(self, proposal: Proposal, values: Values) -> FrozenTrial:
-        """Say what a proposal came to."""
+        """Tell the result of a proposal."""
         found = _by_size(values)
         self.study.begin(proposal, proposal.number)
         for size, value in found.items():
@@ -81,7 +81,7 @@ class Asked:
     def finish(
         self, proposal: Proposal, found: Mapping[int, float], status: Status = Status.OK
     ) -> FrozenTrial:
-        """Say how a proposal ended whose values were reported."""
+        """Tell how a proposal ended whose values were reported."""
         outcome = 1.0 if status is Status.OK else status
         row = build_measurement(proposal.number, 8, outcome, config=proposal.config)
         return self.study.tell(proposal, Trial(proposal.number, proposal.config, (row,)), found)
@@ -103,7 +103,7 @@ class Asked:
     def steps(
         self, answer: Callable[[Config, tuple[int, ...]], Values], count: int = 2**31
     ) -> list[Step]:
-        """Ask and tell up to so many times, or until there is none left."""
+        """Ask and tell up to `count` times, or until nothing is left."""
         made: list[Step] = []
         while len(made) < count and (step := self.step(answer)) is not None:
             made.append(step)

@@ -39,7 +39,7 @@ def test_devices_of_shipped_runs_are_read_and_written_the_same(path: Path) -> No
 
     read = DeviceInfo.from_json(data).to_json()
 
-    older = {"compute_capability": 0} | data  # of before there was this key
+    older = {"compute_capability": 0} | data  # of versions without this key
     if "probed" in read:
         older["probed"] = {"sub_group_sizes": 0} | data["probed"]
     assert read == older

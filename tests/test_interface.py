@@ -65,7 +65,7 @@ def queue(device_spec: str) -> cl.CommandQueue:
 
 @pytest.fixture(autouse=True)
 def auto_means_pocl(device_spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrays of the host go to PoCL here, whatever else there is."""
+    """Let numpy arrays go to PoCL, even if there are other devices."""
     monkeypatch.setattr("mltune.runtime.tuned_gemm.choose", lambda _: choose(device_spec))
 
 

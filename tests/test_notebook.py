@@ -1,4 +1,4 @@
-"""The notebook of the docs runs from its first cell to its last, and holds what that printed.
+"""The notebook of the docs runs from start to end, and its stored outputs are right.
 
 `MLTUNE_UPDATE_NOTEBOOK=1 pytest tests/test_notebook.py` writes its outputs again.
 """
@@ -34,7 +34,7 @@ def outputs(notebook: Any) -> list[Any]:
 
 
 def without_noise(notebook: Any) -> Any:
-    """Leave out progress bars, and what differs from one execution to the next."""
+    """Leave out progress bars, and everything that differs between executions."""
     for cell in notebook.cells:
         cell.metadata = {}
         if cell.cell_type == "code":

@@ -1,4 +1,4 @@
-"""Linear algebra of a search takes one thread, and leaves the others' settings alone."""
+"""Linear algebra of a search uses one thread; other threads keep their settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole chain on a system that lacks what only Linux, or only POSIX, has."""
+"""The whole chain on a system without the features of Linux or POSIX."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Python blocks of README and docs run, and their links lead somewhere."""
+"""The Python blocks of README and docs run, and their links work."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _python(page: Path) -> list[str]:
 
 
 def _run(code: str, folder: Path, **names: Any) -> dict[str, Any]:
-    """Run a block of a page as a script that has the names that its text takes for granted."""
+    """Run a block of a page as a script, with the names that the page has defined before."""
     script = folder / "block.py"
     script.write_text(code, encoding="utf-8")
     return runpy.run_path(str(script), init_globals=names)
@@ -98,7 +98,7 @@ def _run(code: str, folder: Path, **names: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def numpy_products_on(monkeypatch: pytest.MonkeyPatch, device_spec: str) -> None:
-    """Let products of arrays of the host run on the tests' device."""
+    """Let products of numpy arrays run on the tests' device."""
     monkeypatch.setattr("mltune.runtime.tuned_gemm.choose", lambda _: choose(device_spec))
 
 

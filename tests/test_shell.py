@@ -1,4 +1,4 @@
-"""Commands to copy: a shell sees the words that were meant."""
+"""Commands to copy: the shell reads the intended words."""
 
 import shlex
 from dataclasses import replace

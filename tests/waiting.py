@@ -13,10 +13,10 @@ from tests.patience import PATIENCE_SECONDS
 
 
 def wait_for_rows(folder: Path, rows: int) -> None:
-    """Return when a run has so many measurements.
+    """Return when a run has at least `rows` measurements.
 
-    SQLite itself counts them: to open a `Run` again and again takes a core from the search, which
-    on a busy machine would be over before.
+    SQLite itself counts them: to open a `Run` again and again would take a core from the search,
+    which on a busy machine could end first.
     """
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""Selectors with kernels, and what it takes to build and run exported C."""
+"""Selectors with kernels, and fixtures that build and run exported C."""
 
 import os
 import shutil
@@ -33,11 +33,11 @@ SANITIZE = ("-fsanitize=undefined", "-fno-sanitize-recover=undefined")
 
 @pytest.fixture(scope="module", autouse=True)
 def compiled_soon(not_optimised: None) -> None:
-    """What is tested here is the code around the kernels."""
+    """Let kernels compile quickly: these tests are about the code around the kernels."""
 
 
 def _missing(what: str, language: str = "C") -> None:
-    """Skip, or fail where the tests of a language must run."""
+    """Skip, or fail if the tests of a language must run."""
     if os.environ.get(f"MLTUNE_REQUIRE_{language}") == "1":
         pytest.fail(f"MLTUNE_REQUIRE_{language}=1, but {what}")
     pytest.skip(what)
@@ -132,7 +132,7 @@ def counting() -> Make:
 
 @pytest.fixture(scope="session")
 def chooser() -> Make:
-    """A library that is good for choosing only: its kernels do nothing."""
+    """A library for choosing only: its kernels do nothing."""
 
     def make(tree: Tree, number: int, **others: object) -> Library:
         contraction = parse_problem_type("sgemm_nn")
@@ -192,7 +192,7 @@ def compile_opencl(
 
 @pytest.fixture
 def sanitize(compile_opencl: Build, tmp_path: Path) -> Callable[[str], str]:
-    """Give the compiler's option for a sanitizer, or skip where such programs do not run."""
+    """Return the compiler's option for a sanitizer; skip if such programs do not run."""
 
     def option(sanitizer: str) -> str:
         (tmp_path / "nothing.c").write_text("int main(void)\n{\n    return 0;\n}\n")
@@ -207,7 +207,7 @@ def sanitize(compile_opencl: Build, tmp_path: Path) -> Callable[[str], str]:
 
 @pytest.fixture(scope="session")
 def rustc() -> str:
-    """The Rust compiler; rustup's stand-in for one may have none behind it."""
+    """The Rust compiler; skip if rustup's `rustc` has no compiler behind it."""
     compiler = shutil.which("rustc")
     asked = [compiler or "false", "--version"]
     if subprocess.run(asked, capture_output=True, check=False).returncode != 0:
@@ -258,7 +258,7 @@ def compile_shared(opencl_loader: Path, compile_opencl: Build) -> Build:
 
 @pytest.fixture(scope="session")
 def queue() -> cl.CommandQueue:
-    """A queue on PoCL, wherever else there may be one."""
+    """A queue on PoCL, even if there are other devices."""
     device = next(
         device
         for platform in cl.get_platforms()
@@ -288,8 +288,8 @@ def opencl_environment(
     driver = pocl_driver()
     if driver is None:
         _missing("PoCL is not installed")
-    # PoCL may be compiling still when a program ends. What it holds then is no leak of ours: the
-    # exported code is C, and never calls `new`.
+    # PoCL may still be compiling when a program ends. Its memory is then no leak of the exported
+    # code, which is C and never calls `new`.
     leaks = tmp_path_factory.mktemp("leaks") / "suppressions"
     leaks.write_text("leak:libpocl\nleak:operator new\n", encoding="utf-8")
     return {

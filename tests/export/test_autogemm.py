@@ -113,7 +113,7 @@ def test_listed_kernels_are_compiled_ahead_and_used_on_their_device_only(
     listed = folder / "precompiled.h"
     listed.write_text(listed.read_text().replace('DEVICE "', 'DEVICE "another '))
     example = compile_opencl(tmp_path / "example", tmp_path / "example.c", *files)
-    assert run(example).endswith("failed (11)\n")  # it builds from source, as it must
+    assert run(example).endswith("failed (11)\n")  # it builds from source, as without binaries
 
 
 def test_a_users_kernel_takes_the_place_of_a_generated_one(

@@ -30,7 +30,7 @@ TYPES = (
 
 
 def sources(make: Make, types: Sequence[str], folder: Path, name: str = "mltune") -> list[Path]:
-    """Write a library of problem types, and give its C files without the example."""
+    """Write a library of problem types, and return its C files without the example."""
     libraries = LibrarySet(name, tuple(make(each) for each in types))
     files = SET_WRITERS["c"].write(libraries, folder)
     return [file for file in files if file.suffix == ".c" and file.name != "example.c"]
@@ -43,10 +43,10 @@ def test_calls_of_any_problem_type_give_what_numpy_gives(
 
     lacking = check_set_calls(shared, "mltune", queue, random.Random(1), 150)
 
-    # Row-major NT is column-major TN with A and B in each other's place.
+    # Row-major NT is column-major TN with A and B exchanged.
     assert not lacking & {"scnn", "srnn", "srtn", "scnt", "srct", "dctt", "drtt", "drcc"}
     assert not lacking & {"ccnc", "crcn", "zrct", "zctc", "hcnn", "hrnn", "hctt"}
-    assert lacking  # many others
+    assert lacking  # many others are missing
 
 
 def test_a_kernel_that_does_not_build_is_replaced_by_another(
@@ -124,10 +124,10 @@ def test_wrong_arguments_are_named_by_their_places(
     transposed = list(right)
     transposed[1] = ctypes.c_char(b"t")
     assert shared.mltune_sgemm(*transposed) == NOT_HELD
-    # With batch and strides the places are those of the declaration.
+    # With batch and strides, arguments have the numbers of the longer declaration.
     batch = [*right[:6], size(2), right[6], *right[7:10], zero, *right[10:13], zero]
     batch += [right[13], *right[14:17], size(50), *right[17:]]
-    assert shared.mltune_sgemm_batched(*batch) == -21  # the two C overlap
+    assert shared.mltune_sgemm_batched(*batch) == -21  # the two matrices C overlap
     batch[20] = size(100)
     assert shared.mltune_sgemm_batched(*batch) == -18  # the buffer ends in the second C
     shared.mltune_release()
@@ -265,9 +265,9 @@ def test_eight_threads_make_two_thousand_calls(
     program = compile_opencl(
         tmp_path / "threads", threads, *files, f"-I{tmp_path}", sanitize(sanitizer)
     )
-    # The vectors that PoCL 3.1 makes of work-items by default (loopvec) give wrong sums now and
-    # then in single precision, with one thread as with eight; its plain loops do not. They have a
-    # cache of their own, which both sanitizers share.
+    # PoCL 3.1's default way to run work-groups (loopvec) sometimes gives wrong sums in single
+    # precision, with one thread as with eight; its plain loops do not. The kernels built with
+    # loops have a separate cache, which both sanitizers share.
     plain = f"{os.environ['POCL_CACHE_DIR']}-loops"
     way = {"POCL_WORK_GROUP_METHOD": "loops", "POCL_CACHE_DIR": plain}
     kept = {"MLTUNE_CACHE_DIR": str(tmp_path / "cache")}

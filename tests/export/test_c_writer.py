@@ -25,14 +25,14 @@ LIBRARY = ("", "_select", "_kernels")
 
 
 def sources(library: Library, folder: Path) -> list[Path]:
-    """Write a library, and give its C files without the example."""
+    """Write a library, and return its C files without the example."""
     WRITERS["c"].write(library.selector, library.kernels, folder)
     return [folder / f"{library.name}{part}.c" for part in LIBRARY]
 
 
 @pytest.fixture
 def short_example(problem_type: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """PoCL does not optimise here: the largest size of the example is checked for one type."""
+    """Check the example's largest size for one type only, as PoCL does not optimise here."""
     if problem_type != "sgemm_nn":
         sizes = (*c_writer._CHECKED_SIZES[:-1], (96, 80, 72))
         monkeypatch.setattr(c_writer, "_CHECKED_SIZES", sizes)
@@ -323,7 +323,7 @@ def test_a_condition_cannot_leave_its_comment(
 
 @pytest.mark.long
 def test_floats_are_rounded_to_half_as_numpy_rounds_them(compile_c: Build, tmp_path: Path) -> None:
-    """Every 997th float, and all on and beside the boundaries between half numbers."""
+    """Checks every 997th float, and the floats at and beside the boundaries between halves."""
     function = (TEMPLATES / "to_half.c.in").read_text()
     (tmp_path / "round.c").write_text(
         "#include <stdint.h>\n#include <stdio.h>\ntypedef uint16_t cl_half;\n"

@@ -1,4 +1,4 @@
-"""CLBlast's functions on tuned kernels."""
+"""CLBlast's functions, computed by tuned kernels."""
 
 import ctypes
 import ctypes.util
@@ -32,7 +32,7 @@ CALLED = re.compile(
 )
 NEEDS = ("make", "c++", "nm")
 FIRST_CASES = 12
-"""Of CLBlast's own tests; all take minutes on PoCL."""
+"""The number of CLBlast's own tests that run; all of them take minutes on PoCL."""
 
 
 class _Float2(ctypes.Structure):
@@ -75,13 +75,13 @@ def build(
 
 @pytest.fixture(scope="session")
 def built(build: Callable[[Iterable[str]], Path]) -> Path:
-    """Such a library of a few problem types."""
+    """A library in CLBlast's place, of a few problem types."""
     return build(TYPES)
 
 
 @pytest.fixture(scope="session")
 def built_for_all(build: Callable[[Iterable[str]], Path]) -> Path:
-    """Such a library of all problem types that CLBlast's tests call."""
+    """A library in CLBlast's place, of all problem types that CLBlast's tests call."""
     return build(ALL_TYPES)
 
 
@@ -124,7 +124,7 @@ def _factor(precision: str, value: float) -> Any:
 
 
 class _Products:
-    """Random matrices of a batch in buffers, and what they give."""
+    """Random matrices of a batch in buffers, and their products."""
 
     def __init__(
         self, queue: cl.CommandQueue, rng: random.Random, precision: str, order: int,
@@ -176,7 +176,7 @@ HELD = (
     ("s", COLUMN, (CONJUGATE, YES)), ("c", COLUMN, (NO, CONJUGATE)), ("c", ROW, (CONJUGATE, NO)),
     ("h", COLUMN, (NO, YES)),
 )  # fmt: skip
-# Of plain products only: PoCL takes minutes to build CLBlast's kernels for batches.
+# Plain products only: PoCL takes minutes to build CLBlast's kernels for batches.
 NOT_HELD = tuple(
     (kind, "s", order, trans)
     for kind in KINDS[:2]
@@ -197,7 +197,7 @@ def test_calls_give_what_numpy_gives(
     real: str,
     queue: cl.CommandQueue,
 ) -> None:
-    del real  # serves what is not held
+    del real  # it computes what the library lacks
     library = ctypes.CDLL(str(built))
     is_held = (kind, precision, order, trans) not in NOT_HELD
     batch = 3 if "Batched" in kind else 1
@@ -273,12 +273,12 @@ def test_the_first_cases_of_the_tests_of_clblast_are_right(
             said += letter
         process.kill()
 
-    # A colon stands for a right result, a dash for sizes that plain BLAS refuses.
+    # A colon is a right result, a dash a size that plain BLAS refuses, too.
     assert set(_cases(said)) == {":", "-"}, said
 
 
 def _cases(said: str) -> str:
-    """The letters of the results behind the headline of the first combination of options."""
+    """The result letters after the headline of the first combination of options."""
     results = re.search(r"'regular behaviour'[^\n]*\n(.*)", said, re.S)
     return re.sub(r"\x1b(\[\d*m?)?|\s", "", results[1]) if results else ""
 

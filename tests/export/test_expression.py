@@ -1,4 +1,4 @@
-"""Printed expressions mean what their trees do, brackets included."""
+"""Printed expressions have the value of their trees, so brackets are right."""
 
 from __future__ import annotations
 

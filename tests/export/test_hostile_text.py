@@ -1,6 +1,7 @@
-"""Whatever stands in a selector or a bundle, the exported code has the tokens it has without.
+"""No text in a selector or a bundle adds a token to the exported code.
 
-MLTUNE_HOSTILE_EXAMPLES=20000 pytest tests/export/test_hostile_text.py tries more than the default.
+`MLTUNE_HOSTILE_EXAMPLES=20000 pytest tests/export/test_hostile_text.py` tries more texts than the
+default.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ RUST = re.compile(
 
 
 def c_tokens(text: str) -> list[str]:
-    """The tokens of C99 without comments; line ends count, as directives end with them."""
+    """The tokens of C99 without comments; line ends count, because they end directives."""
     for letter, meant in zip("=/'()!<>-", "#\\^[]|{}~", strict=True):
         text = text.replace(f"??{letter}", meant)
     found = SIGNATURE.findall(text.replace("\\\n", ""))
@@ -84,7 +85,7 @@ def c_tokens(text: str) -> list[str]:
 
 
 def rust_tokens(text: str) -> list[str]:
-    """The tokens of Rust without comments, of which those in blocks may lie in one another."""
+    """The tokens of Rust without comments; block comments may be nested."""
     found, level = [], 0
     for token in RUST.findall(text):
         level += {"/*": 1, "*/": -1}.get(token, 0)
@@ -94,7 +95,7 @@ def rust_tokens(text: str) -> list[str]:
 
 
 def python_tokens(text: str) -> tuple[str, list[str]]:
-    """The syntax tree without docstrings, and the tokens with all that is in a string left out."""
+    """The syntax tree without docstrings, and the tokens without the contents of strings."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
@@ -107,7 +108,7 @@ def python_tokens(text: str) -> tuple[str, list[str]]:
 
 
 def tokens(name: str, text: str) -> object:
-    """What a program makes of a file; a README has markup instead."""
+    """The tokens of a file for its compiler; the markup of a README."""
     if name.endswith((".c", ".h", ".cl")):
         return c_tokens(text)
     if name.endswith(".rs"):
@@ -148,7 +149,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> Callable[[Selector, Sequence[Ker
 
 
 class Watch:
-    """Compares exports with a clean one; files that are the same are not read again."""
+    """Compares exports with a clean one; reads only files that differ."""
 
     def __init__(self, clean: Texts) -> None:
         self._clean = clean
@@ -188,7 +189,7 @@ def selector() -> Selector:
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], bool]]:
-    """Every text of a document, and every name; the flag says that it is a name."""
+    """Every text and every name of a document; the flag says whether it is a name."""
     if isinstance(value, str):
         yield path, False
     elif isinstance(value, dict):
@@ -201,7 +202,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, 
 
 
 def spoilt(document: Any, path: tuple[Any, ...], is_name: bool, text: str) -> Any:
-    """A copy with a text, or a name, replaced."""
+    """A copy with one text, or one name, replaced."""
     document = copy.deepcopy(document)
     inner = document
     for step in path[:-1]:

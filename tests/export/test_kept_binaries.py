@@ -1,4 +1,4 @@
-"""Exported C keeps the binaries of its kernels on disk, and trusts no stranger's."""
+"""Exported C keeps the binaries of its kernels on disk, and uses no binary of another user."""
 
 import os
 import subprocess
@@ -42,7 +42,7 @@ def environment(kept: Path, opencl_environment: dict[str, str]) -> dict[str, str
 
 @pytest.fixture
 def compiled(program: Path, environment: dict[str, str]) -> Run:
-    """Start a process, and tell how many kernels it compiled."""
+    """Start a process, and return how many kernels it compiled."""
 
     def run() -> int:
         done = subprocess.run(

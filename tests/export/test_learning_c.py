@@ -1,4 +1,4 @@
-"""Exported C learns in use; times are made up, and the file is Python's too."""
+"""Exported C learns in use, with made-up times; its file is also Python's."""
 
 import json
 import math
@@ -30,7 +30,7 @@ from mltune.space.config import Config
 from tests.export.conftest import SMALL
 
 SIZE = (33, 36, 40)
-"""The chosen kernel is the first; for sizes nearby also the second."""
+"""The rule chooses the first kernel here; for sizes nearby also the second."""
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def library(tiled: Callable[..., Library]) -> Library:
 
 @pytest.fixture(scope="module")
 def five(tiled: Callable[..., Library]) -> Library:
-    """Five kernels, of which each is chosen for some size near `SIZE`."""
+    """Five kernels, each of which is chosen for some size near `SIZE`."""
     library = tiled("sgemm_nn")
     kernels = [
         FAMILIES["tiled"].generate(
@@ -102,7 +102,7 @@ def path(tmp_path: Path) -> Path:
 def call(
     program: Path, library: Library, path: Path, opencl_environment: dict[str, str]
 ) -> Callable[..., list[str]]:
-    """Start a process that makes calls, and give the kernels that it launched, as letters."""
+    """Start a process that makes calls, and return the kernels that it launched, as letters."""
     return partial(called, program, library, path, opencl_environment)
 
 
@@ -163,7 +163,7 @@ def test_the_faster_kernel_is_kept_and_saved(
 
 
 def python_uses(library: Library, path: Path, times: Mapping[str, int], calls: int) -> list[str]:
-    """What Python's runtime would launch."""
+    """The kernel that Python's runtime would launch."""
     learner, used = Learner(library.selector, path), []
     for _ in range(calls):
         use = learner.use("d", (*SIZE, 1))

@@ -160,7 +160,7 @@ def test_the_example_of_every_variant_runs(tiled: Make, tmp_path: Path) -> None:
         folder = tmp_path / problem_type
         WRITERS["python"].write(library.selector, library.kernels, folder)
         code = (folder / "README.md").read_text().split("```")[1].removeprefix("python\n")
-        # Where oclgrind is installed it is the first device, and far too slow for these sizes.
+        # Oclgrind, if installed, is the first device, and far too slow for these sizes.
         code = code.replace(
             "pyopencl.create_some_context(interactive=False)",
             "pyopencl.create_some_context(answers=['Portable'])",

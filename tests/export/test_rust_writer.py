@@ -1,4 +1,4 @@
-"""The exported crate compiles without a warning, and computes what numpy does."""
+"""The exported crate compiles without a warning, and its results are numpy's."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _build(library: Library, compile_crate: Build, folder: Path) -> Path:
 
 
 def _laid_out(values: Array, order: str) -> tuple[Array, Array]:
-    """A buffer full of NaN with matrices in it, and the view of them."""
+    """A buffer of NaN with matrices in it, and a view of them."""
     batch, rows, columns = values.shape
     length, count = (rows, columns) if order == "F" else (columns, rows)
     ld = max(length, 1) + GAP
@@ -94,7 +94,7 @@ def _check(
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == ["done"] * len(products)
     bound = 100 * float(np.finfo(dtype).eps)
-    for expected, file in wanted:  # NaN around the matrices is as it was
+    for expected, file in wanted:  # the NaN around the matrices is unchanged
         np.testing.assert_allclose(np.fromfile(file, dtype), expected, rtol=bound, atol=bound)
 
 

@@ -1,4 +1,4 @@
-"""The exported choice is that of the selector, in every language, wherever one looks."""
+"""The exported choice is the selector's, in every language, for every size that is tried."""
 
 import runpy
 import subprocess
@@ -59,7 +59,7 @@ def choices_in_c(library: Library, sizes: list[Size], build: Build, folder: Path
     )
     text = "".join(f"{m} {n} {k} {batch}\n" for m, n, k, batch in sizes)
     done = subprocess.run([program], input=text, capture_output=True, text=True, check=True)
-    assert not done.stderr  # where the sanitizer complains
+    assert not done.stderr  # it holds the sanitizer's complaints
     return [int(line) for line in done.stdout.split()]
 
 
@@ -72,7 +72,7 @@ def choices_in_python(library: Library, sizes: list[Size], folder: Path) -> list
 def choices_in_rust(library: Library, sizes: list[Size], rustc: str, folder: Path) -> list[int]:
     WRITERS["rust"].write(library.selector, library.kernels, folder)
     (folder / "choose.rs").write_text(CHOOSE.with_suffix(".rs").read_text())
-    # Where something overflows, it ends with a panic.
+    # An overflow ends the program with a panic.
     checked = ["-D", "warnings", "-C", "debug-assertions"]
     done = subprocess.run(
         [rustc, *checked, "-o", folder / "choose", folder / "choose.rs"],
@@ -91,7 +91,7 @@ Choices = Callable[[Library, list[Size]], list[int]]
 
 @pytest.fixture(params=["c", "python", pytest.param("rust", marks=pytest.mark.long)])
 def choices(request: pytest.FixtureRequest, tmp_path: Path) -> Choices:
-    """Export to a language, compile where it is compiled, and ask for sizes."""
+    """Export to a language, compile if necessary, and return the choices for sizes."""
     if request.param == "python":
         return lambda library, sizes: choices_in_python(library, sizes, tmp_path)
     if request.param == "c":
@@ -103,7 +103,7 @@ def choices(request: pytest.FixtureRequest, tmp_path: Path) -> Choices:
 
 @lru_cache(maxsize=4)
 def _chosen(selector: Selector, sizes: tuple[Size, ...]) -> tuple[tuple[int, Reason], ...]:
-    """What the selector says; kept, as one language after another is asked the same."""
+    """The selector's choice; kept, because every language is asked for the same sizes."""
     choices = [selector.choose(*size) for size in sizes]
     return tuple((choice.index, choice.reason) for choice in choices)
 
@@ -113,7 +113,7 @@ def expected(selector: Selector, sizes: list[Size]) -> list[int]:
 
 
 def sizes_at(feature: str, threshold: int) -> Iterator[Size]:
-    """Sizes at which a feature is about the threshold."""
+    """Sizes at which a feature is just below, at and just above the threshold."""
     for value in range(max(threshold - 1, 0), min(threshold + 2, INT64_MAX + 1)):
         for other in (1, 2, 3, 1000):
             near = {
@@ -322,7 +322,7 @@ def test_agrees_at_every_threshold(chooser: Make, choices: Choices) -> None:
             Split(feature, high, Leaf(kernel + 2), Leaf(kernel + 3)),
         )
 
-    # Each feature has a batch of its own, and kernels of its own.
+    # Each feature has its own batch and its own kernels.
     tree = splits("batch", 0)
     for number, feature in reversed([*enumerate(features)][1:]):
         inside = Split("batch", number + 1, splits(feature, 4 * number), tree)
@@ -377,7 +377,7 @@ def test_agrees_on_tiles_and_waves(chooser: Make, choices: Choices) -> None:
             tree = Split(TILINGS[number], threshold, Leaf(own * number + place), tree)
         return tree
 
-    # Each feature has a small and a large batch of its own, and kernels of its own.
+    # Each feature has its own small and large batch and its own kernels.
     last = len(TILINGS) - 1
     tree = chain(0)  # of the largest batch
     for number in range(1, last + 1):

@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 
 
 def write(library: Library, layout: str, folder: Path, *, count: int = 1) -> list[Path]:
-    """Export a library whose first kernels are built in two steps, and give its sources."""
+    """Export a library whose first kernels are built in two steps, and return its sources."""
     first, others = library.kernels[:count], library.kernels[count:]
     kernels = [*(replace(each, source=each.source + TWO_STEPS) for each in first), *others]
     files = LAYOUTS[layout].write(library.selector, kernels, folder)
@@ -57,7 +57,7 @@ def write(library: Library, layout: str, folder: Path, *, count: int = 1) -> lis
 
 
 def take_any_binary(file: Path) -> None:
-    """Let the second build be of PoCL's binary, which is no PTX but can be built again, too."""
+    """Let the second build use PoCL's binary; it is no PTX, but can also be built again."""
     code = file.read_text()
     call = "        sizes[i] = second_step_text((char *)texts[i], sizes[i]);\n"
     assert call in code

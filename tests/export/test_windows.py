@@ -1,4 +1,4 @@
-"""Exported C for Windows: by its compilers' rules, with nothing but what its C library has."""
+"""Exported C for Windows: accepted by its compilers, and uses only its C library."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def test_exported_c_goes_by_the_rules_of_windows_compilers(export: str, tmp_path
     clang = shutil.which("clang")
     if clang is None or not OPENCL.exists():
         pytest.skip("there is no clang, or no header of OpenCL")
-    shutil.copytree(OPENCL, tmp_path / "CL")  # alone: what else lies there is not for Windows
+    # a copy, as the other headers in that folder are not for Windows
+    shutil.copytree(OPENCL, tmp_path / "CL")
     for file in sorted((EXPORTS / export).glob("*.c")):
         folders = ("-isystem", str(HEADERS), "-isystem", str(tmp_path))
         command = [clang, *RULES, *folders, str(file)]

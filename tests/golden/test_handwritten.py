@@ -1,4 +1,4 @@
-"""A hand-written kernel as it is built, committed so that a change of its head can be read."""
+"""The built source of a hand-written kernel, committed so that changes can be read."""
 
 from __future__ import annotations
 

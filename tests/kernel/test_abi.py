@@ -1,4 +1,4 @@
-"""A kernel's arguments as data are those that its source declares, and what a launch passes."""
+"""A kernel's arguments as data are those of its source and of its launch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tiles that lie along the sum in local memory, too, on the embedded device."""
+"""Tiles in local memory whose rows run along the sum, on PoCL."""
 
 import os
 from pathlib import Path
@@ -88,7 +88,7 @@ def test_copies_past_the_registers_are_as_wide_as_the_config_says() -> None:
 @pytest.mark.parametrize("depth_u", [8, 16, 32, 64])
 @pytest.mark.parametrize("width", [2, 4])
 def test_work_items_that_read_together_meet_no_bank_twice(depth_u: int, width: int) -> None:
-    """With vectors of 16 bytes eight of them read at once, with 8 bytes sixteen."""
+    """Eight of them read at once with vectors of 16 bytes, sixteen with 8 bytes."""
     rows, places = row_swizzle(depth_u, width, 4)
 
     for term in range(0, depth_u, width):

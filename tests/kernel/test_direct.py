@@ -24,7 +24,7 @@ CLBLAS: dict[str, int | str] = {
     "multiply_add": "expr",
     "vector_access": "cast",
 }
-"""The kernel that clBlas has for multiples: vectors of 8 rows, of 4 terms, 4 columns."""
+"""clBlas's kernel for multiples: vectors of 8 rows, of 4 terms, 4 columns."""
 
 
 def _config(**changes: int | str) -> Config:

@@ -1,4 +1,4 @@
-"""Whole macro tiles and the edge of C in kernels of their own, on the embedded device."""
+"""Separate kernels for whole macro tiles and for the edge of C, on PoCL."""
 
 import os
 from pathlib import Path

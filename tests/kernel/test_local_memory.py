@@ -1,4 +1,4 @@
-"""One operand past local memory, the other through it, on the embedded device."""
+"""Only one of two operands goes through local memory, on PoCL."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Matrices that are no multiple of 16 bytes long, on tensor cores: copied piece by piece."""
+"""Matrices whose columns are no multiple of 16 bytes, on tensor cores: copied in pieces."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""The tables of docs/parameters.md are what the declarations say.
+"""The tables of docs/parameters.md come from the declarations.
 
 `MLTUNE_UPDATE_GOLDEN=1 pytest tests/kernel/test_parameter_docs.py` writes them.
 """
@@ -54,7 +54,7 @@ def _table(name: str) -> str:
 
 
 def _groups(params: Sequence[Param]) -> Iterator[tuple[Param, ...]]:
-    """Parameters one by one, but those that differ in their last letter only together."""
+    """Parameters one by one; those that differ only in their last letter are together."""
     waiting: list[Param] = []
     for param in params:
         if waiting and _about(param) != _about(waiting[0]):
@@ -65,7 +65,7 @@ def _groups(params: Sequence[Param]) -> Iterator[tuple[Param, ...]]:
 
 
 def _about(param: Param) -> tuple[object, ...]:
-    """What two parameters of a row have in common."""
+    """The description that two parameters of a row share."""
     stem, letter = param.name[:-1], param.name[-1]
     if not stem.endswith("_"):
         return (param.name,)

@@ -90,7 +90,7 @@ CONFIGS: dict[str, list[dict[str, int | str]]] = {
 
 @cache
 def _kernel(family: str, config: Config, precision: Precision) -> object:
-    """What is built and launched, but for its name; None for what is refused."""
+    """What is built and launched, without the name; None if the config is refused."""
     try:
         kernel = FAMILIES[family].generate(gemm(precision, "t", "n"), config)
     except UsageError:
@@ -122,7 +122,7 @@ def test_every_family_declares_its_parameters() -> None:
 @pytest.mark.parametrize("family", DECLARED)
 def test_defaults_are_values_and_words_are_unambiguous(family: str) -> None:
     for param in DECLARED[family].params:
-        left_out = param.name == "local_pad_b"  # -1 stands for the pad of A
+        left_out = param.name == "local_pad_b"  # -1 means the pad of A
         assert param.default is None or left_out or param.accepts(param.default)
         for word, value in param.tensile.words if param.tensile else ():
             assert param.accepts(value), word

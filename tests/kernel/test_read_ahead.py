@@ -1,4 +1,4 @@
-"""The loop that reads the next tile's first row over the barrier, on the embedded device."""
+"""The loop that reads the next tile's first row before the barrier, on PoCL."""
 
 import pytest
 

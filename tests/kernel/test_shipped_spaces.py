@@ -1,4 +1,4 @@
-"""The spaces that ship: they bind on devices, and their configs give kernels."""
+"""Shipped spaces: they bind on devices, and their configs give kernels."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_every_config_of_the_packed_space_gives_a_kernel(
 
 
 def recorded() -> list[str]:
-    """The texts of spaces that runs and models keep, which name values and conditions of old."""
+    """The texts of spaces in runs and models, with values and conditions of older versions."""
     root = Path(__file__).parents[2]
     runs = [json.loads(path.read_text("utf-8")) for path in root.glob("runs/*/run.json")]
     models = [

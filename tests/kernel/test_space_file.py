@@ -1,4 +1,4 @@
-"""Spaces of kernel families: what the family says of its parameters holds in every one."""
+"""Spaces of kernel families: what a family says of its parameters holds in all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums that several work-groups share, on the embedded device."""
+"""Sums that several work-groups share, on PoCL."""
 
 from pathlib import Path
 from typing import Any

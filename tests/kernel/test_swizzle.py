@@ -1,4 +1,4 @@
-"""Tiles that are turned on their way into local memory, with vectors that change places there."""
+"""Tiles that are transposed on their way into local memory, with their vectors permuted there."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a generated source looks like to a reader: nothing unused, nothing left of its template."""
+"""Generated sources are clean to read: nothing unused, nothing left of the template."""
 
 from __future__ import annotations
 

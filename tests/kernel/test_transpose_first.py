@@ -1,4 +1,4 @@
-"""Operands that are transposed by a pass before the multiplying one, on the embedded device."""
+"""Operands that a pass transposes before the multiplying pass, on PoCL."""
 
 import os
 from dataclasses import replace

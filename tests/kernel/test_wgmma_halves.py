@@ -1,4 +1,4 @@
-"""Single in three products of scaled halves: the text, and the numbers on the embedded device."""
+"""Single precision from three products of scaled halves: the source, and its results on PoCL."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Calls of a program: their file, their sum, and lists of problem types."""
+"""Calls of a program: their file, their sums, and lists of problem types."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def contraction(a: tuple[int, ...], b: tuple[int, ...], c: int) -> Contraction:
 
 
 def evaluate(of: Contraction, a: Any, b: Any) -> Any:
-    """C by the definition: one sum per element, arrays with the shortest stride as last axis."""
+    """C by the definition: one sum per element; last axes have the shortest stride."""
     sizes = EXTENTS[: of.num_indices]
     result = np.zeros(sizes[: of.num_indices_c][::-1])
     for index in itertools.product(*(range(size) for size in sizes)):
@@ -73,7 +73,8 @@ def test_gemm_is_the_matrix_product_as_it_lies_in_memory(
     a, b = operands(of)
 
     def mathematical(array: Any, trans: str) -> Any:
-        # A column-major matrix seen through an array with its shortest stride last is transposed.
+        # A column-major matrix, as an array whose last axis has the shortest stride, is
+        # transposed.
         turned = (order == "column") != (trans == "t")
         return array.swapaxes(-1, -2) if turned else array
 

@@ -1,4 +1,4 @@
-"""Small files that stand for huge ones are refused before they are unpacked or built."""
+"""Small files that unpack to huge ones are refused before they are unpacked or built."""
 
 import gzip
 import io
@@ -24,7 +24,7 @@ RESET_PEAK = Path("/proc/self/clear_refs")
 
 
 def packed(head: bytes, unit: bytes, tail: bytes, count: int) -> bytes:
-    """Text that repeats a unit, gzipped without ever being there as a whole."""
+    """Repeated text, gzipped without ever being in memory as a whole."""
     memory = io.BytesIO()
     block = unit * (2**20 // len(unit))
     with gzip.GzipFile(fileobj=memory, mode="wb", compresslevel=1, mtime=0) as file:
@@ -49,7 +49,7 @@ RECORDS = {
 
 
 def refused(read: Callable[[], object]) -> str:
-    """The one line, from little memory."""
+    """The one line of the refusal, which took little memory."""
     with most_memory() as most, pytest.raises(UsageError) as caught:
         read()
     assert most[0] < MOST_BYTES
@@ -59,7 +59,7 @@ def refused(read: Callable[[], object]) -> str:
 
 @contextmanager
 def most_memory() -> Iterator[list[int]]:
-    """The bytes by which this process grew at most, as Linux counts them, or else Python."""
+    """The bytes by which this process grew at most, counted by Linux, or else by Python."""
     most: list[int] = []
     if RESET_PEAK.exists():
         RESET_PEAK.write_text("5")
@@ -76,7 +76,7 @@ def most_memory() -> Iterator[list[int]]:
 
 
 def peak_bytes() -> int:
-    """The most memory that this process had since the peak was reset."""
+    """The most memory of this process since the peak was reset."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 
@@ -84,7 +84,7 @@ def peak_bytes() -> int:
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "megabytes"),
-    # Beyond the limit what it unpacks to makes no difference.
+    # Beyond the limit, the unpacked size makes no difference.
     [*((kind, 14) for kind in RECORDS), ("zeros", 150), ("bundle", 150)],
 )
 def test_a_packed_bomb_is_refused(kind: str, megabytes: int, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Files from anyone: regular ones, of a size that can be read."""
+"""Files from strangers: regular files of a size that can be read."""
 
 import os
 from collections.abc import Callable

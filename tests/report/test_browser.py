@@ -93,7 +93,7 @@ addEventListener("load", () => {
 def test_a_browser_shows_every_figure_and_complains_about_nothing(
     shipped_page: Path, shipped: Shipped, tmp_path: Path, width: int
 ) -> None:
-    # The policy allows the page's own script only, so the probe's copy of the page lacks it.
+    # The policy allows only the page's own script, so the copy with the probe has no policy.
     page = re.sub(r'<meta http-equiv="[^>]*>', "", shipped_page.read_text())
     probed = tmp_path / "probed.html"
     probed.write_text(page.replace("</body>", f"<script>{PROBE}</script></body>"))
@@ -103,7 +103,8 @@ def test_a_browser_shows_every_figure_and_complains_about_nothing(
 
     assert probe is not None, said.stderr[-2000:]
     seen = json.loads(probe[1].replace("&quot;", '"'))
-    shown = set(seen["figures"]) - {"figure-formulas", "figure-tree"}  # by how a kernel is chosen
+    # depends on how a kernel is chosen
+    shown = set(seen["figures"]) - {"figure-formulas", "figure-tree"}
     assert sorted(shown) == sorted(f"figure-{name}" for name in FIGURES)
     _, measurements = shipped
     assert (seen["rows"], seen["found"], seen["requests"]) == (25, 1, 0)

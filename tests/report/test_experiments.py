@@ -1,4 +1,4 @@
-"""Repetitions put together, and the bars drawn of them."""
+"""Repetitions are put together and drawn as bars."""
 
 from __future__ import annotations
 

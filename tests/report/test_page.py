@@ -31,7 +31,7 @@ VOID = {"meta", "input"}
 
 
 class Outline(HTMLParser):
-    """Ids, elements and attributes of a page; every element must be closed in its place."""
+    """Ids, elements and attributes of a page; every element must be closed where it belongs."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

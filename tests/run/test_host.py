@@ -7,7 +7,7 @@ from mltune.run.host import Host
 
 
 def machine(root: Path, **files: str) -> Path:
-    """A folder with files of the system, named by their last part."""
+    """A folder with copies of system files, named by the last part of their path."""
     places = {
         "governor": "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
         "boost": "sys/devices/system/cpu/cpufreq/boost",

@@ -1,4 +1,4 @@
-"""Measurements in a real PostgreSQL: kept as in a file, and every mishap is one clear line."""
+"""Measurements in a real PostgreSQL: kept as in a file, and every failure is one clear line."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ SHARING = {"mltune_runs", "mltune_trials", "mltune_leases"}
 
 @pytest.fixture
 def first_schema(database_url: str, make: Make) -> Engine:
-    """A database as the first mltune made it, with one measurement."""
+    """A database of the first version of mltune, with one measurement."""
     with Store(database_url) as store:
         store.add(make())
     engine = create_engine(database_url, poolclass=NullPool)

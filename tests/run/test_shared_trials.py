@@ -89,7 +89,7 @@ def test_all_are_told_how_a_trial_did(shared: NewBoard) -> None:
 def test_a_trial_is_taken_up_when_its_lease_has_run_out(shared: NewBoard, make: Make) -> None:
     slow, other = shared("slow", seconds=-1), shared("other")
     assert slow.claim(config(7)) == 0
-    assert slow.take_up() is None  # it knows that it has it
+    assert slow.take_up() is None  # it knows that it has the trial
 
     assert other.take_up() == (0, config(7))
     assert other.take_up() is None

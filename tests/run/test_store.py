@@ -362,7 +362,7 @@ def test_sigkill_loses_no_committed_measurement(tmp_path: Path) -> None:
         with Store(url(path), read_only=True) as store:
             ids = [measurement.id for measurement in store.measurements()]
         assert set(committed) <= set(ids)
-        # The one in flight may have been committed and not yet said.
+        # The row in flight may be committed before it is reported.
         assert len(ids) <= len(committed) + 3
 
 

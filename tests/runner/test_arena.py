@@ -1,4 +1,4 @@
-"""C's place among wide margins, on a real device."""
+"""C's place between wide margins, on a real device."""
 
 from __future__ import annotations
 

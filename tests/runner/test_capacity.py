@@ -1,4 +1,4 @@
-"""What a device cannot hold is refused before it is measured."""
+"""Problems that are too large for a device are refused before they are measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels that do their work when they are looked at, and not when they are timed."""
+"""Kernels that compute only if they are checked, and not if they are timed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mltune.runner import WorkerRunner
 from mltune.runner.workspace import Workspace
 from mltune.space.config import Config
 
-# All of them are honest on the probe, whose C has 9 rows, and on nothing else.
+# All of them are right on the probe, whose C has 9 rows, and only there.
 _SOURCE = """
 __kernel void cheat(
     __global float *c, __global const float *a, __global const float *b,
@@ -50,7 +50,7 @@ __kernel void cheat(
 """
 _SKIPPED = "a timed launch left "
 _WRITTEN = "A or B, or memory around them, was written|memory far outside of C was written"
-# Where it notes something, some work-items may hear of it before they begin.
+# If it notices something, some work-items may see that before they begin.
 _EITHER = f"{_SKIPPED}|{_WRITTEN}|elements are wrong"
 
 
@@ -175,7 +175,7 @@ def test_a_write_far_outside_is_wrong_and_nobody_else_is_blamed(
 
 
 def test_a_write_that_nobody_looked_for_is_blamed_on_nobody_later(runner: WorkerRunner) -> None:
-    # On its second problem a kernel is looked at less far.
+    # A kernel's second problem is checked less thoroughly.
     sly = cheating(Cheat(after="if (size_i == 40 && last) c[ld_c * size_j + (1 << 20)] = 1;"))
     assert runner.run_kernel(problem(), sly).status is Status.OK
     assert runner.run_kernel(problem(order=40), sly).status is Status.OK

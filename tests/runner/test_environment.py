@@ -1,4 +1,4 @@
-"""What is said about a machine, by the files of the system in a folder of its own."""
+"""The report on a machine, from copies of system files in a folder."""
 
 from __future__ import annotations
 

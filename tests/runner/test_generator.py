@@ -1,4 +1,4 @@
-"""Numbers follow from their key and their place, and are as uniform as numpy's."""
+"""Numbers depend only on their key and place, and are as uniform as numpy's."""
 
 from __future__ import annotations
 

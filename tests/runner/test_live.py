@@ -23,11 +23,11 @@ PROBLEM = gemm_problem(gemm(Precision.SINGLE), 30, 20, 64)
 MakeConfig = Callable[..., Config]
 
 
-_IMPATIENCE = 2.0  # seconds that a healthy kernel never needs, on a busy machine neither
+_IMPATIENCE = 2.0  # seconds; a healthy kernel never needs so long, even on a busy machine
 
 
 def ended(pid: int, seconds: float = 30) -> bool:
-    """Whether a process that is not our child ends within this time."""
+    """Whether a process that is not our child ends within `seconds`."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
@@ -90,7 +90,7 @@ def test_a_kernel_too_slow_for_its_samples_does_not_cost_the_worker(
     impatient: WorkerRunner, pocl_runner: WorkerRunner, naive_config: MakeConfig
 ) -> None:
     small = pocl_runner.run(gemm_problem(gemm(Precision.SINGLE), 200, 200, 200), naive_config())
-    # One launch is to take under half of the limit: it fits, and seven do not.
+    # One launch should take under half of the limit, so that one fits and seven do not.
     order = round(200 * (0.4 * _IMPATIENCE / statistics.median(small.seconds)) ** (1 / 3))
     pid = impatient.worker_pid
 
@@ -111,7 +111,7 @@ def test_a_build_over_its_limit_is_stopped(device_spec: str, naive_family: Kerne
             gemm(Precision.SINGLE),
             Config.of({"work_group_0": 8, "work_group_1": 4, "fault": "none"}),
         )
-        # The clock makes the source new, so that no cache of the driver has it.
+        # The clock makes the source new, so no cache of the driver contains it.
         source = kernel.source.replace("{", f"{{ /* {time.time_ns()} */ {unroll}", 1)
         measurement = runner.run_kernel(PROBLEM, replace(kernel, source=source))
 
@@ -239,7 +239,7 @@ def test_an_interrupt_ends_the_worker_and_is_passed_on(
         pid = runner.worker_pid
         assert pid is not None
         timer = threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT))
-        # Whoever starts the tests in the background may have them ignore it.
+        # A process that was started in the background may ignore SIGINT.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             timer.start()

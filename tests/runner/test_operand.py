@@ -1,4 +1,4 @@
-"""Operands tell whether anybody wrote to them, wherever it was."""
+"""Operands show whether anything was written to them, anywhere."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def pool(device_spec: str) -> Iterator[BuilderPool]:
 
 
 def fresh(kernel: Kernel, line: str = "") -> Kernel:
-    """A kernel that no cache has."""
+    """A kernel that is in no cache."""
     source = kernel.source.replace("{", f"{{ /* {time.time_ns()} */", 1)
     return replace(kernel, source=f"{line}\n{source}")
 
@@ -151,7 +151,7 @@ def test_a_build_over_its_limit_is_stopped(device_spec: str, naive_kernel: Make)
     [
         ("gpu", 16, 1, 15),
         ("gpu", 64, 1, 16),
-        ("gpu", 64, 4, 15),  # not what suits one device, shared out
+        ("gpu", 64, 4, 15),  # not the number for one device, divided
         ("gpu", 16, 4, 3),
         ("gpu", 2, 4, 1),
         ("cpu", 2, 1, 0),

@@ -1,4 +1,4 @@
-"""Host and device prepare the same: the same numbers, and references that agree."""
+"""Host and device prepare the same: equal numbers, and references that agree."""
 
 from __future__ import annotations
 

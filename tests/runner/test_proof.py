@@ -1,4 +1,4 @@
-"""A product that is wrong anywhere, or made of other numbers, is not proved."""
+"""A product with a mistake anywhere, or of other numbers, is not proved."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def problem(precision: Precision = Precision.SINGLE, beta: float = 0.0) -> Probl
 def spoil_result(
     device: Device, monkeypatch: pytest.MonkeyPatch, precision: Precision, by: Array
 ) -> None:
-    """Add numbers to the product, in the order of memory, after it has been calculated."""
+    """Add numbers to the computed product, in the order of memory."""
     numbers = calculator_of(device, precision.dtype)
     multiply = numbers.multiply
 

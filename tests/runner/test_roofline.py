@@ -1,4 +1,4 @@
-"""The least time that a problem can take, from published peaks."""
+"""Lower bounds on a problem's time, from published peaks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a checked launch left is seen, whatever is launched next."""
+"""Mistakes of a checked launch are found, whatever is launched next."""
 
 from __future__ import annotations
 

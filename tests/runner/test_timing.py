@@ -126,7 +126,7 @@ def test_the_interval_holds_the_median_by_order_statistics() -> None:
 
 
 def _checked_sample(device: FakeDevice) -> tuple[list[bool], tuple[float, ...]]:
-    """Which of the launches were checked, and the times."""
+    """The places of the checked launches, and the times."""
     kinds: list[bool] = []
 
     def launch(is_checked: bool) -> FakeLaunch:

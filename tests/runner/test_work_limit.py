@@ -1,4 +1,4 @@
-"""What works is stopped by its work, what waits only much later."""
+"""A process that works is stopped by its processor time; one that waits, only much later."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Start = Callable[[str], WorkerProcess]
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """Start a process of some Python text."""
+    """Start a process that runs Python text."""
     started: list[WorkerProcess] = []
 
     def begin(text: str) -> WorkerProcess:
@@ -62,7 +62,7 @@ def test_what_waits_is_stopped_much_later(start: Start) -> None:
 
 
 def test_what_is_kept_from_working_may_go_on(start: Start) -> None:
-    # It answers after four times its limit, and has hardly worked.
+    # It answers after four times its limit, but has hardly worked.
     process = start("import time; time.sleep(1.2); print('{}', flush=True); time.sleep(600)")
 
     assert process.receive(0.3, is_work=True) == {}

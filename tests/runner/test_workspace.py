@@ -1,4 +1,4 @@
-"""Large results are compared on the device, and nothing passes there that the host would see."""
+"""Large results are compared on the device, which finds all that the host would find."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def result(workspace: Workspace) -> tuple[Array, Layout]:
 
 
 def verdicts(workspace: Workspace, computed: Array) -> tuple[Verdict, Verdict]:
-    """What the workspace finds, and what the host finds."""
+    """The mistakes that the workspace finds, and those that the host finds."""
     workspace.device.write(workspace.c, computed)
     layout = Layout.of(workspace.problem, "c")
     return workspace.check(), check(computed.copy(), layout, workspace.right)

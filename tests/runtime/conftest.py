@@ -1,4 +1,4 @@
-"""A queue on the embedded device, and the plainest kernel that takes mltune's arguments."""
+"""A queue on PoCL, and the simplest kernel with mltune's arguments."""
 
 from collections.abc import Callable
 
@@ -50,12 +50,12 @@ _TYPES = {"s": "float", "d": "double", "c": "float", "z": "double"}
 
 @pytest.fixture(scope="module", autouse=True)
 def compiled_soon(not_optimised: None) -> None:
-    """What is tested here is the code around the kernels."""
+    """Let kernels compile quickly: these tests are about the code around the kernels."""
 
 
 @pytest.fixture(scope="session")
 def queue() -> cl.CommandQueue:
-    """A queue on PoCL; oclgrind, where it is installed, is far too slow."""
+    """A queue on PoCL; Oclgrind, if installed, is far too slow."""
     for platform in cl.get_platforms():
         if platform.name == "Portable Computing Language":
             return cl.CommandQueue(cl.Context(platform.get_devices()[:1]))

@@ -1,4 +1,4 @@
-"""Kernels that other processes build while something else is done."""
+"""Other processes build kernels while this one does something else."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Binaries on disk: the next process uses them, unless a stranger could have written them."""
+"""Binaries on disk: the next process uses them, unless another user could have written them."""
 
 import os
 import subprocess
@@ -89,7 +89,7 @@ def test_what_a_stranger_could_have_written_is_not_used(
         assert filled(queue) == 7
         assert len(sources) == count + 1, (path, mode)
         path.chmod(before)
-        if not path.is_dir():  # a new one took its place
+        if not path.is_dir():  # a new one was written in its place
             assert file.stat().st_mode & 0o777 == 0o600
     count = len(sources)
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)

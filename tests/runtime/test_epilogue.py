@@ -1,4 +1,4 @@
-"""Epilogues of tuned GEMMs: a bias, limits and activations, beside numpy."""
+"""Epilogues of tuned GEMMs: a bias, limits and activations, compared with numpy."""
 
 from typing import Any, Literal
 

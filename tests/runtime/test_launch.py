@@ -46,7 +46,7 @@ def matrix(rng: np.random.Generator, shape: tuple[int, ...], dtype: str = "float
 
 
 def on_device(queue: cl.CommandQueue, values: Any, order: str, gap: int = 0) -> Any:
-    """An array of the wanted memory order whose leading dimension is larger by `gap`."""
+    """An array in a memory order; its leading dimension is larger by `gap`."""
     rows, columns = values.shape[-2:]
     lead = values.shape[:-2]
     if order == "F":
@@ -61,7 +61,7 @@ def on_device(queue: cl.CommandQueue, values: Any, order: str, gap: int = 0) -> 
 
 
 def get(array: Any) -> Any:
-    """An array's values, strided ones too."""
+    """An array's values, also if it is strided."""
     raw = np.empty(array.base_data.size, np.uint8)
     cl.enqueue_copy(array.queue, raw, array.base_data)
     typed = raw[array.offset :]

@@ -1,4 +1,4 @@
-"""Selection that learns in use, on PoCL; times are made up where they decide."""
+"""Selection that learns in use, on PoCL; times that decide are made up."""
 
 import json
 import math
@@ -151,7 +151,7 @@ def test_kernels_that_are_alike_are_tried_to_the_end(selector: Selector, tmp_pat
 def test_a_kernel_whose_launch_fails_is_tried_no_more(
     selector: Selector, tmp_path: Path, state: int
 ) -> None:
-    """The chosen one is kept all the same: nobody knows how fast it is."""
+    """The chosen kernel stays, because the speed of the failed one is not known."""
     learner = Learner(selector, tmp_path / "learned.json")
     trial_of(learner, (1, 0, 2))
     failed = SimpleNamespace(command_execution_status=state)
@@ -173,7 +173,7 @@ def test_a_kernel_whose_launch_fails_is_tried_no_more(
 def test_a_thousand_calls_take_at_most_three_percent_longer(
     selector: Selector, tmp_path: Path, seed: int, step: int
 ) -> None:
-    """Whatever the clock's step, its noise and the kernels' times, if none is 11 times slower."""
+    """For any step and noise of the clock and any times, if no kernel is 11 times slower."""
     rng = random.Random(seed)
     learner = Learner(selector, tmp_path / "learned.json")
     trial_of(learner, (1, 0, 2))

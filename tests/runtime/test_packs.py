@@ -1,4 +1,4 @@
-"""Packs: checked when a device first uses them, and what does not run there is not used."""
+"""Packs are checked when a device first uses them; kernels that fail are not used."""
 
 import json
 import logging
@@ -39,7 +39,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def spoilt(selector: Selector) -> Spoil:
-    """A pack one of whose kernels has another source."""
+    """A pack in which one kernel has another source."""
 
     def make(number: int, old: str, new: str, seconds: float = 1.0) -> TunedGemm:
         kernels = [FAMILIES["tiled"].generate(selector.contraction, each) for each in CONFIGS]

@@ -174,7 +174,7 @@ def test_passes_follow_one_another_and_calls_share_their_scratch_memory(
     tuned = _tuned(gemm(Precision.DOUBLE, order="row"))
     rng = np.random.default_rng(2)
     calls = []
-    for extent in (5, 40, 9, 77, 33):  # the scratch memory grows twice
+    for extent in (5, 40, 9, 77, 33):  # the scratch memory must grow twice
         a, b = rng.standard_normal((extent, 29)), rng.standard_normal((29, extent))
         on_a, on_b = (cl_array.to_device(own, values) for values in (a, b))
         number = CONFIGS.index(Config.of(config))

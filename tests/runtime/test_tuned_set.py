@@ -1,4 +1,4 @@
-"""GEMMs of several problem types: the arrays of a call say which one computes it."""
+"""GEMMs of several problem types: the arrays of a call decide which one computes it."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ ALL = tuple(f"{letter}gemm_{trans}" for letter in "hsdc" for trans in ("nn", "nt
 
 @pytest.fixture(autouse=True)
 def host_arrays_here(monkeypatch: pytest.MonkeyPatch, device_spec: str) -> None:
-    """Let products of arrays of the host run on the tests' device."""
+    """Let products of numpy arrays run on the tests' device."""
     monkeypatch.setattr("mltune.runtime.tuned_gemm.choose", lambda _: choose(device_spec))
 
 
 @pytest.fixture(scope="module")
 def whole() -> TunedSet:
-    """Three transposes serve all memory orders, as row-major C is a transposed one."""
+    """Three problem types serve all memory orders, because a row-major C is a transposed one."""
     return tuned(*ALL)
 
 

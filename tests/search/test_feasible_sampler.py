@@ -53,7 +53,7 @@ def test_finds_better_configs_than_chance() -> None:
 
 
 class Wishing(BaseSampler):
-    """Wishes for the same values each time, and notes what it is told."""
+    """Wishes for the same values each time, and notes the results that it hears."""
 
     def __init__(self, **wished: Any) -> None:
         self._wished = wished

@@ -40,7 +40,7 @@ SPACE = Space(
 
 
 def value(config: Config) -> float | None:
-    """A valley with one special x, in which some configs fail: the log of a time."""
+    """The log of a time: a valley with one special x, in which some configs fail."""
     x, y, z = config.int("x"), config.int("y"), config.int("z")
     if x * y > 100 and z == 3:
         return None
@@ -54,7 +54,7 @@ def answer(config: Config, sizes: tuple[int, ...] = (0,)) -> Values:
 
 
 def best_of(sampler: ConfigSampler, count: int) -> float:
-    """The best value of so many trials."""
+    """The best value after a number of trials."""
     return best_step(Asked(sampler), count)
 
 
@@ -66,7 +66,7 @@ def best_step(asked: Asked, count: int) -> float:
 
 
 def records(shuffled: bool = False) -> Recording:
-    """The same valley, elsewhere: slower, and of configs with one parameter less."""
+    """Records of another device: the same valley, slower, without one of the parameters."""
     configs = [config for config in SPACE if config["way"] == "b"]
     answers = [value(config) for config in configs]
     if shuffled:
@@ -158,7 +158,7 @@ def test_in_a_huge_space_three_of_four_proposals_are_made_from_the_best() -> Non
 @pytest.mark.long
 def test_a_huge_space_is_searched_within_little_memory() -> None:
     tracemalloc.start()
-    # Ten at random, then the model chooses.
+    # Ten random configs, then those that the model chooses.
     steps = Asked(GuidedSampler(HUGE, 0)).steps(digits, 12)
     assert tracemalloc.get_traced_memory()[1] < 3e8
     tracemalloc.stop()

@@ -1,4 +1,4 @@
-"""Guided, for many sizes: it gives every size what it lacks, and leaves the others alone."""
+"""Guided with many sizes: it improves the sizes that need it, and leaves the others alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SPACE = Space(
 
 
 def value(config: Config, size: int) -> float:
-    """Four sizes want one style, the last one the other: logs of times."""
+    """Logs of times: four sizes are fast with one style, the last size with the other."""
     off = ("deep" if size < 4 else "wide") == config["style"]
     x, y = (5, 2) if size < 4 else (1, 6)
     away = abs(config.int("x") - x) + abs(config.int("y") - y)
@@ -45,7 +45,7 @@ def found(sampler: GuidedSampler, trials: int) -> list[float]:
 
 
 def found_by_mean(sampler: GuidedSampler, trials: int) -> list[float]:
-    """The same, where the sampler hears the mean over the sizes only."""
+    """The same for a sampler that hears only the mean over the sizes."""
 
     def mean(config: Config, sizes: tuple[int, ...]) -> float:
         return math.exp(sum(value(config, size) for size in range(5)) / 5)

@@ -1,4 +1,4 @@
-"""A trial ends when it was timed on the sizes that its sampler has planned."""
+"""A trial ends after the sizes that its sampler has planned."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ SPACE = Space(
 
 
 def value(config: Config, size: int) -> float:
-    """Three sizes want one style, the last one the other."""
+    """Three sizes are fast with one style, the last size with the other."""
     off = ("deep" if size < 3 else "wide") == config["style"]
     return 1.0 + 0.1 * abs(config.int("x") - 8) + 9.0 * off
 
 
 def objective(trial: optuna.Trial) -> float:
-    """Time the planned sizes first, as long as the pruner lets it."""
+    """Time the planned sizes first, until the pruner ends the trial."""
     style = trial.suggest_categorical("style", ("wide", "deep"))
     config = Config.of({"style": style, "x": trial.suggest_categorical("x", tuple(range(12)))})
     planned = trial.user_attrs[SIZES]

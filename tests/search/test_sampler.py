@@ -1,4 +1,4 @@
-"""Our samplers in a user's own study, with a function that suggests by itself."""
+"""Our samplers in a user's own study, whose function calls `suggest` itself."""
 
 from __future__ import annotations
 

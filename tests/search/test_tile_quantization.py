@@ -1,4 +1,4 @@
-"""What whole tiles compute beyond a size, and how much of it times show."""
+"""The work of whole tiles beyond the edges of C, and how much of it times show."""
 
 import math
 

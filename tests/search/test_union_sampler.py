@@ -1,4 +1,4 @@
-"""The guided search of a union: who begins, who goes on, and on which sizes."""
+"""The guided search of a union: the first space, the next ones, and the sizes."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from tests.spaces import SHIPPED, each_of
 
 
 def points_in_and_about(space: Space) -> Ranks:
-    """A sample, some of it with other values, so that many points break a rule or two."""
+    """A sample of points, some with other values, so that many points break a rule or two."""
     chance = np.random.default_rng(0)
     ranks = ranks_of(space.parameters, space.sample(chance, 400))
     counts = [len(parameter.values) for parameter in space.parameters]

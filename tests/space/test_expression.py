@@ -1,4 +1,4 @@
-"""Parsing, inferring and evaluating together, against Python's own grammar and arithmetic."""
+"""Parsing, inferring and evaluating together, compared with Python."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ COMPARISONS: dict[type, Callable[[int, int], bool]] = {
 
 
 def python_value(node: ast.expr, values: dict[str, int]) -> int:
-    """What Python's grammar makes of the same text."""
+    """The value of the same text in Python."""
     match node:
         case ast.Constant(int(value)):
             return value

@@ -1,4 +1,4 @@
-"""Spaces by name: those that ship, files, and several of them."""
+"""Spaces by name: shipped ones, files, and several at once."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def test_a_file_of_that_name_goes_first(tmp_path: Path, monkeypatch: pytest.Monk
 def test_an_unknown_name_is_told_with_those_that_there_are() -> None:
     with pytest.raises(UsageError, match=r"unknown space 'mma' \(.*known: auto, direct, "):
         find_space("mma")
-    assert find_space("some/where.yaml") == Path("some/where.yaml")  # reading says what is wrong
+    # reading it reports what is wrong
+    assert find_space("some/where.yaml") == Path("some/where.yaml")
 
 
 @pytest.mark.parametrize("kind", sorted(AUTO_SPACES))
@@ -63,7 +64,7 @@ def test_auto_names_spaces_that_ship(kind: str) -> None:
 def test_every_space_has_a_default_on_small_devices(name: str, precision: Precision) -> None:
     file = load_space(find_space(name))
     assert {key for key, _ in file.default} == {one.name for one in file.parameters}
-    # That it has one on a large device is shown where the kernels of these spaces are written.
+    # That large devices have configs is tested where the kernels of these spaces are written.
     for device in (SMALL, devices.CPU):
         try:
             space = file.bind(outside_names(device, gemm(precision)))

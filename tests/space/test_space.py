@@ -45,7 +45,7 @@ def made(rules: list[str], limit: int = 9) -> Space:
 
 
 def holds(rule: str, limit: int, x: int, word: str, y: int, z: int) -> bool:
-    """The rules once more, in Python."""
+    """The rules again, in Python."""
     return {
         "x * y <= 12": x * y <= 12,
         "x + y + z <= limit": x + y + z <= limit,

@@ -1,4 +1,4 @@
-"""A union of spaces: its configs, how they are drawn, and what names their families."""
+"""A union of spaces: its configs, how they are drawn, and the names of their families."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The library that counts calls, in small C programs with stand-ins for BLAS libraries."""
+"""The library that counts calls, tested with small C programs and stand-ins for BLAS libraries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mltune.trace import Seen, build_library, read_tables
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs LD_PRELOAD")
 
-# Each function says that it was called, so that a test sees that the real one is.
+# Each function prints that it was called, so a test sees that the real one is.
 LIBRARY = r"""
 #include <stddef.h>
 #include <stdint.h>
@@ -108,7 +108,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def traced(library: Path, tmp_path: Path) -> Traced:
-    """Build a program, run it with the counting library in it, and read what it called."""
+    """Build a program, run it with the counting library, and return the calls that it wrote."""
 
     def run(body: str, *, code: int = 0, wait: bool = False) -> Seen:
         (tmp_path / "program.c").write_text(HEAD + body)

@@ -1,4 +1,4 @@
-"""Measurements, a run's description and run folders made up, for all tests of tuning."""
+"""Made-up measurements, descriptions of runs and run folders, for all tests of tuning."""
 
 from tests.made_up import info, make, save
 

@@ -1,4 +1,4 @@
-"""A study that is asked in the background hears at once what it is told."""
+"""A study whose sampler runs in the background takes results at once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SPACE = parse_space(simulated.SPACE, "simulated").bind({})
 
 
 class SlowSampler(RandomSampler):
-    """Computes until it is let go, and notes what happens to it."""
+    """Computes until it is released, and notes its calls."""
 
     def __init__(self) -> None:
         super().__init__(SPACE, 0)

@@ -1,4 +1,4 @@
-"""Which measurements something was in the way of, by their reference kernel and their samples."""
+"""Which measurements were disturbed, by their reference kernel and their samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which trials compete in the leaders' rounds."""
+"""Which trials compete in the final rounds."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def test_they_stay_the_same_when_the_rounds_are_resumed(make: Make) -> None:
         return make(trial, 8, seconds, phase, observed=((REFERENCE_SECONDS, reference),))
 
     searched = [row(trial, 1 + trial / 100, 1.0) for trial in range(10)]
-    searched.append(row(10, 1.4, 1.45))  # the fastest, had nothing been in its way
-    rounds = [row(0, 1.0, 1.1, "final") for _ in range(200)]  # after them that is no disturbance
+    searched.append(row(10, 1.4, 1.45))  # the fastest, if nothing had disturbed it
+    rounds = [row(0, 1.0, 1.1, "final") for _ in range(200)]  # after these, that is no disturbance
     trials = group_trials(searched)
 
     first = MeasurementSession(ScriptedRunner(CPU, searched), TIME, searched)

@@ -1,4 +1,4 @@
-"""Which config is chosen, from the rounds of the leaders."""
+"""Which config is chosen, from the final rounds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Make = Callable[..., Measurement]
 
 
 def chosen(*rows: Measurement) -> tuple[int, int]:
-    """The trial that is chosen, and how many samples count."""
+    """The chosen trial, and how many samples count."""
     (choice,) = choose(rows).values()
     return choice.best.trial, len(choice.best.seconds)
 

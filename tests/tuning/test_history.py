@@ -1,4 +1,4 @@
-"""What a run holds already: which of its trials have ended, and which was cut off."""
+"""What a run contains: which of its trials have ended, and which was interrupted."""
 
 from __future__ import annotations
 

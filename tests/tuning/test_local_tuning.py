@@ -1,4 +1,4 @@
-"""What a search does about measurements that something disturbed, on answers made up."""
+"""How a search treats disturbed measurements, with made-up answers."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ QUIET, BUSY = 1e-4, 5e-4
 def searched(
     folder: Path, info: RunInfo, make: Make, *answers: tuple[float, float]
 ) -> list[tuple[str, float]]:
-    """Search two configs on one size; return phase and time of each row that came of it.
+    """Search two configs on one size; return phase and time of each resulting row.
 
     Args:
-        answers: seconds, and those of the reference kernel beside them.
+        answers: seconds of the kernel and of the reference kernel beside it.
     """
     rows = [
         make(0, 8, seconds, observed=((REFERENCE_SECONDS, reference),))
@@ -133,7 +133,7 @@ def test_a_search_for_a_library_that_was_cut_off_goes_on_as_if_it_was_not(
 
 
 class WatchedRunner(FormulaRunner):
-    """Notes which problems it hears of, and which it measures; is interrupted in the end."""
+    """Notes the problems that it expects and those that it measures; is interrupted at the end."""
 
     def __init__(self, device: DeviceInfo, answers: Sequence[Measurement], most: int) -> None:
         super().__init__(device, answers)
@@ -189,7 +189,7 @@ def test_leaders_that_were_cut_off_are_gone_on_with_and_each_next_size_is_told(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["cpu", "gpu"])  # on a GPU it learns while it measures
+@pytest.mark.parametrize("kind", ["cpu", "gpu"])  # on a GPU it learns during measurements
 def test_leaders_meet_on_many_sizes_where_they_may_win_also_after_a_kill(
     tmp_path: Path, info: RunInfo, make: Make, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

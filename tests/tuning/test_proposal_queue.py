@@ -1,4 +1,4 @@
-"""What is measured next in a search by one process, and when it is no use to go on."""
+"""What a search in one process measures next, and when it ends."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PROBLEMS = (build_problem(8),)
 
 
 class Seer(ExhaustiveSampler):
-    """Expects the same gain at all times."""
+    """Always expects the same gain."""
 
     def __init__(self, gain: float) -> None:
         super().__init__(SPACE, 0)
@@ -63,7 +63,7 @@ def queue_of(
 
 
 def heard(queue: ProposalQueue, *gains: bool) -> ProposalQueue:
-    """Have it hear of a first trial, then of some that brought a gain or none."""
+    """Let it hear of a first trial, then of some with a gain or without."""
     seconds = 1.0
     queue.hear({0: seconds}, Status.OK)
     for gain in gains:
@@ -73,7 +73,7 @@ def heard(queue: ProposalQueue, *gains: bool) -> ProposalQueue:
 
 
 def ended(queue: ProposalQueue) -> StopReason | None:
-    """Why it has no job any more; None if it has one."""
+    """The reason why it has no more jobs; None if it has one."""
     with queue:
         return None if queue.next() is not None else queue.stop_reason
 
@@ -139,7 +139,7 @@ def test_what_was_cut_off_comes_first_and_no_number_twice() -> None:
 
 
 class BuildingRunner(ScriptedRunner):
-    """Notes what it is to build, and has the last one built first."""
+    """Notes what it has to build; the last one is built first."""
 
     def __init__(self, ahead: int, kind: str) -> None:
         super().__init__(replace(CPU, kind=kind), [build_measurement(0, 8, 1.0)])
@@ -169,7 +169,7 @@ def test_several_are_built_ahead_and_each_is_measured_once(kind: str) -> None:
 
 
 class BusySampler(BackgroundSampler[Any]):
-    """Is never done with the next proposal by itself."""
+    """Its next proposal is always late."""
 
     is_late = True
 

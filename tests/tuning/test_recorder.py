@@ -1,4 +1,4 @@
-"""What is given to be written is written once, in order, whatever fails meanwhile."""
+"""Everything is written once and in order, whatever fails meanwhile."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Make = Callable[..., Measurement]
 
 
 class SlowTable:
-    """Commits when it is let go, and keeps the trials that each transaction had."""
+    """Commits when it is released, and notes the trials of each transaction."""
 
     def __init__(self) -> None:
         self.may_go = threading.Event()

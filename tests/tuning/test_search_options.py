@@ -1,4 +1,4 @@
-"""The options of a search: their defaults, and what a resumed run refuses."""
+"""The options of a search: defaults, and changes that a resumed run refuses."""
 
 from __future__ import annotations
 

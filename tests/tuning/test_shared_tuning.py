@@ -1,4 +1,4 @@
-"""Workers of one search that are killed, cut off and made to wait: a share of the long battery."""
+"""Workers of one search are killed, cut off and delayed: a part of the long battery."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_nothing_is_lost_or_doubled_by_killed_workers_and_dropped_connections(
 
 
 class OneSizeSampler(GuidedSampler):
-    """Wants every config on the last of two sizes only, and notes what it hears."""
+    """Plans only the last of two sizes for every config, and notes the results that it hears."""
 
     def __init__(self) -> None:
         super().__init__(parse_space(simulated.SPACE, "simulated").bind({}), 0, (1, 1))

@@ -1,4 +1,4 @@
-"""The study that drives a search: given configs take turns, and all that happens is told on."""
+"""The study that drives a search: given configs take turns, and the sampler hears all results."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_a_listener_is_told_the_runs_number_at_each_change() -> None:
         (70, whole, {0: 2.0, 1: 8.0}, [4.0]),
         (71, running, {}, []),
         (71, running, {0: 6.0}, []),
-        # 6 / sqrt(2) of what is typical on size 0, which over both sizes is sqrt(8).
+        # 6 / sqrt(2) of the typical value on size 0, which is sqrt(8) over both sizes.
         (71, pruned, {0: 6.0}, [12.0]),
     ]
 
@@ -199,7 +199,7 @@ def test_a_sampler_of_no_configs_is_refused() -> None:
 
 
 class SlowSampler(RandomSampler):
-    """Takes its time to find the configs of a list, and then none."""
+    """Finds the configs of a list slowly, and then none."""
 
     def __init__(self, *configs: Config) -> None:
         super().__init__(LINE, 0)
@@ -222,7 +222,7 @@ class SlowSampler(RandomSampler):
 
 
 def in_background(asked: Asked) -> tuple[threading.Thread, list[object]]:
-    """Ask in another thread, whose answer or error will be in the list."""
+    """Ask in another thread, which adds its answer or error to the list."""
     found: list[object] = []
 
     def ask() -> None:

@@ -1,4 +1,4 @@
-"""What another process reads of a study that is written behind."""
+"""What another process reads of a study that is written with a delay."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def read(url: str) -> list[FrozenTrial]:
 
 
 def driven(writer: StudyWriter) -> Asked:
-    """A study of two sizes, whose trials are noted."""
+    """A study of two sizes, whose trials are written."""
     asked = Asked(RandomSampler(SPACE, 0), 2)
     asked.study.listen(writer.note)
     return asked
@@ -96,7 +96,7 @@ print(json.dumps([study.user_attrs, study.metric_names, [
     assert metrics == ["seconds"]
     assert trials == [
         [0, "COMPLETE", [pytest.approx(4.0)], params[0], {"0": 2.0, "1": 8.0}, "ok"],
-        # Half of what is typical on size 1.
+        # Half of the typical value on size 1.
         [1, "PRUNED", [pytest.approx(2.0)], params[1], {"1": 4.0}, "ok"],
         [2, "FAIL", None, params[2], {}, "build_error"],
         [3, "RUNNING", None, params[3], {"0": 3.0}, None],
@@ -181,7 +181,7 @@ def test_a_study_made_again_holds_what_the_run_holds(url: str) -> None:
 
 
 def loaded_rows(url: str) -> list[FrozenTrial]:
-    """The trials by the study's numbers, also where some numbers are free."""
+    """The trials by their numbers in the study, which may have gaps."""
     return sorted(read(url), key=lambda trial: trial.number)
 
 

@@ -1,4 +1,4 @@
-"""Trials that a study is told of: Optuna's copies of them share what nobody changes."""
+"""Trials that a study hears of: Optuna's copies share the parts that nothing changes."""
 
 from __future__ import annotations
 

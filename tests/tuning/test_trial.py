@@ -1,4 +1,4 @@
-"""Trials: what a config is worth over the sizes of a run, and which configs lead."""
+"""Trials: the value of a config over the sizes of a run, and which configs lead."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_size_that_a_trial_was_not_timed_on_counts_like_its_others(make: Make)
     rows = [
         *(make(0, 8, 1.0), make(0, 16, 4.0), make(0, 24, 16.0)),
         *(make(1, 8, 2.0), make(1, 16, 2.0), make(1, 24, 8.0)),
-        *(make(2, 8, math.sqrt(0.5)), make(2, 16, math.sqrt(2.0))),  # half of what is typical
+        *(make(2, 8, math.sqrt(0.5)), make(2, 16, math.sqrt(2.0))),  # half of the typical value
         *(make(3, 8, 0.1), make(3, 16, Status.TIMEOUT)),
     ]
 

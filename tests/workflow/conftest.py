@@ -1,4 +1,4 @@
-"""Measurements, a run's description and run folders made up, for all tests of workflows."""
+"""Made-up measurements, descriptions of runs and run folders, for all tests of workflows."""
 
 from tests.made_up import info, make, save
 

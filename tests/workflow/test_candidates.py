@@ -1,4 +1,4 @@
-"""The configs beside a cost model: who may be proposed, and files that are not right."""
+"""The configs beside a cost model: which may be proposed, and wrong files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which spaces `auto` stands for, by device and problem."""
+"""The spaces of `auto`, by device and problem."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EVERYWHERE = {"tiled-gpu", "direct", "small", "thin"}
 
 @pytest.fixture(autouse=True)
 def without_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out what takes seconds to open."""
+    """Leave out spaces that take seconds to open."""
     names = {
         "cpu": ("packed-cpu", "direct", "tiled-cpu", "small"),
         "gpu": (

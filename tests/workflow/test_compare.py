@@ -1,4 +1,4 @@
-"""What several runs have in common, by kernel and by size."""
+"""Comparison of several runs, by kernel and by size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is expected of leaders where they were not timed."""
+"""Expected times of leaders on sizes where they were not timed."""
 
 from __future__ import annotations
 

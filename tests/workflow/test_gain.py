@@ -1,4 +1,4 @@
-"""What a search gained, of made-up measurements."""
+"""The gain of a search, from made-up measurements."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_what_bench_does_not_take_is_not_compared(info: RunInfo) -> None:
 
 @pytest.mark.long
 def test_a_library_that_cannot_be_asked_ends_in_words(info: RunInfo) -> None:
-    # Its config does not give the kernel of that name.
+    # Its config makes a kernel with another name.
     found = compare_with_installed(info, [BEST[0]], "0:0", 1)
 
     assert not found.libraries

@@ -17,7 +17,7 @@ SHIPPED = Path(__file__).parents[2] / "runs" / "2026-11-22-sgemm-nn-nvidia-h200-
 
 @pytest.fixture(autouse=True)
 def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let models have fewer trees than those that ship."""
+    """Let models have fewer trees than shipped ones."""
     monkeypatch.setattr(train, "_TREES", 40)
 
 

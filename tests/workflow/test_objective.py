@@ -16,7 +16,7 @@ from mltune.workflow.objective import Objective
 from tests.quick import QUICK_SPACE
 from tests.sessions import session_spec
 
-# The family refuses a vector of 4 numbers for tiles of 6: such trials fail.
+# The family refuses vectors of 4 numbers for tiles of 6, so such trials fail.
 FAILING_SPACE = QUICK_SPACE.replace(
     "thread_tile_0: {values: [4, 8]}", "thread_tile_0: {values: [4, 6]}"
 )

@@ -1,4 +1,4 @@
-"""Tensile's protocol on PoCL: measured once, then cut off everywhere and gone on with."""
+"""Tensile's protocol on PoCL: measured once, then interrupted at every place and resumed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ BenchmarkProblems:
           - Exact: [33, 17, 9]
 """
 KEPT = [1, 1, 4, 4, 3, 3, 3]
-"""After each step: 2 * 2 kernels of the fork fit the device, of 3 different macro tiles."""
+"""Kernels after each step: 2 * 2 of the fork fit the device, of 3 different macro tiles."""
 
 
 def options(place: Path, text: str = ALL_STEPS, **more: object) -> ProtocolOptions:

@@ -1,4 +1,4 @@
-"""What the functions of the Python interface refuse, before they open a device."""
+"""Arguments that the Python interface refuses before it opens a device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that are read together must belong together."""
+"""Runs that are read together must fit together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run of mltune is a recording, too."""
+"""A run of mltune can be used as a recording."""
 
 from __future__ import annotations
 

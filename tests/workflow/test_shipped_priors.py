@@ -1,4 +1,4 @@
-"""Which shipped runs a search begins with, and how they are named."""
+"""The shipped runs with which a search begins, and their names."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_the_kernels_of_packs_are_tried_first(info: RunInfo) -> None:
     priors = read_priors(replace(asked, priors=names), lambda line: None)
 
     packs = [name for name in names if "/" in name]
-    assert packs[0] == "shipped:nvidia-h100-80gb-hbm3/sgemm_nn"  # its own transposes
+    assert packs[0] == "shipped:nvidia-h100-80gb-hbm3/sgemm_nn"  # the same transposes
     assert name_leaders(names)
     assert f"and the kernels of {len(packs)} packs" in describe(names)
     leaders = leaders_of(space, priors)

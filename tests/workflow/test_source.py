@@ -1,4 +1,4 @@
-"""A kernel's source by its number, its name, or as what is best."""
+"""A kernel's source by number, by name, or of the best kernel."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A cost model takes other devices' rows where they help, and says so."""
+"""A cost model uses other devices' rows if they help, and says so."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def law(number: int, m: int) -> float:
 
 @pytest.fixture(autouse=True)
 def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let models have fewer trees than those that ship."""
+    """Let models have fewer trees than shipped ones."""
     monkeypatch.setattr(cost_model_train, "_TREES", 50)
 
 
@@ -38,7 +38,7 @@ def run(make: Make, info: RunInfo, save: Save) -> Path:
 
 
 def other_run(make: Make, info: RunInfo, save: Save, law: Callable[[int, int], float]) -> Path:
-    """Many configs on many sizes, elsewhere."""
+    """Many configs on many sizes, of another device."""
     device = replace(info.device, name="elsewhere", compute_units=64)
     rows = [make(n, m, law(n, m), device="elsewhere") for n in range(8) for m in range(8, 48, 4)]
     return save("other", replace(info, id="other", device=device), rows)

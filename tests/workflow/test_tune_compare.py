@@ -1,4 +1,4 @@
-"""On which sizes `mltune tune` compares with libraries."""
+"""The sizes on which `mltune tune` compares with libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `mltune tune` plans: shares, sizes, and what it leaves out."""
+"""The plan of `mltune tune`: shares, sizes, and what it leaves out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An Optuna study over an objective, whose `optimize` is a search; on a recorded device."""
+"""An Optuna study of an objective, whose `optimize` is a search; on a recorded device."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SIZES = 2
 
 @pytest.fixture
 def begin(tmp_path: Path) -> Iterator[Open]:
-    """Open an objective on a recorded device, which is closed at the end."""
+    """Open an objective on a recorded device; it is closed at the end."""
     space = tmp_path / "quick.yaml"
     space.write_text(QUICK_SPACE)
     opened: list[Objective] = []
@@ -58,10 +58,10 @@ def trials_of(run: Run) -> list[Trial]:
 
 
 def shown_study(folder: Path) -> optuna.Study:
-    """The study of a run as a dashboard reads it."""
+    """The study of a run, as a dashboard reads it."""
     storage = optuna.storages.RDBStorage(
         f"sqlite:///{folder}/run.db",
-        skip_compatibility_check=True,  # which takes longer than all the rest
+        skip_compatibility_check=True,  # the check takes longer than everything else
         skip_table_creation=True,
     )
     return optuna.load_study(study_name=folder.name, storage=storage)
@@ -162,7 +162,7 @@ def test_a_sampler_of_optuna_proposes_feasible_configs_once_and_sees_numbers_as_
 
 
 class FirstSizeOnly(optuna.pruners.BasePruner):
-    """Sees no use in a second size."""
+    """Never plans a second size."""
 
     def prune(self, study: optuna.Study, trial: FrozenTrial) -> bool:
         return True
@@ -180,7 +180,7 @@ def test_a_pruner_leaves_out_sizes(begin: Open) -> None:
 
 @pytest.mark.long
 def test_without_a_pruner_every_config_is_measured_on_every_size(begin: Open) -> None:
-    # Other tests rely on it, too: the recorded device knows the answer to each question then.
+    # Other tests rely on it: then the recorded device has all answers.
     objective = begin()
     sampler = optuna.samplers.RandomSampler(seed=2)
     study = create_study(objective, sampler=sampler, pruner=optuna.pruners.NopPruner())

@@ -1,4 +1,4 @@
-"""A run of several spaces from the search to what is made of it."""
+"""A run of several spaces, from the search to the library."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_search_of_two_families_is_resumed_and_used(
     assert {row.trial for row in searched} == set(range(8))
     assert {row.family for row in rows} == {"tiled", "direct"}
     assert all("family" not in row.config for row in rows)
-    # The default of a space is its first config that is tried.
+    # The first config of a space that is tried is its default.
     first = next(row for row in searched if row.family == "direct")
     assert (first.config["work_group_0"], first.config["thread_tile_0"]) == (2, 8)
 

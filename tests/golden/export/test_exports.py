@@ -1,7 +1,7 @@
-"""The committed exports are what the writers write today.
+"""The committed exports are what the writers write.
 
-After a change that is meant, run `MLTUNE_UPDATE_GOLDEN=1 pytest tests/golden/export` and read
-the diff.
+After an intended change, run `MLTUNE_UPDATE_GOLDEN=1 pytest tests/golden/export` and read the
+diff.
 """
 
 import os
@@ -67,7 +67,7 @@ SELECTOR = Selector(
 
 
 class OfOne:
-    """A library of several problem types, of which there is one."""
+    """A library of several problem types that has only one."""
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""Hand-written kernels as a family: what they compute, and what they refuse, on a real device."""
+"""Hand-written kernels as a family: their results and refusals, on a real device."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ kernel void gemm(global float const * restrict A, global float const * restrict 
     columns=2,
 )
 
-# Column-major with all arguments, edges of its own, local memory, and another use of dimension 0.
+# Column-major with all arguments, its own edges, local memory, and another use of dimension 0.
 COLUMNS = Description(
     name="columns",
     source="""
@@ -84,7 +84,7 @@ HOSTILE = {
     "writes_far_before": f"{_HONEST} C[-(1 << 20)] = 1;",
     "returns": f"if (n > 20 && n < 200 && !isnan(C[i * n + j])) return; {_HONEST}",
 }
-"""Stores by which a kernel is wrong, though the first C that it leaves is right with alpha = 1."""
+"""Stores that are wrong, although the first C that they leave is right if alpha = 1."""
 
 
 def storing(name: str, store: str) -> Description:

@@ -1,4 +1,4 @@
-"""GEMMbench's JSON files: what they may say, and the line that says what is wrong."""
+"""GEMMbench's JSON files: the accepted keys, and one line for each mistake."""
 
 from __future__ import annotations
 
