@@ -236,7 +236,9 @@ def test_it_ships_where_a_method_is_not_asked_for(make_table: MakeTable) -> None
 def test_formulas_that_are_asked_for_have_no_teacher_where_a_taught_tree_is_best(
     make_table: MakeTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_module("mltune.distil.distil"), "best_rule", lambda *_: TAUGHT)
+    module = import_module("mltune.distil.distil")
+    monkeypatch.setattr(module, "best_rule", lambda *_: TAUGHT)
+    monkeypatch.setattr(module, "MOST_LOST", 1.0)
     monkeypatch.setattr(Teacher, "tells", property(lambda teacher: teacher.formulas))
     distilled = distil(
         named(make_table(40)), gemm(Precision.SINGLE), compute_units=64, method="formulas"

@@ -209,10 +209,22 @@ static inline uint as_halves(const float2 v)
 #define A_IN_PANEL(n) ((n) * STEP / A_ROWS)
 #define A_ROW(n) (item / 8 + (n) * STEP % A_ROWS)
 
-/* Copy this work-item's share of a tile whose rows begin at multiples of a chunk, and which lies
-   inside of the matrix; then of one that may not, with zeros for what lies outside. */
+/* Copy this work-item's share of a tile whose rows begin at multiples of a chunk: of one that lies
+   inside of the matrix; of one that ends beyond it along the free index, where whatever is in local
+   memory may be multiplied, as nothing of it is stored; and of any, with zeros for what lies outside. */
+#define A_IS_INSIDE(n, free_left) (A_IN_PANEL(n) * 64 + item % 8 * CHUNK < (free_left))
+
 #define COPY_WHOLE_A()                                                       \
     _Pragma("unroll") for (uint n = 0; n < A_LOADS; ++n)                     \
+            copy_chunk(tile_a + filling * A_TILE + n * STEP * 64 +           \
+                           A_PLACE(item / 8, item % 8),                      \
+                       (const __global LOCAL *)next_a + A_IN_PANEL(n) * 64 + \
+                           item % 8 * CHUNK + A_ROW(n) * ld_a,               \
+                       16)
+
+#define COPY_INSIDE_A(free_left)                                             \
+    _Pragma("unroll") for (uint n = 0; n < A_LOADS; ++n)                     \
+            if (A_IS_INSIDE(n, free_left))                                   \
             copy_chunk(tile_a + filling * A_TILE + n * STEP * 64 +           \
                            A_PLACE(item / 8, item % 8),                      \
                        (const __global LOCAL *)next_a + A_IN_PANEL(n) * 64 + \
@@ -269,10 +281,22 @@ static inline void copy_a(__local LOCAL *tile, const __global LOCAL *a, const ul
 #define B_IN_PANEL(n) ((n) * STEP / B_ROWS)
 #define B_ROW(n) (item / 8 + (n) * STEP % B_ROWS)
 
-/* Copy this work-item's share of a tile whose rows begin at multiples of a chunk, and which lies
-   inside of the matrix; then of one that may not, with zeros for what lies outside. */
+/* Copy this work-item's share of a tile whose rows begin at multiples of a chunk: of one that lies
+   inside of the matrix; of one that ends beyond it along the free index, where whatever is in local
+   memory may be multiplied, as nothing of it is stored; and of any, with zeros for what lies outside. */
+#define B_IS_INSIDE(n, free_left) (B_ROW(n) < (free_left))
+
 #define COPY_WHOLE_B()                                                       \
     _Pragma("unroll") for (uint n = 0; n < B_LOADS; ++n)                     \
+            copy_chunk(tile_b + filling * B_TILE + n * STEP * 64 +           \
+                           B_PLACE(item / 8, item % 8),                      \
+                       (const __global LOCAL *)next_b + B_IN_PANEL(n) * 64 + \
+                           item % 8 * CHUNK + B_ROW(n) * ld_b,               \
+                       16)
+
+#define COPY_INSIDE_B(free_left)                                             \
+    _Pragma("unroll") for (uint n = 0; n < B_LOADS; ++n)                     \
+            if (B_IS_INSIDE(n, free_left))                                   \
             copy_chunk(tile_b + filling * B_TILE + n * STEP * 64 +           \
                            B_PLACE(item / 8, item % 8),                      \
                        (const __global LOCAL *)next_b + B_IN_PANEL(n) * 64 + \
@@ -363,12 +387,23 @@ static inline float2 as_singles(const uint v)
         EXCHANGE(v[1], v[3], 2); \
     } while (0)
 
+/* Whether all that lies inside of the matrices along the free indices are whole chunks. */
+#define WHOLE_CHUNKS                              \
+    (chunks_a && chunks_b                         \
+     && (size_i % CHUNK == 0 || left_i >= A_FREE) \
+    )
+
 /* Begin to copy the next tiles, if there are more. */
 #define COPY_NEXT()                                                                             \
     do {                                                                                        \
         if (copied < whole_tiles) {                                                             \
-            COPY_WHOLE_A();                                                                     \
-            COPY_WHOLE_B();                                                                     \
+            if (is_whole) {                                                                     \
+                COPY_WHOLE_A();                                                                 \
+                COPY_WHOLE_B();                                                                 \
+            } else {                                                                            \
+                COPY_INSIDE_A(left_i);                                                          \
+                COPY_INSIDE_B(left_j);                                                          \
+            }                                                                                   \
         } else if (copied < tiles) {                                                            \
             const uint left = terms - min(terms, copied * DU);                                  \
             if (chunks_a) {                                                                     \
@@ -450,7 +485,7 @@ void Cij_Aik_Bkj_HB_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64(
     /* As in BLAS, A and B are not read if alpha is zero. */
     const uint terms = IS_ZERO(alpha) ? 0 : size_l;
     const uint left_i = size_i - tile_i, left_j = size_j - tile_j;
-    const bool whole_chunks = chunks_a && chunks_b && left_i >= A_FREE && left_j >= B_FREE;
+    const bool is_whole = left_i >= A_FREE && left_j >= B_FREE;
 
     float sums[BLOCKS][SUMS];
 #pragma unroll
@@ -463,7 +498,7 @@ void Cij_Aik_Bkj_HB_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64(
         const __global STORED *next_a = a, *next_b = b;
         /* Of an empty sum there is one tile, of zeros. */
         const uint tiles = max(1u, terms / DU + (terms % DU > 0));
-        const uint whole_tiles = whole_chunks ? terms / DU : 0;
+        const uint whole_tiles = WHOLE_CHUNKS ? terms / DU : 0;
         uint copied = 0, filling = 0, buffer = 0, done = 0;
 #pragma unroll 1
         for (int ahead = 0; ahead < BUFFERS - 2; ++ahead)

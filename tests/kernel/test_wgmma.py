@@ -65,7 +65,7 @@ def test_every_instruction_of_hopper_waits_for_the_second_step() -> None:
     assert set(instructions) == {"//@ "}
 
 
-@pytest.mark.parametrize("columns", [64, 112, 128, 192, 256])
+@pytest.mark.parametrize("columns", [64, 72, 112, 128, 192, 256])
 def test_the_sums_of_an_instruction_are_all_tied(columns: int) -> None:
     source = WGMMA.generate(gemm(Precision.HALF), _config(warp_group_tile_0=columns)).source
 
@@ -110,13 +110,30 @@ def test_c_is_written_in_chunks_or_one_by_one(runner: WorkerRunner, beta: float)
         assert measured.status is Status.OK, f"{problem}: {measured.message}"
 
 
-@pytest.mark.parametrize("problem_type", ["hgemm_nn", "hgemm_tt"])
-def test_tiles_may_end_within_a_panel(runner: WorkerRunner, problem_type: str) -> None:
-    values = {"warp_groups_1": 1, "warp_group_tile_0": 80, "local_buffers": 3}
+@pytest.mark.parametrize(("problem_type", "columns"), [("hgemm_nn", 80), ("hgemm_tt", 72)])
+def test_tiles_may_end_within_a_panel(
+    runner: WorkerRunner, problem_type: str, columns: int
+) -> None:
+    values = {"warp_groups_1": 1, "warp_group_tile_0": columns, "local_buffers": 3}
     kernel = PlainWgmmaFamily().generate(parse_problem_type(problem_type), _config(**values))
 
     for m, n, k in ((160, 64, 64), (96, 70, 40), (83, 9, 130)):
         problem = gemm_problem(kernel.contraction, m, n, k, alpha=1.5, beta=0.5)
+        measured = runner.run_kernel(problem, kernel)
+
+        assert measured.status is Status.OK, f"{problem}: {measured.message}"
+
+
+@pytest.mark.parametrize("problem_type", ["hgemm_nn", "hgemm_tt"])
+def test_rows_may_begin_anywhere_up_to_the_end_of_the_matrix(
+    runner: WorkerRunner, problem_type: str
+) -> None:
+    values = {"warp_groups_1": 1, "warp_group_tile_0": 64, "local_buffers": 3}
+    kernel = PlainWgmmaFamily().generate(parse_problem_type(problem_type), _config(**values))
+
+    for offset in range(8):
+        size = (67 + offset, 3 + offset, 71)  # odd and even, chunks that end within the next row
+        problem = gemm_problem(kernel.contraction, *size, offset_a=offset, offset_b=7 - offset)
         measured = runner.run_kernel(problem, kernel)
 
         assert measured.status is Status.OK, f"{problem}: {measured.message}"

@@ -38,7 +38,7 @@ WGMMA = FamilyParameters(
             name="warp_group_tile_0",
             abbreviation="WPT",
             meaning="elements of C per warpgroup along d0, the instruction's columns",
-            values=tuple(range(64, 257, 16)),
+            values=tuple(range(64, 257, 8)),
             limits=(
                 Limit(
                     "stored_bytes == 2 or warp_group_tile_0 % 64 == 0 or warp_group_tile_0 == 96",

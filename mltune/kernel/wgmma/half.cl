@@ -52,6 +52,16 @@
 {% include "wgmma/chunks_of_c.cl" %}
 
 {% endif %}
+/* Whether all that lies inside of the matrices along the free indices are whole chunks. */
+{% filter continued %}
+#define WHOLE_CHUNKS
+    (chunks_a && chunks_b
+{% for o, size, tile, left in ((a, signature.extent("i"), "A_FREE", "left_i"), (b, signature.extent("j"), "B_FREE", "left_j")) if o.free_is_contiguous %}
+     && ({{ size }} % CHUNK == 0 || {{ left }} >= {{ tile }})
+{% endfor %}
+    )
+{% endfilter %}
+
 {% if walks %}
 /* The first row and column of a macro tile. They are counted in strips of WGM columns of tiles:
    those that are computed at the same time then share more of A and B in the cache. */
@@ -71,9 +81,8 @@ static inline uint2 tile_at(const uint number, const uint groups_0, const uint g
         next_b = b + at.y * free_step_b;
         left_i = size_i - at.x;
         left_j = size_j - at.y;
-        whole_tiles = 0;
-        if (chunks_a && chunks_b && left_i >= A_FREE && left_j >= B_FREE)
-            whole_tiles = terms / DU;
+        is_whole = left_i >= A_FREE && left_j >= B_FREE;
+        whole_tiles = WHOLE_CHUNKS ? terms / DU : 0;
         copied = 0;
     } while (0)
 {% endfilter %}
@@ -84,8 +93,13 @@ static inline uint2 tile_at(const uint number, const uint groups_0, const uint g
 #define COPY_NEXT()
     do {
         if (copied < whole_tiles) {
-            COPY_WHOLE_A();
-            COPY_WHOLE_B();
+            if (is_whole) {
+                COPY_WHOLE_A();
+                COPY_WHOLE_B();
+            } else {
+                COPY_INSIDE_A(left_i);
+                COPY_INSIDE_B(left_j);
+            }
         } else if (copied < tiles) {
             const uint left = terms - min(terms, copied * DU);
             if (chunks_a) {
@@ -148,6 +162,7 @@ static inline uint2 tile_at(const uint number, const uint groups_0, const uint g
     const uint tiles = max(1u, terms / DU + (terms % DU > 0));
     const __global STORED *next_a, *next_b;
     uint left_i, left_j, whole_tiles, copied, filling = 0, buffer = 0;
+    bool is_whole;
     BEGIN_COPIES();
 #pragma unroll 1
     for (int ahead = 0; ahead < BUFFERS - 2; ++ahead)
@@ -176,7 +191,7 @@ static inline uint2 tile_at(const uint number, const uint groups_0, const uint g
 }
 {% else %}
     const uint left_i = size_i - tile_i, left_j = size_j - tile_j;
-    const bool whole_chunks = chunks_a && chunks_b && left_i >= A_FREE && left_j >= B_FREE;
+    const bool is_whole = left_i >= A_FREE && left_j >= B_FREE;
 
     float sums[BLOCKS][SUMS];
 {% include "wgmma/zeros.cl" %}
@@ -184,7 +199,7 @@ static inline uint2 tile_at(const uint number, const uint groups_0, const uint g
 {{ signature.outer_loop }}
         /* Of an empty sum there is one tile, of zeros. */
         const uint tiles = max(1u, terms / DU + (terms % DU > 0));
-        const uint whole_tiles = whole_chunks ? terms / DU : 0;
+        const uint whole_tiles = WHOLE_CHUNKS ? terms / DU : 0;
         uint copied = 0, filling = 0, buffer = 0, done = 0;
 #pragma unroll 1
         for (int ahead = 0; ahead < BUFFERS - 2; ++ahead)

@@ -25,11 +25,19 @@
 #define {{ X }}_ROW(n) ((item / 8 + (n) * STEP) % {{ X }}_ROWS)
 {% endif %}
 
-/* Copy this work-item's share of a tile whose rows begin at multiples of a chunk, and which lies
-   inside of the matrix; then of one that may not, with zeros for what lies outside. */
-{% for inside in ("16", "BYTES_INSIDE(" ~ X ~ "_ROW(n), " ~ X ~ "_IN_PANEL(n), " ~ ("terms_left, free_left" if o.free_is_contiguous else "free_left, terms_left") ~ ")") %}
+/* Copy this work-item's share of a tile whose rows begin at multiples of a chunk: of one that lies
+   inside of the matrix; of one that ends beyond it along the free index, where whatever is in local
+   memory may be multiplied, as nothing of it is stored; and of any, with zeros for what lies outside. */
+{% if o.free_is_contiguous %}
+#define {{ X }}_IS_INSIDE(n, free_left) ({{ X }}_IN_PANEL(n) * 64 + item % 8 * CHUNK < (free_left))
+{% else %}
+#define {{ X }}_IS_INSIDE(n, free_left) ({{ X }}_ROW(n) < (free_left))
+{% endif %}
+
+{% set bytes = "BYTES_INSIDE(" ~ X ~ "_ROW(n), " ~ X ~ "_IN_PANEL(n), " ~ ("terms_left, free_left" if o.free_is_contiguous else "free_left, terms_left") ~ ")" %}
+{% for kind, arguments, inside in (("WHOLE", "", "16"), ("INSIDE", "free_left", "16"), ("EDGE", "free_left, terms_left", bytes)) %}
 {% filter continued %}
-#define COPY_{{ "WHOLE" if loop.first else "EDGE" }}_{{ X }}({{ "free_left, terms_left" if not loop.first }})
+#define COPY_{{ kind }}_{{ X }}({{ arguments }})
     _Pragma("unroll") for (uint n = 0; n < {{ X }}_LOADS; ++n)
 {% if o.is_partial and o.rest %}
         if (item / 8 + n * STEP < {{ X }}_ALL_ROWS &&
@@ -38,6 +46,9 @@
         if (item / 8 + n * STEP < {{ X }}_ALL_ROWS)
 {% elif o.rest %}
         if ({{ X }}_IN_PANEL(n) < {{ X }}_WHOLE_PANELS || item % 8 < {{ o.rest }})
+{% endif %}
+{% if kind == "INSIDE" %}
+            if ({{ X }}_IS_INSIDE(n, free_left))
 {% endif %}
             copy_chunk(tile_{{ x }} + filling * {{ X }}_TILE + n * STEP * 64 +
                            {{ X }}_PLACE(item / 8, item % 8),
