@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable, Sequence
+from typing import IO
 
 import pytest
 
@@ -34,7 +36,16 @@ def test_one_core_needs_no_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {*side_by_side(lambda _: os.getpid(), range(3))} == {os.getpid()}
 
 
-def test_an_error_is_raised_here_and_ends_the_others() -> None:
+def test_an_error_is_raised_here_and_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin, begun = module._begin, list[int]()
+
+    def begin_noted(function: Callable[[int], int], items: Sequence[int]) -> tuple[int, IO[bytes]]:
+        copy = begin(function, items)
+        begun.append(copy[0])
+        return copy
+
+    monkeypatch.setattr(module, "_begin", begin_noted)
+
     def fail(number: int) -> int:
         if number == 1:
             raise UsageError("no such number")
@@ -44,8 +55,10 @@ def test_an_error_is_raised_here_and_ends_the_others() -> None:
     assert next(answers) == 0
     with pytest.raises(UsageError, match="no such number"):
         next(answers)
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    assert len(begun) == 2
+    for process in begun:
+        with pytest.raises(ChildProcessError):
+            os.waitpid(process, os.WNOHANG)
 
 
 def test_a_copy_that_is_killed_is_one_line() -> None:

@@ -18,7 +18,7 @@ from mltune.tuning.study_writer import StudyWriter
 
 _LOOK_SECONDS = 5.0
 """Seconds between attempts to get the lease of the study."""
-_FIRST_LOOK_SECONDS = 2.0
+_FIRST_LOOK_SECONDS = 4.0
 """Seconds until the first attempt. It is late, as making Optuna's tables would delay processes
 that begin.
 """

@@ -48,6 +48,7 @@ def open_runner(
     builders: int | None,
     rest_seconds: float = 0,
     opening: Opening | None = None,
+    waits: bool = True,
 ) -> WorkerRunner:
     """Open a device to measure on as a run asks for.
 
@@ -59,6 +60,7 @@ def open_runner(
         rest_seconds: pause before each measurement.
         opening: of the same device with as many builders, if it has begun already. A run with
             observers opens the device again.
+        waits: as a `WorkerRunner` takes it.
 
     Raises:
         UsageError: when the device's name fits several, or the family is not known.
@@ -77,6 +79,7 @@ def open_runner(
         rest_seconds=rest_seconds,
         builders=builders,
         opening=None if info.observers else opening,
+        waits=waits,
     )
 
 

@@ -146,7 +146,12 @@ def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
         asked = _await_study(url, options.study, options.wait_seconds)
         check_sampler_given(f"study {asked.id}", asked.sampler, options.sampler)
         opened = open_runner(
-            asked, options.device, "worker", builders=options.builders, opening=opening
+            asked,
+            options.device,
+            "worker",
+            builders=options.builders,
+            opening=opening,
+            waits=opening is None,
         )
         runner = stack.enter_context(opened)
         info, space = _run_of(
@@ -159,6 +164,7 @@ def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
             f"study {asked.id}: {problem_type_name(info.contraction)} on "
             f"{runner.device.name}, {space.size:,} configs, {len(info.sizes)} sizes"
         )
+        runner.await_proof()
         with (
             Store(url, run=info.id, patience_seconds=PATIENCE_SECONDS) as store,
             joined(info, store, device_key(runner.device, runner.device_number)) as shared,

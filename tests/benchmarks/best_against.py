@@ -74,7 +74,7 @@ def main() -> None:
 
 
 def best_of(recorded: Recorded) -> dict[Extents, Choice]:
-    """The config with the least median on each size, the sizes in an order of their own."""
+    """The config with the least median on each size; sizes are sorted."""
     fastest: dict[Problem, tuple[float, Choice]] = {}
     for row in recorded.measurements:
         median = row.median

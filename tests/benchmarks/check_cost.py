@@ -64,7 +64,7 @@ class Spent:
     cpus: list[float] = field(default_factory=list)
 
     def of(self, work: Callable[[], Outcome]) -> Outcome:
-        """Do the work, and add what it takes."""
+        """Do the work, and add its time."""
         wall, cpu = time.perf_counter(), time.process_time()
         outcome = work()
         self.walls.append(time.perf_counter() - wall)

@@ -127,7 +127,7 @@ def _kill_once(folder: Path, sample: Path, chooser: random.Random) -> int:
 
 
 def _check_killed(folder: Path, said: int, rows: Sequence[Measurement]) -> str:
-    """Compare what is there with what was committed; return what the writer was doing."""
+    """Compare the rows with those that were committed; return what the writer was doing."""
     found = _stored(folder)
     if not said <= len(found) <= said + 1:
         raise LostError(f"{folder}: {said} rows were committed, and {len(found)} are there")

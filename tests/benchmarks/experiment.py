@@ -113,7 +113,7 @@ def _options() -> argparse.Namespace:
 
 
 class Builders:
-    """Processes that build kernels for the driver's disk cache; none is a number of them, too."""
+    """Processes that build kernels for the driver's disk cache; there may be none."""
 
     def __init__(self, device: str, count: int) -> None:
         context = multiprocessing.get_context("spawn")
@@ -142,7 +142,7 @@ class Operands:
 
 
 class Nearby:
-    """Which kernels are worth a try on a size: what was fast on the sizes around it."""
+    """Which kernels to try on a size: those that were fast on the sizes around it."""
 
     def __init__(self) -> None:
         self._places: list[tuple[float, ...]] = []
@@ -429,7 +429,7 @@ def _open(spec: str) -> None:
 
 
 def _build(kernel: Kernel) -> None:
-    """Build for the driver's disk cache; whoever measures will find what is wrong with it."""
+    """Build for the driver's disk cache; mistakes are found when the kernel is measured."""
     assert _builder is not None  # the pool's processes begin with `_open`
     try:
         _builder.build(kernel)

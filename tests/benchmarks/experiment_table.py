@@ -30,8 +30,8 @@ class Table:
     """One file of `experiment.py`.
 
     Attributes:
-        about: the '#' lines, by what stands before their colon.
-        seconds: a row per size, a column per kernel; nan where there is no time.
+        about: the '#' lines, by the text before the colon.
+        seconds: a row per size, a column per kernel; nan if there is no time.
     """
 
     about: dict[str, str]
@@ -88,7 +88,7 @@ def cells_of(name: str) -> tuple[str, ...]:
 
 
 def nested(plot: Plot, title: str, *content: str) -> Markup:
-    """A plot of its own size, to stand in a picture."""
+    """A plot with its own coordinates, for use inside a picture."""
     drawn = plot.draw(title, *content)
     return Markup(drawn.replace("<svg ", f'<svg width="{plot.width}" height="{plot.height}" ', 1))
 

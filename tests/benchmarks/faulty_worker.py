@@ -8,7 +8,7 @@ from mltune.runner.worker import main
 
 
 class _Stopped:
-    """A launch whose times are all the same."""
+    """A launch with equal start and end times."""
 
     started_ns = ended_ns = 1
     seconds = delay_seconds = 0.0

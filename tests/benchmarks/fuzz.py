@@ -82,13 +82,13 @@ _VALUES: list[Any] = [
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One reader, with good examples of what it reads.
+    """One reader, with good examples of its input.
 
     Attributes:
         file: where an input is written.
-        read: is given that file.
-        weight: its share of the inputs; the slow ones get fewer.
-        pack: what is done to the damaged example before it is written.
+        read: reads that file.
+        weight: its share of the inputs; slow readers get fewer.
+        pack: applied to the damaged example before it is written.
     """
 
     name: str
@@ -476,7 +476,7 @@ def _read_cells(path: Path) -> object:
 
 
 def _read_forest(path: Path) -> object:
-    """Read the trees as the manifest of whoever made them would have it."""
+    """Read the trees with a manifest that fits them, as their forger would write it."""
     return _forest(path, hashlib.sha256(path.read_bytes()).hexdigest())
 
 

@@ -253,7 +253,7 @@ def _matrix(matrix: cl_array.Array) -> list[object]:
 
 
 def learned_numbers(tuned: TunedGemm, file: Path, sizes: Sequence[Size]) -> list[int]:
-    """What is launched now: what was learned, or else what the rule says."""
+    """The kernel that a call launches now: the learned one, or else the rule's."""
     names = [kernel.name for kernel in tuned.selector.portfolio]
     rows = json.loads(file.read_text())["learned"] if file.exists() else []
     known = {tuple(row["size"]): names.index(row["kernel"]) for row in rows}
@@ -261,7 +261,7 @@ def learned_numbers(tuned: TunedGemm, file: Path, sizes: Sequence[Size]) -> list
 
 
 def shares(times: Sequence[Sequence[float]], chosen: Sequence[int]) -> str:
-    """Tell best time / chosen time."""
+    """Return best time / chosen time."""
     return told([min(row) / row[number] for row, number in zip(times, chosen, strict=True)])
 
 
@@ -277,7 +277,7 @@ def told(found: Sequence[float]) -> str:
 
 
 def thousand(way: InPython | InC, size: Size) -> float:
-    """Seconds of so many calls."""
+    """Seconds of a thousand calls."""
     begin = time.perf_counter()
     for _ in range(MANY):
         way.call(size)

@@ -57,7 +57,7 @@ class Curves:
 class Search:
     """A study that a sampler drives.
 
-    A sampler that plans no sizes is told the geometric mean over all of them.
+    A sampler that plans no sizes hears the geometric mean over all of them.
     """
 
     def __init__(self, sampler: ConfigSampler, count: int) -> None:
@@ -82,7 +82,7 @@ class Search:
 
 
 def one_value(name: str) -> Make:
-    """A sampler that knows of one value only."""
+    """A sampler that hears only one value for each trial."""
     return lambda space, seed, counts: make_sampler(name, space, seed)
 
 

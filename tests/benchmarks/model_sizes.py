@@ -55,7 +55,7 @@ class Decoder:
     words: int
 
     def call(self, layer: str, tokens: int) -> Call:
-        """One of its layers on so many tokens."""
+        """A layer of the model on a number of tokens."""
         m, k = {
             "query key value": (self.queries + 2 * self.keys, self.width),
             "attention output": (self.width, self.queries),

@@ -58,7 +58,7 @@ _PLANTED = {
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A kernel and what it shall compute."""
+    """A kernel and the problem that it must compute."""
 
     kernel: Kernel
     problem: Problem
@@ -116,7 +116,7 @@ be NaN."""
 
 
 class Checker:
-    """Oclgrind's device, and what it writes into its log."""
+    """Oclgrind's device, and the new lines of its log."""
 
     def __init__(self, log: Path) -> None:
         """Open the device; the driver reads its switches when it is loaded.
@@ -168,7 +168,7 @@ class Checker:
         return said or check(computed, layout, reference(problem, data)).fault
 
     def _news(self, allowed: str = "") -> str:
-        """What the log has gained, but for paragraphs that begin with what is allowed."""
+        """The new lines of the log, without paragraphs that begin with an allowed text."""
         text = self._log.read_text() if self._log.exists() else ""
         news, self._seen = text[self._seen :].strip(), len(text)
         paragraphs = [" ".join(each.split()) for each in news.split("\n\n")]

@@ -49,7 +49,7 @@ Key = tuple[str, str]
 
 
 class Battery:
-    """The problems that are left, and what became of the others."""
+    """The problems that are left, and the results of the others."""
 
     def __init__(self, wanted: dict[Key, int], end: float) -> None:
         self.seen: dict[Key, Counter[str]] = {key: Counter() for key in wanted}
@@ -72,7 +72,7 @@ class Battery:
             return key, self._drawn[key]
 
     def note(self, key: Key, outcome: str, line: str = "") -> None:
-        """Count what became of a problem or a kernel."""
+        """Count the result of a problem or a kernel."""
         with self._lock:
             self.seen[key][outcome] += 1
             if line:
@@ -157,7 +157,7 @@ def _kernel(
 
 @cache
 def _spaces(family: str, *names: tuple[str, int]) -> list[Space]:
-    """The shipped spaces of a family, bound to what is outside of them."""
+    """The shipped spaces of a family, bound to the device and the problem type."""
     spaces = map(load_space, sorted(data_folder("spaces").glob("*.yaml")))
     return [space.bind(dict(names)) for space in spaces if space.family == family]
 

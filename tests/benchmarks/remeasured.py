@@ -39,7 +39,7 @@ SPLITS = 3
 
 
 def main() -> None:
-    """Measure what is lacking, and print the table in Markdown."""
+    """Measure what is missing, and print the table in Markdown."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("run", type=Path)
     parser.add_argument("-o", "--out", type=Path, required=True)
@@ -117,7 +117,7 @@ def _aligned(one: TimeTable, like: TimeTable, rows: list[int]) -> Array:
 def _held_out(
     name: str, recorded: Recorded, table: TimeTable, max_kernels: int
 ) -> list[NDArray[np.intp]]:
-    """What a rule chooses for every size that it was not fitted to, by each split of the sizes."""
+    """The rule's choice for each size that it was not fitted to, for each split of the sizes."""
     settings = Settings(
         max_kernels=max_kernels,
         compute_units=recorded.device.compute_units,

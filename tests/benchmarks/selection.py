@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def _complete(table: TimeTable) -> TimeTable:
-    """A rule that chooses a kernel where it was not timed can be neither right nor wrong."""
+    """Keep the kernels with a time on every size: without a time a choice cannot be judged."""
     return table.only(np.flatnonzero(np.isfinite(table.seconds).all(axis=0)).tolist())
 
 

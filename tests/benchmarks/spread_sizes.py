@@ -91,7 +91,7 @@ FAMILIES = (
 
 
 def suite(bounds: Bounds) -> Iterator[tuple[str, list[Size]]]:
-    """Give each family's name and its sizes; none stands twice."""
+    """Return each family's name and its sizes, none of them twice."""
     seen: set[Size] = set()
     for number, (family, count) in enumerate(FAMILIES):
         rng = np.random.default_rng([SEED, number])

@@ -192,7 +192,7 @@ def _sampler() -> RandomSampler:
 
 
 def _try(study: optuna.Study) -> FrozenTrial:
-    """Ask, report and tell, as a user of Optuna would."""
+    """Ask, report and tell, like a user of Optuna."""
     trial = _asked(study)
     values = _values()
     for size, value in values.items():
@@ -397,7 +397,7 @@ _SERVED = ("postgresql", "gRPC proxy")
 
 
 def _work(way: Way, place: Place, folder: Path, share: int, options: argparse.Namespace) -> None:
-    """Make a process's share of the trials, and leave what it took in the folder."""
+    """Make a process's share of the trials, and write its processor time into the folder."""
     warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
     trials = 0
     with way.join(place) as make_trial:

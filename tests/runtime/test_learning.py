@@ -85,8 +85,8 @@ def test_of_formulas_those_are_tried_that_are_expected_to_be_the_fastest(
         for launch in (1150, 1100, 1000, 1050, 1180)
     )
 
-    assert candidates(replace(selector, formulas=formulas), SIZE) == (2, 3, 1, 0)
-    assert candidates(replace(selector, teacher=formulas), SIZE) == (1, 2, 3, 0)
+    assert candidates(replace(selector, formulas=formulas), SIZE) == (2, 3, 1, 0, 4)
+    assert candidates(replace(selector, teacher=formulas), SIZE) == (1, 2, 3, 0, 4)
 
 
 @pytest.mark.parametrize(("times", "best"), [({1: 100, 0: 80}, 0), ({1: 1000, 0: 999}, 1)])
@@ -118,6 +118,23 @@ def test_what_is_clearly_slower_is_tried_no_more(selector: Selector, tmp_path: P
     used = teach(learner, {1: 120, 0: 400, 2: 100}.__getitem__, 100)
 
     assert used == [1, 1, 0, 2, 1, 2, *[2] * 94]
+
+
+def test_less_likely_kernels_wait_until_the_others_were_tried(
+    selector: Selector, tmp_path: Path
+) -> None:
+    path = tmp_path / "learned.json"
+    formulas = tuple(
+        TimeFormula(rows=8, columns=8, depth=8, launch=1000 + number, tile=1, step=1, tile_step=0)
+        for number in range(5)
+    )
+    learner = Learner(replace(selector, formulas=formulas), path)
+
+    used = teach(learner, lambda number: 100 - number, 24)
+    assert used[1:15] == [0, 1, 0, 1, 0, 1, 2, 0, 1, 2, 0, 1, 2, 3]
+    learner.save()
+
+    assert json.loads(path.read_text())["learned"][0]["kernel"] == selector.portfolio[4].name
 
 
 def test_kernels_that_are_alike_are_tried_to_the_end(selector: Selector, tmp_path: Path) -> None:

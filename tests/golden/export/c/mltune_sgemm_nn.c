@@ -715,9 +715,10 @@ static const char *kernel_name(const type *of, int number)
    until the times of their events leave no doubt. The fastest is kept, and saved. No call waits for
    a time. Python's runtime has the same rule, and says where its numbers are from. */
 enum {
-    most_tried = 4,
+    most_tried = 5,
+    later = 2, /* tries that the likelier ones are ahead, from the third kernel on */
     most_tries = 8, /* of a kernel */
-    enough_tries = 2, /* of each, for the best one to be saved before the trial has ended */
+    enough_tries = 2, /* of the best and the likeliest two, for it to be saved before the end */
     noise_times = 4, /* so many times count as if the first guess of the noise were measured */
     most_lost = 20, /* calls that worse kernels may cost: 2 % of a thousand */
     num_buckets = 4096
@@ -1056,7 +1057,7 @@ static void read_times(lesson *of)
         judge(of);
 }
 
-/* Whether several kernels were tried, and often enough for the best one to be kept. */
+/* Whether several kernels were tried, the likeliest two and the best one often enough to keep it. */
 static int is_known(const lesson *of)
 {
     int num_timed = 0, i;
@@ -1065,7 +1066,8 @@ static int is_known(const lesson *of)
         const contender *const each = &of->tried[i];
 
         num_timed += each->num_known > 0;
-        if (each->num_known > 0 && each->num_known < enough_tries && !each->is_out)
+        if ((i < 2 || each->number == of->best) && each->num_known > 0 &&
+            each->num_known < enough_tries && !each->is_out)
             return 0;
     }
     return num_timed > 1;
@@ -1425,11 +1427,11 @@ static void save_soon(void)
     next_save += (clock_t)((double)(next_save - begun) / share);
 }
 
-/* The contender with the fewest tries, or the best one where none is to be tried now. */
+/* The contender that is tried next, or the best one where none is to be tried now. */
 static void try_next(lesson *of, cl_command_queue queue, use *found)
 {
     contender *next = NULL;
-    int num_in = 0, num_ahead = 0, is_running = 0, i;
+    int num_in = 0, num_ahead = 0, is_running = 0, least = 0, i;
 
     read_times(of);
     for (i = 0; i < of->num_tried; ++i)
@@ -1437,14 +1439,16 @@ static void try_next(lesson *of, cl_command_queue queue, use *found)
     for (i = 0; i < of->num_tried; ++i) {
         contender *const each = &of->tried[i];
         const int tries = each->num_known + each->is_running;
+        const int key = tries + (i > 1 ? later * (i - 1) : 0);
 
         is_running |= each->is_running;
         if (num_in < 2 || each->is_out || tries >= most_tries)
             continue;
         ++num_ahead;
-        if (is_ready(of, each, queue) &&
-            (next == NULL || tries < next->num_known + next->is_running))
+        if (is_ready(of, each, queue) && (next == NULL || key < least)) {
             next = each;
+            least = key;
+        }
     }
     found->number = of->best;
     if (next != NULL && !next->is_running) {
