@@ -45,6 +45,7 @@ class SharedQueue(ProposalQueue):
         session: computes the values of measurements.
         recorder: stores the measurements; a trial is marked as finished when they are stored.
         note: called with single lines for the user.
+        leads_after: seconds for which others may take the lease on the leaders first.
     """
 
     def __init__(
@@ -57,8 +58,12 @@ class SharedQueue(ProposalQueue):
         session: MeasurementSession,
         recorder: Recorder,
         note: Callable[[str], None],
+        *,
+        leads_after: float = 0.0,
     ) -> None:
         super().__init__(study, runner, problems, 0)
+        self._leads_after = leads_after
+        self._searched_at: float | None = None
         self._shared = shared
         self._rows_of = rows_of
         self._session = session
@@ -117,7 +122,7 @@ class SharedQueue(ProposalQueue):
         if self._unwritten:
             self._flush()
             return None
-        if self._is_searched and self._shared.take_leaders():
+        if self._may_lead() and self._shared.take_leaders():
             self.leads = self.is_over = True
             self.stop_reason = StopReason.SPACE if self._used_up else StopReason.BUDGET
             return None
@@ -193,6 +198,16 @@ class SharedQueue(ProposalQueue):
         counts = self._counts
         ends = counts.claimed >= counts.budget or self._used_up
         return ends and counts.finished == counts.claimed
+
+    def _may_lead(self) -> bool:
+        """Whether all trials are finished, for long enough."""
+        if not self._is_searched:
+            self._searched_at = None
+            return False
+        now = time.monotonic()
+        if self._searched_at is None:
+            self._searched_at = now
+        return now - self._searched_at >= self._leads_after
 
     def _take_device(self) -> bool:
         holder = self._shared.take_device()

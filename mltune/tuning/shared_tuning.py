@@ -41,6 +41,7 @@ class SharedTuning:
         show: called with the progress of the whole run.
         note: called with single lines for the user.
         open_writer: opens the database in which the study is shown; None to show no study.
+        leads_after: as a `SharedQueue` takes it.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class SharedTuning:
         show: Show,
         note: Callable[[str], None],
         open_writer: Callable[[], StudyWriter] | None = None,
+        leads_after: float = 0.0,
     ) -> None:
         self._info = info
         self._store = store
@@ -70,6 +72,7 @@ class SharedTuning:
             session,
             recorder,
             note,
+            leads_after=leads_after,
         )
         self._tuner = Tuner(self._queue, study, session, recorder, info.problems, show)
         self._shared_study = None

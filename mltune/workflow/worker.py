@@ -39,6 +39,10 @@ from mltune.workflow.run_setup import (
 )
 
 _LOOK_SECONDS = 0.1
+_LEADS_AFTER_SECONDS = 10.0
+"""A worker that a search has started leaves the leaders to the search, which knows when its time
+limit ends. If the search has died, the worker measures them.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +162,15 @@ def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
             joined(info, store, device_key(runner.device, runner.device_number)) as shared,
         ):
             tuning = SharedTuning(
-                info, store, shared, runner, study, show, note, partial(open_writer, info, url)
+                info,
+                store,
+                shared,
+                runner,
+                study,
+                show,
+                note,
+                partial(open_writer, info, url),
+                leads_after=_LEADS_AFTER_SECONDS if options.wait_seconds else 0.0,
             )
             try:
                 tuning.work(options.time_limit_seconds)

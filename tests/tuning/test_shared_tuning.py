@@ -22,6 +22,7 @@ from mltune.space.config import Config
 from mltune.space.load import parse_space
 from mltune.tuning.shared_tuning import SharedTuning
 from mltune.tuning.sharing import joined
+from mltune.tuning.stop_reason import StopReason
 from tests import simulated
 from tests.studies import Asked
 
@@ -122,3 +123,19 @@ def test_a_trial_whose_end_could_not_be_kept_is_taken_up_again(tmp_path: Path) -
 
     with simulated.asking(study.url) as ask:
         assert simulated.faults(ask, study, set()) == []
+
+
+def test_a_worker_leaves_the_leaders_to_others_for_a_while(tmp_path: Path) -> None:
+    study = simulated.begin(f"sqlite:///{tmp_path / 'shared.db'}", budget=3)
+    asked = Asked(OneSizeSampler(), 2)
+    with (
+        Store(study.url, run=study.info.id) as store,
+        joined(study.info, store, "device") as shared,
+    ):
+        runner, ignore = simulated.PacedRunner(study.info, "device", 0), simulated.ignore
+        tuning = SharedTuning(
+            study.info, store, shared, runner, asked.study, ignore, ignore, leads_after=3600
+        )
+        assert tuning.work(2.0) is StopReason.TIME_LIMIT
+        assert tuning.counts.finished == 3
+        assert not tuning.counts.concluded
