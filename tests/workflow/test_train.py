@@ -27,7 +27,7 @@ def law(number: int, m: int) -> float:
 @pytest.fixture(autouse=True)
 def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let models have fewer trees than shipped ones."""
-    monkeypatch.setattr(cost_model_train, "_TREES", 50)
+    monkeypatch.setattr(cost_model_train, "_TREES", 100)
 
 
 @pytest.fixture
