@@ -65,7 +65,7 @@ def load(
             such as `nvidia-h200/sgemm_nn`. Or several: a sequence of these, the folder that
             `mltune tune` wrote, or a device's name for all of its packs.
         learn: a file for what is learned from calls; it is made if it does not exist. For one
-            selector only. The first calls of a size on a queue with profiling try up to three
+            selector only. The first calls of a size on a queue with profiling try up to five
             kernels, each at most eight times, and the fastest by event times is kept. None, the
             default, learns nothing.
 

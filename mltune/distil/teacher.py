@@ -53,14 +53,14 @@ Formulas count waves, which processors do not have: on splits 100 and 101 of the
 """
 
 FOREST_SHARE = 0.5
-"""Of the forest in what is added to the formulas; the rest is the Gaussian process.
+"""The forest's weight in the correction of the formulas; the Gaussian process has the rest.
 
-On splits 100 to 102 of six shipped runs the teacher lost 0.01 % (the first run) to 0.42 % (PoCL)
-less on held-out sizes with 0.5 than with 0.
+On splits 100 to 102 of six shipped runs the loss on held-out sizes was 0.01 % (the first run) to
+0.42 % (PoCL) smaller with 0.5 than with 0.
 """
 
 LEAST_SIZES = 32
-"""Measured sizes from which a forest is grown."""
+"""The fewest measured sizes for which a forest is grown."""
 
 _UNKNOWN_TILE = (1, 1, 1)
 """Of a kernel whose name has no tile: its formula counts elements of C and terms."""

@@ -22,6 +22,7 @@ from mltune.run.run_info import RunInfo
 from mltune.run.shared_trials import Counts
 from mltune.run.store import Store
 from mltune.runner.capacity import fits, refuse_too_large
+from mltune.runner.live import WorkerRunner
 from mltune.runner.opening import Opening
 from mltune.space.names import outside_names
 from mltune.tuning.local_workers import LocalWorkers, all_devices, share_of_builders
@@ -144,20 +145,7 @@ def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
     url = read_url(options.storage)
     interrupted, stopped = False, ""
     with ExitStack() as stack:
-        opening = None
-        if options.wait_seconds:  # the device is opened meanwhile
-            opening = stack.enter_context(Opening(options.device, builders=options.builders))
-        asked = _await_study(url, options.study, options.wait_seconds)
-        check_sampler_given(f"study {asked.id}", asked.sampler, options.sampler)
-        opened = open_runner(
-            asked,
-            options.device,
-            "worker",
-            builders=options.builders,
-            opening=opening,
-            waits=opening is None,
-        )
-        runner = stack.enter_context(opened)
+        asked, runner = _begin(options, url, stack)
         info, space = _run_of(
             runner.device, asked, url, without_password(options.command, options.storage)
         )
@@ -199,6 +187,24 @@ def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
         interrupted=interrupted,
         stopped=stopped,
     )
+
+
+def _begin(options: WorkerOptions, url: URL, stack: ExitStack) -> tuple[RunInfo, WorkerRunner]:
+    """Return the study's options and a runner; `--wait` opens the device while it waits."""
+    opening = None
+    if options.wait_seconds:  # the device is opened meanwhile
+        opening = stack.enter_context(Opening(options.device, builders=options.builders))
+    asked = _await_study(url, options.study, options.wait_seconds)
+    check_sampler_given(f"study {asked.id}", asked.sampler, options.sampler)
+    opened = open_runner(
+        asked,
+        options.device,
+        "worker",
+        builders=options.builders,
+        opening=opening,
+        waits=opening is None,
+    )
+    return asked, stack.enter_context(opened)
 
 
 def _await_study(url: URL, study: str | None, seconds: float) -> RunInfo:
