@@ -320,8 +320,10 @@ class Selector:
                 f"kernels and {len(self.formulas)} formulas"
             )
         object.__setattr__(self, "_exact_map", dict(self.exact))
-        object.__setattr__(self, "_rule", Rule(self.tree, self.formulas))
-        object.__setattr__(self, "_expected", Rule(self.tree, self.formulas or self.teacher))
+        rule = Rule(self.tree, self.formulas)
+        object.__setattr__(self, "_rule", rule)
+        expected = Rule(self.tree, self.teacher) if self.teacher else rule
+        object.__setattr__(self, "_expected", expected)
 
     def choose(self, m: int, n: int, k: int, batch: int = 1) -> Choice:
         """Return the kernel for a size; any whole numbers are allowed, also 0 and below."""
