@@ -2,7 +2,8 @@
 
 Threads would not help: small numpy operations often release and take Python's lock, and wait for
 each other. To judge rules, two threads took 1.4 times the processor time and 0.8 of the time. New
-processes would load scikit-learn again, which takes a second.
+processes would load scikit-learn again, which takes a second. joblib's copies (its backend
+`multiprocessing`) give no result before all have ended, and it waits forever for a killed copy.
 """
 
 from __future__ import annotations
