@@ -98,16 +98,17 @@ class Bench:
         return self.clock.seconds(call, count) or alone
 
     def truth(self, size: Size, seconds: float) -> tuple[Runs, Runs]:
-        """Times of every kernel, in rounds, so that drift meets all of them; none if hopeless.
+        """Times of every kernel, in rounds, so that drift meets all of them; one if hopeless.
 
         Returns:
             Those call by call, and those in trains.
         """
-        count = len(self.tuned.selector.portfolio)
-        first = [min(self.seconds(size, kernel) for _ in range(3)) for kernel in range(count)]
-        hopeful = [kernel for kernel in range(count) if first[kernel] < HOPELESS * min(first)]
-        runs: Runs = [[] for _ in first]
-        trains: Runs = [[] for _ in first]
+        numbers = range(len(self.tuned.selector.portfolio))
+        # The median, as single events are now and then far too short.
+        first = [statistics.median(self.seconds(size, each) for _ in range(3)) for each in numbers]
+        hopeful = [each for each in numbers if first[each] < HOPELESS * min(first)]
+        runs: Runs = [[] if each in hopeful else [first[each]] for each in numbers]
+        trains: Runs = [[*each] for each in runs]
         begin = time.perf_counter()
         while len(runs[hopeful[0]]) < LEAST_ROUNDS or time.perf_counter() < begin + seconds:
             for kernel in hopeful:
@@ -352,7 +353,9 @@ def main() -> None:
     print(f"  {'':16} " + "   ".join(f"{clock:22}" for clock in clocks))
     halved = []
     for runs in clocks.values():
-        halves = [[medians([row[half::2] for row in each]) for each in runs] for half in (0, 1)]
+        halves = [
+            [medians([row[half::2] or row for row in each]) for each in runs] for half in (0, 1)
+        ]
         best = [min(range(len(row)), key=row.__getitem__) for row in halves[0]]
         halved.append(shares(halves[1], best))
     print(f"  {'best by half':16} " + "   ".join(halved))
