@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Thread
 from typing import Generic, Self, TypeVar
-
-from mltune.tuning.background_call import BackgroundCall
 
 T = TypeVar("T")
 
@@ -38,39 +36,44 @@ class BackgroundSampler(Generic[T]):
         is_apart: bool,
         prepare: Callable[[], None] = lambda: None,
     ) -> None:
-        self._next = BackgroundCall(propose, in_thread=is_apart)
+        self._propose = propose
         self._prepare = prepare
+        self._is_apart = is_apart
+        self._thread: ThreadPoolExecutor | None = None
+        self._next: Future[T | None] | None = None
 
     def __enter__(self) -> Self:
         self._switch_seconds = sys.getswitchinterval()
-        self._next.__enter__()
-        if self._next.has_thread:
+        if self._is_apart:
+            self._thread = ThreadPoolExecutor(1)
             self._preparing = Thread(target=self._prepare, daemon=True)
             self._preparing.start()
             sys.setswitchinterval(_SWITCH_SECONDS)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._next.has_thread:
-            self._next.__exit__()
+        if self._thread is not None:
+            self._thread.shutdown()
             self._preparing.join()
+            self._thread = None
             sys.setswitchinterval(self._switch_seconds)
 
     @property
     def is_late(self) -> bool:
         """Whether `ask` would have to wait for the background."""
-        return self._next.has_thread and not self._next.is_done
+        return self._thread is not None and (self._next is None or not self._next.done())
 
     def begin(self) -> None:
         """Begin to compute the next proposal, unless that has begun."""
-        self._next.begin()
+        if self._thread is not None and self._next is None:
+            self._next = self._thread.submit(self._propose)
 
     def ask(self) -> T | None:
         """Return the next proposal; None when the space is used up."""
-        return self._next.collect()
+        begun, self._next = self._next, None
+        return self._propose() if begun is None else begun.result()
 
     def left(self) -> T | None:
         """Return the proposal that was begun and never asked for; for the end only."""
-        with suppress(Exception):  # nobody asks for this proposal any more
-            return self._next.collect() if self._next.is_begun else None
-        return None
+        begun, self._next = self._next, None
+        return None if begun is None or begun.exception() else begun.result()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from threading import Lock
@@ -19,7 +20,6 @@ from mltune.measurement import Measurement, Status
 from mltune.problem import Problem
 from mltune.run.shared_trials import Counts, Finished, LeaseLostError, News, SharedTrials
 from mltune.runner import Runner
-from mltune.tuning.background_call import BackgroundCall
 from mltune.tuning.proposal_queue import ProposalQueue
 from mltune.tuning.queue import Job
 from mltune.tuning.recorder import Recorder, is_apart
@@ -79,7 +79,8 @@ class SharedQueue(ProposalQueue):
         """Trials of which the study knows that they have begun, including those of this process.
         """
         self._counting = Lock()
-        self._news = BackgroundCall(self._fetch, in_thread=is_apart(runner.device))
+        self._listener: ThreadPoolExecutor | None = None
+        self._coming: Future[News] | None = None
         self._uncollected = 0
         """Trials that were claimed in the background and are not in `_ahead` yet."""
         self._mine: set[int] = set()
@@ -137,13 +138,15 @@ class SharedQueue(ProposalQueue):
 
     def __enter__(self) -> Self:
         super().__enter__()
-        self._news.__enter__()
+        if is_apart(self._runner.device):
+            self._listener = ThreadPoolExecutor(1)
         return self
 
     def __exit__(self, *error: object) -> None:
         super().__exit__(*error)
-        self._news.__exit__()
-        self._news.drop()
+        if self._listener is not None:
+            self._listener.shutdown()
+            self._listener = self._coming = None
 
     def _mark(self, number: int, logs: Mapping[int, float], status: Status) -> None:
         self._shared.finish(number, logs, status)
@@ -223,12 +226,13 @@ class SharedQueue(ProposalQueue):
         Args:
             waits: whether to wait for the latest news.
         """
-        if self._news.is_done or (waits and self._news.is_begun):
-            self._take_in(self._news.collect())
-        if waits or not self._news.has_thread:
-            self._take_in(self._news.collect())
-        else:
-            self._news.begin()
+        if self._coming is not None and (waits or self._coming.done()):
+            coming, self._coming = self._coming, None
+            self._take_in(coming.result())
+        if waits or self._listener is None:
+            self._take_in(self._fetch())
+        elif self._coming is None:
+            self._coming = self._listener.submit(self._fetch)
 
     def _fetch(self) -> News:
         # otherwise a trial claimed meanwhile would seem to be another process's

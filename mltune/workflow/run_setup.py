@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
-from mltune.kernel import KernelFamily
 from mltune.kernel.handwritten.family import KERNEL
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.kernel.handwritten.read import read_kept
@@ -17,14 +16,14 @@ from mltune.kernel.handwritten.space import space_text
 from mltune.kernel.space_file import parse_space
 from mltune.measurement.recording import Recording
 from mltune.problem import problem_type_name
-from mltune.problem.precision import Precision
-from mltune.run.run_info import ENERGY, RunInfo, Timing
+from mltune.run.run_info import ENERGY, RunInfo
 from mltune.runner.live import WorkerRunner
 from mltune.runner.opening import Opening
 from mltune.selector.pack import SELECTOR_NAME
 from mltune.space.config import Config
 from mltune.space.names import outside_names
 from mltune.space.union import FAMILY, UnionSpace
+from mltune.tuning.families import family_of_run
 from mltune.tuning.search_options import COLD
 from mltune.workflow.chosen_spaces import SearchSpace
 from mltune.workflow.recordings import read_any
@@ -42,14 +41,11 @@ Note = Callable[[str], None]
 
 
 def open_runner(
+    info: RunInfo,
     device: str,
-    family: KernelFamily,
-    precisions: Collection[Precision],
-    timing: Timing,
+    where: str,
     *,
-    seed: int,
-    observers: Sequence[str] = (),
-    builders: int | None = 0,
+    builders: int | None,
     rest_seconds: float = 0,
     opening: Opening | None = None,
     waits: bool = True,
@@ -57,34 +53,32 @@ def open_runner(
     """Open a device to measure on as a run asks for.
 
     Args:
+        info: the run's options.
         device: as for `--device`.
-        family: generates the kernels.
-        precisions: of the problems; a device that lacks one is refused at once.
-        timing: of each measurement.
-        seed: of the numbers that kernels are checked on.
-        observers: names of observers.
+        where: the run's place, for messages.
         builders: number of processes that build ahead.
         rest_seconds: pause before each measurement.
-        opening: of the same device with as many builders, if it has begun already.
+        opening: of the same device with as many builders, if it has begun already. A run with
+            observers opens the device again.
         waits: as a `WorkerRunner` takes it.
 
     Raises:
-        UsageError: when the device's name fits several, or a number is out of range.
+        UsageError: when the device's name fits several, or the family is not known.
         NoDeviceError: when there is no such device, or it computes wrong.
     """
     return WorkerRunner(
         device,
-        family,
-        precisions=precisions,
-        build_timeout_seconds=timing.build_timeout_seconds,
-        run_timeout_seconds=timing.run_timeout_seconds,
-        samples=timing.samples,
-        seed=seed,
-        cold=timing.cache == COLD,
-        observers=observers,
+        family_of_run(info, where),
+        precisions=(info.contraction.precision,),
+        build_timeout_seconds=info.timing.build_timeout_seconds,
+        run_timeout_seconds=info.timing.run_timeout_seconds,
+        samples=info.timing.samples,
+        seed=info.seed,
+        cold=info.timing.cache == COLD,
+        observers=info.observers,
         rest_seconds=rest_seconds,
         builders=builders,
-        opening=opening,
+        opening=None if info.observers else opening,
         waits=waits,
     )
 
