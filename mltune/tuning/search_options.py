@@ -243,13 +243,7 @@ def new_run_info(
         budget=_given(options.budget, DEFAULT_BUDGET),
         sampler=options.sampler or DEFAULT_SAMPLER,
         sampler_arguments=options.sampler_arguments or "",
-        timing=Timing(
-            warmups=WARMUPS,
-            samples=_given(options.samples, DEFAULT_SAMPLES),
-            build_timeout_seconds=_given(options.build_timeout_seconds, 60.0),
-            run_timeout_seconds=_given(options.run_timeout_seconds, 30.0),
-            cache=options.cache or WARM,
-        ),
+        timing=timing_of(options),
         observers=options.observers or (),
         objective=options.objective or TIME,
         priors=_paths(options.priors),
@@ -261,6 +255,17 @@ def new_run_info(
     info = _with_cross_sizes(info, options.cross_sizes or (NONE if is_written else AUTO))
     refuse_too_large(info.cross_problems, device)
     return info
+
+
+def timing_of(options: SearchOptions) -> Timing:
+    """Return how measurements are timed."""
+    return Timing(
+        warmups=WARMUPS,
+        samples=_given(options.samples, DEFAULT_SAMPLES),
+        build_timeout_seconds=_given(options.build_timeout_seconds, 60.0),
+        run_timeout_seconds=_given(options.run_timeout_seconds, 30.0),
+        cache=options.cache or WARM,
+    )
 
 
 def _with_cross_sizes(info: RunInfo, text: str) -> RunInfo:
