@@ -85,7 +85,8 @@ class WorkerRunner:
             builders: how many processes build ahead; None for as many as suit the machine.
             observers: names of observers; see `observe`.
             worker: the command that starts a worker; the device's and observers' names follow.
-            opening: a worker and builders that were started with these arguments before.
+            opening: a worker and builders that were started with these arguments before; if the
+                observers differ, the device is opened again.
             waits: whether to wait until the worker has proved the device sound. If not, wait only
                 until the device is known; call `await_proof` before the first measurement.
 
@@ -108,6 +109,9 @@ class WorkerRunner:
         self._expected: set[Problem] = set()  # by this worker
         self._pool: BuilderPool | None = None
         self._ahead = 0
+        if opening is not None and opening.observers != tuple(observers):
+            opening.close()
+            opening = None
         if opening is None:
             opening = Opening(device_spec, builders=builders, observers=observers, worker=worker)
         self._command = opening.command

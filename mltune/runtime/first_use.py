@@ -99,6 +99,10 @@ class _Product:
         self._right = alpha * (x @ y) + beta * z
         reach = abs(alpha) * (abs(x) @ abs(y)) + abs(beta * z)
         self._bound = reach * float(np.finfo(dtype).eps) * (k + _ROUNDING)
+        compute = contraction.compute
+        self._bound += abs(alpha) * compute.product_error * (abs(x) @ abs(y))
+        sums = abs(x).sum(-1)[..., None] + abs(y).sum(-2)[..., None, :]
+        self._bound += abs(alpha) * compute.least_error * sums
 
     def fault(self, launcher: Launcher, number: int) -> str:
         """Return what is wrong with a kernel on this device; empty if nothing is."""

@@ -53,22 +53,23 @@ class TunedSet:
         """Combine them.
 
         Args:
-            tuned: one for each problem type, none of which has an epilogue.
+            tuned: one for each problem type, none of which has an epilogue or a compute type.
             name: for messages.
 
         Raises:
-            UsageError: when there are none, two are for one problem type, or one has an epilogue.
+            UsageError: when there are none, two are for one problem type, or one has an epilogue
+                or a compute type.
         """
         contractions = [each.selector.contraction for each in tuned]
         names = [problem_type_name(each) for each in contractions]
         twice = {each for each in names if names.count(each) > 1}
-        epilogues = [each for each, of in zip(names, contractions, strict=True) if of.epilogue]
-        if not tuned or twice or epilogues:
+        beyond = [each for each in contractions if each.beyond_blas]
+        if not tuned or twice or beyond:
             reason = (
                 f"two selectors are for {min(twice)}"
                 if twice
-                else f"{epilogues[0]} has an epilogue; load it alone"
-                if epilogues
+                else f"{problem_type_name(beyond[0])} has {beyond[0].beyond_blas}; load it alone"
+                if beyond
                 else "there are no selectors"
             )
             raise UsageError(f"{name or 'tuned GEMMs'}: {reason}")

@@ -21,6 +21,7 @@ from mltune.problem import (
     Size,
     epilogue_name,
     merge_sizes,
+    parse_compute_type,
     parse_problem_type,
     problem_of_size,
     problem_type_name,
@@ -69,6 +70,7 @@ class SearchOptions:
     device: str | None = None
     problem: str | None = None
     epilogue: str | None = None
+    compute: str | None = None
     sizes: str | Sequence[Size] | None = None
     cross_sizes: str | None = None
     space: str | Sequence[str] | None = None
@@ -118,8 +120,8 @@ def check_options(options: SearchOptions) -> None:
     for path in options.priors:
         if not path.exists() and options.priors != NO_PRIORS and path != SHIPPED_PRIORS:
             raise UsageError(f"--prior: {path}: there is no such file or folder")
-    if options.problem is not None or options.epilogue is not None:
-        parse_problem_type(options.problem or DEFAULT_PROBLEM, options.epilogue)
+    if (options.problem, options.epilogue, options.compute) != (None, None, None):
+        _asked_problem_type(options)
     if options.storage is not None:
         url = read_url(options.storage)
         if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
@@ -187,9 +189,15 @@ def asked_contraction(
     Raises:
         UsageError: when it is unknown, or the kernels compute several.
     """
-    if kernels and options.space is None and options.problem is None and not options.epilogue:
+    asked = options.problem or options.epilogue or options.compute
+    if kernels and options.space is None and not asked:
         return contraction_of(kernels)
-    return parse_problem_type(options.problem or DEFAULT_PROBLEM, options.epilogue)
+    return _asked_problem_type(options)
+
+
+def _asked_problem_type(options: SearchOptions) -> Contraction:
+    problem = options.problem or DEFAULT_PROBLEM
+    return parse_problem_type(problem, options.epilogue, options.compute)
 
 
 def handwritten_space(kernels: tuple[Description, ...]) -> SearchedSpace:
@@ -235,13 +243,7 @@ def new_run_info(
         budget=_given(options.budget, DEFAULT_BUDGET),
         sampler=options.sampler or DEFAULT_SAMPLER,
         sampler_arguments=options.sampler_arguments or "",
-        timing=Timing(
-            warmups=WARMUPS,
-            samples=_given(options.samples, DEFAULT_SAMPLES),
-            build_timeout_seconds=_given(options.build_timeout_seconds, 60.0),
-            run_timeout_seconds=_given(options.run_timeout_seconds, 30.0),
-            cache=options.cache or WARM,
-        ),
+        timing=timing_of(options),
         observers=options.observers or (),
         objective=options.objective or TIME,
         priors=_paths(options.priors),
@@ -253,6 +255,17 @@ def new_run_info(
     info = _with_cross_sizes(info, options.cross_sizes or (NONE if is_written else AUTO))
     refuse_too_large(info.cross_problems, device)
     return info
+
+
+def timing_of(options: SearchOptions) -> Timing:
+    """Return how measurements are timed."""
+    return Timing(
+        warmups=WARMUPS,
+        samples=_given(options.samples, DEFAULT_SAMPLES),
+        build_timeout_seconds=_given(options.build_timeout_seconds, 60.0),
+        run_timeout_seconds=_given(options.run_timeout_seconds, 30.0),
+        cache=options.cache or WARM,
+    )
 
 
 def _with_cross_sizes(info: RunInfo, text: str) -> RunInfo:
@@ -304,13 +317,17 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
         ("--objective", options.objective, info.objective),
     ]
     if options.problem is not None:
-        problem = parse_problem_type(options.problem, options.epilogue)
+        problem = _asked_problem_type(options)
         asked.append(
             ("--problem", problem_type_name(problem), problem_type_name(info.contraction))
         )
-    elif options.epilogue is not None:
-        wanted = epilogue_name(with_epilogue(info.contraction, options.epilogue))
-        asked.append(("--epilogue", wanted, epilogue_name(info.contraction)))
+    else:
+        if options.epilogue is not None:
+            wanted = epilogue_name(with_epilogue(info.contraction, options.epilogue))
+            asked.append(("--epilogue", wanted, epilogue_name(info.contraction)))
+        if options.compute is not None:
+            compute = parse_compute_type(options.compute).value
+            asked.append(("--compute", compute, info.contraction.compute.value))
     if options.sizes is not None:
         asked.append(("--sizes", _labels(asked_sizes(options.sizes)), _labels(info.sizes)))
     if options.cross_sizes in (AUTO, NONE):  # further sizes are added to the run's
