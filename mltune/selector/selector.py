@@ -53,8 +53,8 @@ def _saturating(*factors: int) -> int:
 
 def _within(m: int, n: int, k: int, batch: int) -> tuple[int, int, int, int]:
     """Return the extents as whole numbers of 64 bits; those below 0 count as 0."""
-    if min(m, n, k, batch) >= 0 and max(m, n, k, batch) <= INT64_MAX:  # nearly all sizes are; three times as fast
-        return m, n, k, batch
+    if min(m, n, k, batch) >= 0 and max(m, n, k, batch) <= INT64_MAX:
+        return m, n, k, batch  # nearly always, and three times as fast as the next line
     m, n, k, batch = (min(max(size, 0), INT64_MAX) for size in (m, n, k, batch))
     return m, n, k, batch
 
