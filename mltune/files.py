@@ -33,6 +33,9 @@ def file_error(path: Path, doing: str, error: OSError) -> MltuneError:
 def write_atomically(path: Path, data: bytes, *, flush: bool = True) -> None:
     """Write a file through a temporary one beside it; it is on the disk when this returns.
 
+    A device or a pipe, such as /dev/stdout, is written to, and never replaced. Of a symbolic link
+    the file that it names is replaced.
+
     Args:
         path: of the file.
         data: the content.
@@ -41,8 +44,12 @@ def write_atomically(path: Path, data: bytes, *, flush: bool = True) -> None:
     Raises:
         MltuneError: when it cannot be written; the old content is unchanged then.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            path.write_bytes(data)
+            return
+        path = path.resolve() if path.is_symlink() else path
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         try:
             with temporary.open("wb") as file:
                 file.write(data)

@@ -13,6 +13,7 @@ from mltune.device import DeviceEntry
 from mltune.device_info import DeviceInfo
 from mltune.problem import Size, problem_of_size
 from mltune.run.run import read_info
+from mltune.shell import command
 from mltune.tuning.cross_sizes import spread_order, unseen_sizes
 from mltune.tuning.progress import Progress, Show
 from mltune.workflow.comparing import bench_apart
@@ -88,7 +89,14 @@ def compare_parts(
             continue
         documents[name] = document
         if disturbed := sum(bool(size["disturbed"]) for size in document["sizes"]):
-            lacking.append(f"{name}: other work disturbed {disturbed} of {len(sizes)} sizes")
+            again = (
+                f" (again on a quiet machine: {command('mltune', 'bench', each.selector.parent)})"
+                if disturbed == len(document["sizes"])
+                else ""
+            )
+            lacking.append(
+                f"{name}: other work disturbed {disturbed} of {len(sizes)} sizes{again}"
+            )
         if (left := len(sizes) - len(document["sizes"])) > 0:
             lacking.append(f"{name}: no time to compare {left} of {len(sizes)} sizes")
     return compared(documents, counts, names), tuple(lacking)
