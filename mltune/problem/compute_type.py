@@ -36,8 +36,8 @@ class ComputeType(Enum):
 
     @property
     def bytes(self) -> int:
-        """Bytes of an element as it is multiplied."""
-        return 2 if self in (ComputeType.BF16, ComputeType.HALF) else 4
+        """The most bytes that an element has as it is multiplied."""
+        return _BYTES[self]
 
 
 _ROUNDOFFS = {
@@ -45,6 +45,13 @@ _ROUNDOFFS = {
     ComputeType.TF32: 2.0**-11,
     ComputeType.BF16: 2.0**-8,
     ComputeType.HALF: 2.0**-11,
+}
+
+_BYTES = {
+    ComputeType.FULL: 16,
+    ComputeType.TF32: 4,
+    ComputeType.BF16: 2,
+    ComputeType.HALF: 2,
 }
 
 COMPUTE_TYPES = tuple(each.value for each in ComputeType if each is not ComputeType.FULL)

@@ -73,7 +73,7 @@ def main() -> None:
         except NotPresentError as error:
             print(error)
     for one in contestants:
-        print(f"{one.name}: {one.describe(tuned.selector.contraction.precision)}")
+        print(f"{one.name}: {one.describe(tuned.selector.contraction)}")
     print("GFLOP/s of a core; size,", *(one.name for one in contestants), sep=" ")
     ratios: dict[str, list[float]] = {one.name: [] for one in contestants[1:]}
     for size in SIZES:

@@ -1,6 +1,7 @@
 """Are kernels right on a device? Random problems on random kernels, each result checked in full.
 
     python -m tests.benchmarks.random_battery --device gpu --precisions shd --problems 2000
+    python -m tests.benchmarks.random_battery --device gpu --compute tf32 --families mma,wgmma
 
 For each precision, all families that write it take turns; a kernel's config is drawn as in
 `tests/contract/test_kernel_family.py` or from a space that suits the device, and computes a few
@@ -20,6 +21,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -32,7 +34,7 @@ from mltune.kernel.families import FAMILIES
 from mltune.kernel.needs import lacks
 from mltune.kernel.space_file import load_space
 from mltune.measurement import Status
-from mltune.problem import Contraction, Precision
+from mltune.problem import COMPUTE_TYPES, Contraction, Precision, parse_compute_type
 from mltune.resources import data_folder
 from mltune.runner import WorkerRunner
 from mltune.space.names import outside_names
@@ -85,6 +87,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--device", default="gpu")
     parser.add_argument("--precisions", default="shd")
+    parser.add_argument("--compute", choices=COMPUTE_TYPES, help="of single precision alone")
     parser.add_argument("--problems", type=int, default=2000, help="of each precision")
     parser.add_argument("--each", type=int, default=16, help="problems of a kernel")
     parser.add_argument("--most", type=int, default=400, help="rows, columns and terms")
@@ -97,7 +100,7 @@ def main() -> int:
     families: dict[str, KernelFamily] = {**FAMILIES, **(PLAIN if options.plain else {})}
     names = options.families.split(",")
     wanted: dict[Key, int] = {}
-    for letter in options.precisions:
+    for letter in "s" if options.compute else options.precisions:
         able = [name for name in names if LETTERS[letter] in PRECISIONS[name]]
         wanted |= {(letter, name): -(-options.problems // len(able)) for name in able}
     info = choose(options.device).info
@@ -110,7 +113,8 @@ def main() -> int:
         worker.start()
     for worker in workers:
         worker.join()
-    print(f"{info.name}, driver {info.driver_version}, seed {options.seed}\n")
+    compute = f", compute type {options.compute}" if options.compute else ""
+    print(f"{info.name}, driver {info.driver_version}, seed {options.seed}{compute}\n")
     columns = ("right", "wrong", "failed", "not built", "kernels")
     print(f"| precision | family | {' | '.join(columns)} |\n{'|---' * (2 + len(columns))}|")
     for (letter, name), seen in battery.seen.items():
@@ -131,6 +135,9 @@ def _work(
             (letter, name), number = drawn
             rng = random.Random(f"{options.seed} {letter} {name} {number}")
             types = random_gemm(rng, LETTERS[letter])
+            if options.compute:
+                compute = parse_compute_type(options.compute)
+                types = tuple(replace(each, compute=compute) for each in types)
             kernel = _kernel(rng, families[name], types, info)
             if kernel is None or (lacks(kernel, info) and not options.plain):
                 continue

@@ -30,12 +30,12 @@
 {% else %}
                 /* Two parts at a time are what an instruction multiplies. */
 #pragma unroll
-                for (int pair = 0; pair < PARTS / 2; ++pair) {
+                for (int pair = 0; pair < PARTS / {{ 2 * instruction.packs }}; ++pair) {
 {% if p.partial_sum_terms %}
-                    const int pairs = step * (PARTS / 2) + pair;
+                    const int pairs = step * (PARTS / {{ 2 * instruction.packs }}) + pair;
                     const bool begins = pairs % SUM_PAIRS == 0, ends = (pairs + 1) % SUM_PAIRS == 0;
 {% endif %}
-                    FRAGMENT split_a[SPLITS][A_TILES][2], split_b[SPLITS][B_TILES][2];
+                    {{ instruction.register }} split_a[SPLITS][A_TILES][2], split_b[SPLITS][B_TILES][2];
                     SPLIT_PAIR(a, A_TILES);
                     SPLIT_PAIR(b, B_TILES);
 #pragma unroll
