@@ -6,7 +6,7 @@ kind. This is slow, but complete.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -328,7 +328,18 @@ def _changed(before: Array, after: Array) -> list[tuple[int, int]]:
 
 
 class RecordKind:
-    """`record:FILE[:SPEC]`."""
+    """`record:FILE[:SPEC]`.
+
+    Args:
+        choose: returns the device that a text means.
+        open_device: opens it.
+    """
+
+    def __init__(
+        self, choose: Callable[[str], DeviceEntry], open_device: Callable[[DeviceEntry], Device]
+    ) -> None:
+        self._choose = choose
+        self._open_device = open_device
 
     def entries(self) -> tuple[DeviceEntry, ...]:
         """Return none, as a file has to be named."""
@@ -336,7 +347,7 @@ class RecordKind:
 
     def find(self, spec: str) -> DeviceEntry:
         """Choose the device to record."""
-        return replace(_recorded(spec), kind="record", number=f"record:{spec}")
+        return replace(self._recorded(spec), kind="record", number=f"record:{spec}")
 
     def examine(self, entry: DeviceEntry) -> DeviceEntry:
         """Return it unchanged, as it was examined when it was chosen."""
@@ -344,20 +355,15 @@ class RecordKind:
 
     def open(self, entry: DeviceEntry) -> RecordingDevice:
         """Open the device to record, and the file."""
-        from mltune.device.catalogue import open_device
-
         spec = entry.number.partition(":")[2]
         path, _, _ = spec.partition(":")
-        return RecordingDevice(open_device(_recorded(spec)), SessionWriter(Path(path)))
+        return RecordingDevice(self._open_device(self._recorded(spec)), SessionWriter(Path(path)))
 
     def prepare_process(self) -> None:
         """Do nothing, as every kind is called."""
 
-
-def _recorded(spec: str) -> DeviceEntry:
-    from mltune.device.catalogue import choose
-
-    path, _, device = spec.partition(":")
-    if not path:
-        raise UsageError("device: expected record:FILE or record:FILE:DEVICE, got no file")
-    return choose(device or "auto")
+    def _recorded(self, spec: str) -> DeviceEntry:
+        path, _, device = spec.partition(":")
+        if not path:
+            raise UsageError("device: expected record:FILE or record:FILE:DEVICE, got no file")
+        return self._choose(device or "auto")
