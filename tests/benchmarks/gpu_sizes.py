@@ -2,8 +2,8 @@
 
     python tests/benchmarks/gpu_sizes.py
 
-Two of each kind, log-uniform: a matrix by a vector, by a few columns, few terms, and few tiles
-with long sums. The first of two has sides that are multiples of 16. No size of another suite is
+Two of each kind, log-uniform: a matrix by a vector, by a few columns, few terms, few tiles
+with long sums, and the transposes of the first two. The first of two has sides that are multiples of 16. No size of another suite is
 taken.
 """
 
@@ -19,6 +19,8 @@ KINDS = (
     ((1024, 32768), (2, 8), (512, 8192)),
     ((64, 2048), (64, 2048), (16, 96)),
     ((24, 384), (24, 384), (1024, 16384)),
+    ((1, 1), (1024, 32768), (512, 8192)),
+    ((2, 8), (1024, 32768), (512, 8192)),
 )
 EACH = 2
 
