@@ -39,7 +39,7 @@ from mltune.resources import data_folder
 from mltune.runner import WorkerRunner
 from mltune.space.names import outside_names
 from mltune.space.space import Space
-from tests.contract.test_kernel_family import PRECISIONS, RANDOM_CONFIGS
+from tests.contract.test_kernel_family import PRECISIONS, random_config
 from tests.plain_mma import PlainMmaFamily
 from tests.plain_wgmma import PlainWgmmaFamily
 from tests.random_problems import random_gemm, random_sizes
@@ -149,7 +149,6 @@ def _kernel(
     rng: random.Random, family: KernelFamily, types: Sequence[Contraction], info: DeviceInfo
 ) -> Kernel | None:
     """A kernel of a config as tests draw it, or of a space that suits the device."""
-    precision = types[0].precision
     try:
         if rng.random() < 0.5:
             names = outside_names(info, types[0])
@@ -157,7 +156,7 @@ def _kernel(
             configs = rng.choice(_spaces(family.name, *names.items())).sample(draw, 1)
             if configs:
                 return family.generate(types[0], configs[0])
-        return family.generate(types[0], RANDOM_CONFIGS[family.name](rng, precision))
+        return family.generate(types[0], random_config(rng, family.name, types[0]))
     except MltuneError:
         return None
 

@@ -258,6 +258,16 @@ RANDOM_CONFIGS = {
 """How to draw a config of each family."""
 
 
+def random_config(rng: random.Random, family: str, contraction: Contraction) -> Config:
+    """A config of a family for a problem type; with a compute type, `wgmma` has others."""
+    config = RANDOM_CONFIGS[family](rng, contraction.precision)
+    if family != "wgmma" or not contraction.rounds:
+        return config
+    left_out = ("split_into", "partial_sum_terms")
+    values = {name: value for name, value in config.items() if name not in left_out}
+    return Config.of({**values, "depth_u": 128 // contraction.compute.bytes})
+
+
 @pytest.fixture(scope="module")
 def checker(device_spec: str) -> Iterator[WorkerRunner]:
     """A runner with long limits that takes one sample."""
@@ -368,7 +378,7 @@ def _with_epilogue(
     epilogue = random_epilogue(rng, types[0])
     types = tuple(replace(each, epilogue=epilogue) for each in types)
     while True:
-        config = RANDOM_CONFIGS[family](rng, types[0].precision)
+        config = random_config(rng, family, types[0])
         anything = {name: value for name, value in config.items() if name != "transpose_first"}
         if not types[0].is_gemm:
             config = Config.of(anything)

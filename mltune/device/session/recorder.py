@@ -112,6 +112,7 @@ class RecordingDevice:
             device=device.info.to_json(),
             compiles_at_launch=device.compiles_at_launch,
             tick_seconds=device.tick_seconds,
+            prefers_sequences=device.prefers_sequences,
         )
 
     @property
@@ -128,6 +129,11 @@ class RecordingDevice:
     def tick_seconds(self) -> float:
         """That of the recorded device."""
         return self._device.tick_seconds
+
+    @property
+    def prefers_sequences(self) -> bool:
+        """That of the recorded device."""
+        return self._device.prefers_sequences
 
     @property
     def inspection(self) -> Inspection:
@@ -197,6 +203,10 @@ class RecordingDevice:
         self._device.fill(buffer, byte, first_byte, end_byte)
         self._note_change(buffer)
 
+    def hold(self, seconds: float) -> None:
+        """Keep the device busy."""
+        self._device.hold(seconds)
+
     def launch(
         self,
         program: Any,
@@ -208,6 +218,7 @@ class RecordingDevice:
         bias: Buffer | None = None,
         scratch: Buffer | None = None,
         counters: Buffer | None = None,
+        follows: int = 0,
     ) -> RecordedExecution:
         """Launch; record the effect if it is the first launch of its kind."""
         self._end_first()
@@ -215,11 +226,11 @@ class RecordingDevice:
         inputs = [a, b, *[c] * (problem.beta != 0)]
         if bias is not None:
             inputs.append(bias)
-        key = launch_key(build_key(program.kernel), problem, map(self._digest, inputs))
+        key = launch_key(build_key(program.kernel), problem, map(self._digest, inputs), follows)
         if key in self._known:
-            execution = self._device.launch(program, problem, **buffers)
+            execution = self._device.launch(program, problem, **buffers, follows=follows)
         else:
-            execution = self._launch_first(key, program, problem, buffers)
+            execution = self._launch_first(key, program, problem, buffers, follows)
         if problem.beta != 0:
             self._note_change(c)
         self._pending.append((key, execution))
@@ -237,7 +248,12 @@ class RecordingDevice:
             self._session.add(times=times)
 
     def _launch_first(
-        self, key: str, program: Any, problem: Problem, buffers: dict[str, Buffer | None]
+        self,
+        key: str,
+        program: Any,
+        problem: Problem,
+        buffers: dict[str, Buffer | None],
+        follows: int,
     ) -> Execution:
         pair = (build_key(program.kernel), problem)
         # If each launch changes C, memory around it is read only once.
@@ -246,7 +262,7 @@ class RecordingDevice:
         before = self._contents(parts)
         self._session.add(begun=key)
         try:
-            execution = self._device.launch(program, problem, **buffers)
+            execution = self._device.launch(program, problem, **buffers, follows=follows)
         except LaunchError as error:
             self._session.add(launch=key, writes=[], error=str(error), lost=False)
             raise

@@ -102,6 +102,7 @@ class MmaFamily:
             "name": name,
             "p": dict(settings.values.items()),
             "instruction": instruction,
+            "compute": instruction.rounds_to,
             "bytes": instruction.bytes,
             "few_terms": _FEW_TERMS,
             "threads": _threads(settings),

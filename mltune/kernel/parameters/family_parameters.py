@@ -88,7 +88,10 @@ class FamilyParameters:
         row = (*values.values(), *precision_names(precision, compute=compute).values())
         for param, limit, holds in self._limits:
             if not holds(row):
-                wanted = limit.wanted.format(**values, precision=precision.name.lower())
+                name = precision.name.lower()
+                if compute is not ComputeType.FULL:
+                    name += f" with compute type {compute.value}"
+                wanted = limit.wanted.format(**values, precision=name)
                 refusal = self._refusal(param, values[param.name], wanted)
                 raise UnsupportedError(str(refusal)) if limit.needs_precision else refusal
         return Settings(self.family, Config.of(values))

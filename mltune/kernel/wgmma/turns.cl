@@ -12,4 +12,4 @@
     const uint first_turn = min(share * each, turns - 1);
     const uint share_turns = share * each < turns ? min(each, turns - share * each) : 0;
 {% endif %}
-    const uint tiles = 2 * max(1u, share_turns); /* one turn is taken in any case */
+    const uint tiles = {{ turn_tiles ~ " * " if turn_tiles > 1 }}max(1u, share_turns); /* one turn is taken in any case */

@@ -1,10 +1,10 @@
-{% if instruction.rounds_to.value == "tf32" %}
+{% if compute.value == "tf32" %}
 /* To the nearest, and up between two. */
 static inline uint rounded(const float v)
 {
     return isnan(v) ? 0x7fffffffu : (as_uint(v) + 0x1000u) & 0xffffe000u;
 }
-{% elif instruction.rounds_to.value == "bf16" %}
+{% elif compute.value == "bf16" %}
 /* To the nearest, and to an even number between two. */
 static inline uint upper_bits(const float v)
 {
