@@ -23,7 +23,8 @@ from mltune.files import make_folder, write_atomically
 from mltune.problem.layout import memory_orders
 from mltune.runtime.arrays import to_device, to_host
 from mltune.runtime.building import VARIABLE
-from mltune.runtime.launch import KernelError, Launcher
+from mltune.runtime.gemm_kernel import KernelError
+from mltune.runtime.launch import Launcher
 from mltune.selector import Selector
 from mltune.selector.json import selector_data
 from mltune.selector.speeds import Speed

@@ -3,8 +3,8 @@
     python tests/benchmarks/gpu_sizes.py
 
 Two of each kind, log-uniform: a matrix by a vector, by a few columns, few terms, few tiles
-with long sums, and the transposes of the first two. The first of two has sides that are multiples of 16. No size of another suite is
-taken.
+with long sums, and the transposes of the first two. The first of two has sides that are multiples
+of 16. No size of another suite is taken.
 """
 
 from __future__ import annotations
