@@ -107,6 +107,7 @@ class WorkerRunner:
         self._spans: list[Span] = []
         self._worker: WorkerProcess | None = None
         self._expected: set[Problem] = set()  # by this worker
+        self._told: Kernel | None = None  # the kernel of this worker's last request
         self._pool: BuilderPool | None = None
         self._ahead = 0
         if opening is not None and opening.observers != tuple(observers):
@@ -349,7 +350,8 @@ class WorkerRunner:
             since = time.monotonic()
             stage = Stage.STARTING  # until the worker reports that it has begun the request
             try:
-                worker.send(request.to_json())
+                worker.send(request.to_json(self._told))
+                self._told = request.kernel
                 while True:
                     message = worker.receive(self._limits[stage], is_work=stage.is_building)
                     now = time.monotonic()
@@ -383,6 +385,7 @@ class WorkerRunner:
         )
 
     def _drop_worker(self) -> None:
+        self._told = None
         if self._worker is not None:
             self._worker.kill()
             self._worker = None

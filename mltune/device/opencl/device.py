@@ -29,7 +29,7 @@ from mltune.device.opencl.fill import FILL_GROUP, Filler
 from mltune.device.opencl.hold import Hold
 from mltune.device.opencl.inspection import LOOK_GROUP, OpenCLInspection
 from mltune.device.opencl.listing import driver_device
-from mltune.device.opencl.pass_launch import PassLaunch
+from mltune.device.opencl.pass_launch import PassLaunch, set_arguments
 from mltune.device.opencl.program import OpenCLProgram, build
 from mltune.device_info import DeviceInfo, Probed
 from mltune.kernel import Kernel
@@ -315,7 +315,7 @@ class OpenCLDevice:
             for each in program.kernel.arguments
         ]
         for function in program.functions:
-            function.set_args(*passed)
+            set_arguments(function, passed)
         passes = tuple(
             PassLaunch(function, grid.global_size, grid.local_size)
             for function, grid in zip(program.functions, launch.grids, strict=True)
