@@ -45,7 +45,7 @@ def write_atomically(path: Path, data: bytes, *, flush: bool = True) -> None:
         MltuneError: when it cannot be written; the old content is unchanged then.
     """
     try:
-        if path.exists() and not (path.is_file() or path.is_dir()):
+        if _is_device(path):
             path.write_bytes(data)
             return
         path = path.resolve() if path.is_symlink() else path
@@ -69,6 +69,23 @@ def write_atomically(path: Path, data: bytes, *, flush: bool = True) -> None:
             os.close(folder)
     except OSError as error:
         raise file_error(path, "write", error) from error
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Refuse a file that `write_atomically` could not write, before the work for it begins.
+
+    Raises:
+        UsageError: when its folder is not writable.
+    """
+    place = path if _is_device(path) else path.resolve().parent
+    effective = os.access in os.supports_effective_ids
+    if not os.access(place, os.W_OK, effective_ids=effective):
+        raise file_error(path, "write", OSError(errno.EACCES, os.strerror(errno.EACCES)))
+
+
+def _is_device(path: Path) -> bool:
+    """Whether this is a device, a pipe or a socket, perhaps by a link."""
+    return path.exists() and not (path.is_file() or path.is_dir())
 
 
 def make_folder(folder: Path) -> None:

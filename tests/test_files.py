@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mltune.errors import MltuneError, UsageError
-from mltune.files import file_error, make_folder, write_atomically
+from mltune.files import file_error, make_folder, refuse_unwritable, write_atomically
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
@@ -57,6 +57,19 @@ def test_what_cannot_be_replaced_stays(
     assert str(refused.value) == f"{path}: cannot write (Permission denied)"
     assert path.read_bytes() == b"old"
     assert list(open_folder.iterdir()) == [path]
+
+
+def test_what_cannot_be_written_is_refused_before(
+    open_folder: Path, read_only: Callable[[Path], AbstractContextManager[None]]
+) -> None:
+    path = open_folder / "calls.csv"
+    refuse_unwritable(path)
+    refuse_unwritable(Path(os.devnull))
+    with (
+        read_only(open_folder),
+        pytest.raises(UsageError, match=r"calls\.csv: cannot write \(Permission denied\)"),
+    ):
+        refuse_unwritable(path)
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
