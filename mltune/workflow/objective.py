@@ -18,22 +18,17 @@ from mltune.space.config import Config
 from mltune.space.space import Space
 from mltune.space.union import FAMILY, UnionSpace, members_of, with_family
 from mltune.tuning.families import NamedFamilies, family_of_run
+from mltune.tuning.new_run import default_folder, handwritten_space, new_run_info, timing_of
 from mltune.tuning.recorder import AtOnce, from_records
+from mltune.tuning.resumed_run import added_sizes, check_resumed, newest_run
 from mltune.tuning.search_options import (
     DEFAULT_SAMPLER,
     NO_PATIENCE,
     SHIPPED_PRIORS,
     SearchOptions,
-    added_sizes,
     asked_contraction,
     asked_spaces,
     check_options,
-    check_resumed,
-    default_folder,
-    handwritten_space,
-    new_run_info,
-    newest_run,
-    timing_of,
 )
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.trial import Trial

@@ -30,12 +30,12 @@ from mltune.tuning.cross_sizes import SHARE, spread_order
 from mltune.tuning.final_selection import Choice, choose
 from mltune.tuning.local_workers import LocalWorkers, all_devices, share_of_builders
 from mltune.tuning.progress import Progress, Show
+from mltune.tuning.resumed_run import newest_run
 from mltune.tuning.search_options import (
     ALL_DEVICES,
     UNLIMITED_BUDGET,
     SearchOptions,
     check_options,
-    newest_run,
     trials_asked,
 )
 from mltune.tuning.shared_tuning import SharedTuning

@@ -25,18 +25,12 @@ from mltune.runner.observe import ENERGY
 from mltune.space.config import Config
 from mltune.space.names import outside_names
 from mltune.tuning.families import family_named
+from mltune.tuning.new_run import default_folder, handwritten_space, new_run_info, timing_of
 from mltune.tuning.progress import Show
 from mltune.tuning.queue import Job, ListQueue
 from mltune.tuning.recorder import AtOnce
-from mltune.tuning.search_options import (
-    SearchOptions,
-    asked_contraction,
-    default_folder,
-    handwritten_space,
-    new_run_info,
-    newest_run,
-    timing_of,
-)
+from mltune.tuning.resumed_run import newest_run
+from mltune.tuning.search_options import SearchOptions, asked_contraction
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.trial import Trial
 from mltune.tuning.tuner import Tuner

@@ -28,7 +28,8 @@ from mltune.space.names import outside_names
 from mltune.tuning.families import family_of_run
 from mltune.tuning.local_workers import LocalWorkers, all_devices, share_of_builders
 from mltune.tuning.progress import Show
-from mltune.tuning.search_options import check_sampler_given, without_password
+from mltune.tuning.resumed_run import check_sampler_given
+from mltune.tuning.search_options import without_password
 from mltune.tuning.shared_tuning import SharedTuning
 from mltune.tuning.sharing import device_key, joined, own_seed
 from mltune.workflow.chosen_spaces import SearchSpace, bound_space, check_families
