@@ -170,8 +170,8 @@ class Device(Protocol):
         """
         ...
 
-    def hold(self, seconds: float) -> None:
-        """Keep the device busy for about so long; returns at once.
+    def hold(self, seconds: float) -> Execution:
+        """Start a kernel that keeps the device busy for about so long; returns at once.
 
         What is enqueued meanwhile then runs without waiting for the host.
         """

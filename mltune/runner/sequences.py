@@ -13,11 +13,13 @@ If the host was so slow that the device may have waited for it, the samples are 
 from __future__ import annotations
 
 import math
+import operator
 import random
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import accumulate
 
 from mltune.runner.timed import Timed, seconds_of
 
@@ -28,7 +30,7 @@ _LEAST_SECONDS = 8e-5  # of a sequence; then 7 of them mostly agree within 1 %
 _MOST_LAUNCHES = 64
 _MOST_ALONE = 8  # uncounted launches before checked ones
 _HOST_SECONDS = 1e-5  # of a launch, until it is known
-_MARGIN, _LEAST_HOLD, _MOST_HOLD = 1.5, 5e-5, 20e-3
+_MARGIN, _LEAST_HOLD, _MOST_HOLD = 1.3, 5e-5, 20e-3
 _TRIES = 4
 _WARMUP_SECONDS, _MOST_WARMUP_SECONDS = 0.002, 0.01
 _STEADY = 0.03
@@ -49,7 +51,7 @@ class SequenceClock:
     """
 
     follow: Callable[[int], Timed]
-    hold: Callable[[float], None]
+    hold: Callable[[float], Timed]
     event_seconds: float = 0.0
     is_cool: bool = True
 
@@ -102,20 +104,27 @@ class Sequences:
     ) -> list[float]:
         """Return the seconds of sequences of `batch` launches, each with its event."""
         for _ in range(_TRIES):
-            held = min(_LEAST_HOLD + _MARGIN * self._host * count * batch, _MOST_HOLD)
+            host = _MARGIN * self._host
+            # The host has to be ahead by one sequence, and where it is slower, at the end, too.
+            ahead = batch * (host + (count - 1) * max(host - self.pace, 0.0))
             begin = time.perf_counter()
-            self._clock.hold(held)
-            runs = self._start(count, batch, check)
-            enqueueing = time.perf_counter() - begin
+            hold = self._clock.hold(min(_LEAST_HOLD + ahead, _MOST_HOLD))
+            runs, enqueued = self._start(count, batch, check)
             runs[-1].wait()
-            self._host = enqueueing / (count * batch)
-            if enqueueing < held:
+            self._host = (enqueued[-1] - begin) / (count * batch)
+            spans = [seconds_of(each) for each in runs]
+            # Until when the device was busy for sure, as each sequence begins.
+            busy = accumulate(spans, initial=begin + seconds_of(hold))
+            if all(map(operator.lt, enqueued, busy)):
                 break
-        return [seconds_of(each) for each in runs]
+        return spans
 
-    def _start(self, count: int, batch: int, check: Callable[[], Timed] | None) -> list[Timed]:
+    def _start(
+        self, count: int, batch: int, check: Callable[[], Timed] | None
+    ) -> tuple[list[Timed], list[float]]:
+        """Start sequences; return them, and when each was enqueued."""
         place = _random.randrange(count) if check else count
-        runs = []
+        runs, enqueued = [], []
         for number in range(count):
             if check and number == place:
                 # Any number of launches, not only whole sequences, comes before the checked ones.
@@ -126,9 +135,10 @@ class Sequences:
             if number in (0, place):
                 self._launch()  # at whose end the next sequence begins
             runs.append(self._clock.follow(batch))
+            enqueued.append(time.perf_counter())
         if check:
             check()
-        return runs
+        return runs, enqueued
 
 
 def event_seconds(clock: SequenceClock, launch: Callable[[], Timed]) -> float:

@@ -53,23 +53,23 @@ class TunedSet:
         """Combine them.
 
         Args:
-            tuned: one for each problem type, none of which has an epilogue or a compute type.
+            tuned: one for each problem type, none of which has an epilogue. Those with a compute
+                type, and with conjugated operands, are used by their names alone.
             name: for messages.
 
         Raises:
-            UsageError: when there are none, two are for one problem type, or one has an epilogue
-                or a compute type.
+            UsageError: when there are none, two are for one problem type, or one has an epilogue.
         """
         contractions = [each.selector.contraction for each in tuned]
         names = [problem_type_name(each) for each in contractions]
         twice = {each for each in names if names.count(each) > 1}
-        beyond = [each for each in contractions if each.beyond_blas]
-        if not tuned or twice or beyond:
+        epilogues = [each for each, of in zip(names, contractions, strict=True) if of.epilogue]
+        if not tuned or twice or epilogues:
             reason = (
                 f"two selectors are for {min(twice)}"
                 if twice
-                else f"{problem_type_name(beyond[0])} has {beyond[0].beyond_blas}; load it alone"
-                if beyond
+                else f"{epilogues[0]} has an epilogue; load it alone"
+                if epilogues
                 else "there are no selectors"
             )
             raise UsageError(f"{name or 'tuned GEMMs'}: {reason}")
@@ -77,7 +77,7 @@ class TunedSet:
         self._name = name or "tuned GEMMs"
         self._ways: dict[np.dtype[Any], list[_Way]] = {}
         for each, contraction in zip(tuned, contractions, strict=True):
-            if contraction.conjugate_a or contraction.conjugate_b:
+            if contraction.conjugate_a or contraction.conjugate_b or contraction.rounds:
                 continue  # only by its name
             own = memory_orders(contraction)
             a, b, c = (_OTHER[order] for order in own)

@@ -66,80 +66,17 @@ static inline uint rounded(const float first, const float second)
 }
 
 /*
- * ---- A pass before it: rounds and packs A ----
+ * ---- A pass before it: rounds and packs A and B ----
  *
- * A work-group brings PACK_ROWS places of the free index, over the terms of a turn, through local
- * memory into the order in which the multiplication reads them. Zeros stand beyond the sum's end,
- * and beyond the free index's, where a place is packed at all.
+ * A work-group brings PACK_ROWS places of A's free index, or of B's, over the terms of a turn,
+ * through local memory into the order in which the multiplication reads them. Zeros stand beyond
+ * the sum's end, and beyond the free index's, where a place is packed at all.
  */
 #define TERM_PLACE_A(l) ((l) * ld_a)
-
-__kernel __attribute__((reqd_work_group_size(256, 1, 1)))
-void Cij_Aik_Bkj_SB_BF16_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64_pack_a(
-        __global STORED *restrict c,
-        const __global STORED *restrict a, const __global STORED *restrict b,
-        const FACTOR alpha_argument, const FACTOR beta_argument,
-        const uint size_i, const uint size_j, const uint size_l,
-        const ulong offset_c, const ulong ld_c, const ulong batch_stride_c,
-        const ulong offset_a, const ulong ld_a, const ulong batch_stride_a,
-        const ulong offset_b, const ulong ld_b, const ulong batch_stride_b,
-        __global TYPE *restrict scratch)
-{
-    __local float turned[PACK_ROWS * (TURN + 1)];
-    const TYPE alpha = FACTOR_VALUE(alpha_argument);
-
-    const ulong step_a = 1, step_b = 1, step_c = 1;
-    const size_t batch = get_group_id(2);
-    const size_t start_c = offset_c + batch * batch_stride_c;
-    const size_t start_a = offset_a + batch * batch_stride_a;
-    const size_t start_b = offset_b + batch * batch_stride_b;
-
-    /* As in BLAS, A and B are not read if alpha is zero. */
-    const uint terms = IS_ZERO(alpha) ? 0 : ALL_TERMS;
-    const uint item = get_local_id(0);
-    const uint first_free = get_group_id(0) * PACK_ROWS, first_term = get_group_id(1) * TURN;
-    const ulong free_step = step_a;
-    const __global STORED *from = a + start_a + first_free * free_step;
-
-    /* Neighbouring work-items read what is contiguous. */
-#pragma unroll
-    for (uint n = 0; n < PACK_ROWS * TURN / PACK_ITEMS; ++n) {
-        const uint number = item + n * PACK_ITEMS;
-        const uint free = number % PACK_ROWS;
-        const uint term = number / PACK_ROWS;
-        const uint l = first_term + term;
-        const bool is_inside = first_free + free < size_i && l < terms;
-        turned[free * (TURN + 1) + term] =
-            is_inside ? from[free * free_step + TERM_PLACE_A(l)] : 0;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-
-    /* A row of a tile is 128 bytes: 8 chunks, which change places. */
-    __global uint4 *to = (__global uint4 *)PACKED_A(scratch);
-    const size_t block = (first_free / A_FREE * get_num_groups(1) + get_group_id(1)) * TURN_TILES;
-    const uint first_row = first_free % A_FREE;
-#pragma unroll
-    for (uint n = 0; n < PACK_ROWS * TURN / CHUNK / PACK_ITEMS; ++n) {
-        const uint number = item + n * PACK_ITEMS;
-        const uint chunk = number % 8, row = number / 8 % PACK_ROWS, tile = number / 8 / PACK_ROWS;
-        const __local float *in_row = turned + row * (TURN + 1) + tile * DU + chunk * CHUNK;
-        to[((block + tile) * A_FREE + first_row + row) * 8 + (chunk ^ row % 8)] =
-            (uint4)(rounded(in_row[0], in_row[1]), rounded(in_row[2], in_row[3]),
-                    rounded(in_row[4], in_row[5]), rounded(in_row[6], in_row[7]));
-    }
-}
-
-/*
- * ---- A pass before it: rounds and packs B ----
- *
- * A work-group brings PACK_ROWS places of the free index, over the terms of a turn, through local
- * memory into the order in which the multiplication reads them. Zeros stand beyond the sum's end,
- * and beyond the free index's, where a place is packed at all.
- */
 #define TERM_PLACE_B(l) ((l) * step_b)
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1)))
-void Cij_Aik_Bkj_SB_BF16_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64_pack_b(
+void Cij_Aik_Bkj_SB_BF16_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64_pack(
         __global STORED *restrict c,
         const __global STORED *restrict a, const __global STORED *restrict b,
         const FACTOR alpha_argument, const FACTOR beta_argument,
@@ -160,34 +97,53 @@ void Cij_Aik_Bkj_SB_BF16_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64_pack_b(
 
     /* As in BLAS, A and B are not read if alpha is zero. */
     const uint terms = IS_ZERO(alpha) ? 0 : ALL_TERMS;
-    const uint item = get_local_id(0);
-    const uint first_free = get_group_id(0) * PACK_ROWS, first_term = get_group_id(1) * TURN;
-    const ulong free_step = ld_b;
-    const __global STORED *from = b + start_b + first_free * free_step;
+    const uint item = get_local_id(0), first_term = get_group_id(1) * TURN;
+    const uint groups_a = (size_i - 1) / PACK_ROWS + 1;
+    const bool packs_a = get_group_id(0) < groups_a;
+    const uint first_free = (get_group_id(0) - (packs_a ? 0 : groups_a)) * PACK_ROWS;
 
-    /* Neighbouring work-items read what is contiguous. */
+    if (packs_a) {
+        const ulong free_step = step_a;
+        const __global STORED *from = a + start_a + first_free * free_step;
+        /* Neighbouring work-items read what is contiguous. */
 #pragma unroll
-    for (uint n = 0; n < PACK_ROWS * TURN / PACK_ITEMS; ++n) {
-        const uint number = item + n * PACK_ITEMS;
-        const uint free = number / TURN;
-        const uint term = number % TURN;
-        const uint l = first_term + term;
-        const bool is_inside = first_free + free < size_j && l < terms;
-        turned[free * (TURN + 1) + term] =
-            is_inside ? from[free * free_step + TERM_PLACE_B(l)] : 0;
+        for (uint n = 0; n < PACK_ROWS * TURN / PACK_ITEMS; ++n) {
+            const uint number = item + n * PACK_ITEMS;
+            const uint free = number % PACK_ROWS;
+            const uint term = number / PACK_ROWS;
+            const uint l = first_term + term;
+            const bool is_inside = first_free + free < size_i && l < terms;
+            turned[free * (TURN + 1) + term] =
+                is_inside ? from[free * free_step + TERM_PLACE_A(l)] : 0;
+        }
+    } else {
+        const ulong free_step = ld_b;
+        const __global STORED *from = b + start_b + first_free * free_step;
+        /* Neighbouring work-items read what is contiguous. */
+#pragma unroll
+        for (uint n = 0; n < PACK_ROWS * TURN / PACK_ITEMS; ++n) {
+            const uint number = item + n * PACK_ITEMS;
+            const uint free = number / TURN;
+            const uint term = number % TURN;
+            const uint l = first_term + term;
+            const bool is_inside = first_free + free < size_j && l < terms;
+            turned[free * (TURN + 1) + term] =
+                is_inside ? from[free * free_step + TERM_PLACE_B(l)] : 0;
+        }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
     /* A row of a tile is 128 bytes: 8 chunks, which change places. */
-    __global uint4 *to = (__global uint4 *)PACKED_B(scratch);
-    const size_t block = (first_free / B_FREE * get_num_groups(1) + get_group_id(1)) * TURN_TILES;
-    const uint first_row = first_free % B_FREE;
+    __global uint4 *to = (__global uint4 *)(packs_a ? PACKED_A(scratch) : PACKED_B(scratch));
+    const uint rows = packs_a ? A_FREE : B_FREE;
+    const size_t block = (first_free / rows * get_num_groups(1) + get_group_id(1)) * TURN_TILES;
+    const uint first_row = first_free % rows;
 #pragma unroll
     for (uint n = 0; n < PACK_ROWS * TURN / CHUNK / PACK_ITEMS; ++n) {
         const uint number = item + n * PACK_ITEMS;
         const uint chunk = number % 8, row = number / 8 % PACK_ROWS, tile = number / 8 / PACK_ROWS;
         const __local float *in_row = turned + row * (TURN + 1) + tile * DU + chunk * CHUNK;
-        to[((block + tile) * B_FREE + first_row + row) * 8 + (chunk ^ row % 8)] =
+        to[((block + tile) * rows + first_row + row) * 8 + (chunk ^ row % 8)] =
             (uint4)(rounded(in_row[0], in_row[1]), rounded(in_row[2], in_row[3]),
                     rounded(in_row[4], in_row[5]), rounded(in_row[6], in_row[7]));
     }
@@ -365,8 +321,8 @@ static inline ulong descriptor(const __local LOCAL *first)
  * A_GROUP columns of i with 64 rows of j over UNIT terms. An instruction goes on while the
  * warpgroup does other things.
  *
- * The passes before this one have rounded A and B. The sum runs in tiles of DU terms. BUFFERS tiles
- * of A and B are in local memory: while one is multiplied, the one before may still be, and the
+ * The pass before this one has rounded A and B. The sum runs in tiles of DU terms. BUFFERS tiles of
+ * A and B are in local memory: while one is multiplied, the one before may still be, and the
  * others are on their way. Warpgroups do not wait for each other: a buffer is filled anew as soon as
  * all have multiplied it. Beyond the edge of C, nothing is written. Sizes, and the number of all
  * terms, are below 2^31; addresses have 64 bits.

@@ -157,10 +157,11 @@ def test_wgmma_multiplies_packed_tiles_once(compute: ComputeType, instruction: s
     kernel = FAMILIES["wgmma"].generate(contraction, _config("wgmma", compute))
 
     entries = [each.entry.removeprefix(kernel.name) for each in kernel.passes]
-    assert entries == ["_pack_a", "_pack_b", ""]
+    assert entries == ["_pack", ""]
     assert f"//@ wgmma.mma_async.sync.aligned.{instruction} " in kernel.source
     assert kernel.source.count("MULTIPLY(sums") == 1
     problem = gemm_problem(contraction, 65, 64, 65)
+    assert kernel.launch(problem).grids[0].global_size == ((3 + 2) * 256, 2, 1)
     assert kernel.scratch_bytes(problem) == compute.bytes * (128 * 128 + 64 * 128)
 
 

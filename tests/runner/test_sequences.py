@@ -55,8 +55,12 @@ class FakeGpu:
         self.launches += 1
         return FakeLaunch(round(begin * 1e9), round(self.now * 1e9))
 
+    def hold(self, seconds: float) -> FakeLaunch:
+        self.holds.append(seconds)
+        return FakeLaunch(0, round(seconds * 1e9))
+
     def clock(self, **changes: float) -> SequenceClock:
-        return SequenceClock(self.follow, self.holds.append, is_cool=False, **changes)
+        return SequenceClock(self.follow, self.hold, is_cool=False, **changes)
 
 
 def test_a_short_kernel_takes_what_it_adds_to_a_sequence() -> None:
@@ -96,7 +100,7 @@ def test_the_first_sequences_of_a_kernel_do_not_count_until_they_are_steady() ->
 def test_a_device_that_was_idle_is_warmed_up_for_longer() -> None:
     def launches(is_cool: bool) -> int:
         gpu = FakeGpu(lambda _: 8e-6)
-        clock = SequenceClock(gpu.follow, gpu.holds.append, is_cool=is_cool)
+        clock = SequenceClock(gpu.follow, gpu.hold, is_cool=is_cool)
         sample(gpu.launch, PLAN, sequences=clock)
         return gpu.launches
 
@@ -106,7 +110,7 @@ def test_a_device_that_was_idle_is_warmed_up_for_longer() -> None:
 def test_samples_are_taken_again_if_the_host_was_slower_than_the_hold(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    moments = chain([0.0, 0.01], repeat(1.0))
+    moments = chain([0.0, 0.009, 0.01], repeat(1.0))
     monkeypatch.setattr("mltune.runner.sequences.time.perf_counter", lambda: next(moments))
     gpu = FakeGpu(lambda _: 8e-6)
 

@@ -211,11 +211,11 @@ class OpenCLDevice:
         """Fill an array from a buffer, after everything started before."""
         self._checked(partial(cl.enqueue_copy, src_offset=first_byte), self._queue, array, buffer)
 
-    def hold(self, seconds: float) -> None:
-        """Keep the device busy for about so long; returns at once."""
+    def hold(self, seconds: float) -> OpenCLExecution:
+        """Start a kernel that keeps the device busy for about so long; returns at once."""
         try:
             self._hold = self._hold or Hold(self._queue)
-            self._hold.start(seconds)
+            return OpenCLExecution(self._hold.start(seconds))
         except cl.Error as error:
             raise DeviceLostError(f"the device failed to wait: {error}") from error
 

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pyopencl as cl
 
-from mltune.device.opencl.pass_launch import PassLaunch
+from mltune.device.opencl.pass_launch import PassLaunch, set_arguments
 from mltune.device.opencl.quiet import built
 
 _SOURCE = """
@@ -38,11 +38,12 @@ class Hold:
             queue.finish()
             self._pace = (time.perf_counter() - begin) / _FIRST_STEPS
 
-    def start(self, seconds: float) -> None:
+    def start(self, seconds: float) -> cl.Event:
         """Keep the device busy for about so long; returns at once."""
-        self._start(min(round(seconds / self._pace), 2**32 - 1))
+        return self._start(min(round(seconds / self._pace), 2**32 - 1))
 
-    def _start(self, steps: int) -> None:
-        self._kernel.set_args(self._out, np.uint32(steps))
-        self._launch.start_unwatched(self._queue)
+    def _start(self, steps: int) -> cl.Event:
+        set_arguments(self._kernel, (self._out, np.uint32(steps)))
+        event = self._launch.start(self._queue)
         self._queue.flush()
+        return event

@@ -203,9 +203,9 @@ class RecordingDevice:
         self._device.fill(buffer, byte, first_byte, end_byte)
         self._note_change(buffer)
 
-    def hold(self, seconds: float) -> None:
-        """Keep the device busy."""
-        self._device.hold(seconds)
+    def hold(self, seconds: float) -> Execution:
+        """Start the kernel that keeps the device busy; it is not recorded."""
+        return self._device.hold(seconds)
 
     def launch(
         self,

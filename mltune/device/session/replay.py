@@ -31,6 +31,7 @@ from mltune.errors import UsageError
 from mltune.kernel import Kernel
 from mltune.problem import Problem
 
+_HELD_NS = 10**15
 _GAP_NS = 1000  # assumed time from the end of a launch to the next call, which is not recorded
 
 
@@ -145,8 +146,9 @@ class ReplayDevice(HostMemory):
         check_size(self.info, nbytes)
         return HostBuffer(np.empty(nbytes, np.uint8), 0, nbytes)
 
-    def hold(self, seconds: float) -> None:
-        """Do nothing, as no launch is late."""
+    def hold(self, seconds: float) -> ReplayedExecution:
+        """Return a launch so long that no other one is late."""
+        return ReplayedExecution(((0, _HELD_NS),), 0.0)
 
     def launch(
         self,

@@ -117,6 +117,16 @@ WGMMA = FamilyParameters(
                 ),
             ),
         ),
+        IntParam(
+            name="dense_rest",
+            abbreviation="DR",
+            meaning="in half only: how a tile is copied whose contiguous elements are no multiple "
+            "of 64. 0: eight work-items copy the rest of a row, too, some of which idle. 1: as "
+            "many as it has chunks of 8 elements",
+            values=(0, 1),
+            default=0,
+            limits=(Limit("dense_rest == 0 or stored_bytes == 2", "0 in {precision}"),),
+        ),
         WORK_GROUP_MAPPING,
         IntParam(
             name="persistent_kernel",

@@ -24,6 +24,7 @@
     const __global STORED *from = {{ x }} + start_{{ x }} + first_free * free_step;
 
 {% include "wgmma/read_rows.cl" %}
+    barrier(CLK_LOCAL_MEM_FENCE);
 
     __global float4 *to = (__global float4 *)PACKED_{{ X }}(scratch);
     const size_t block = first_free / {{ X }}_BLOCK * (get_num_groups(1) * 2) + get_group_id(1) * 2;

@@ -32,6 +32,7 @@
         atomic_max(largest + n % PACK_ROWS, all_largest[n / PACK_ROWS * whole_free + n % PACK_ROWS]);
 
 {% include "wgmma/read_rows.cl" %}
+    barrier(CLK_LOCAL_MEM_FENCE);
     if (get_group_id(1) == 0 && item < PACK_ROWS)
         all_largest[SLICES * whole_free + item] = largest[item];
 

@@ -10,4 +10,3 @@
         turned[free * (TURN + 1) + term] =
             is_inside ? from[free * free_step + TERM_PLACE_{{ X }}(l)] : 0;
     }
-    barrier(CLK_LOCAL_MEM_FENCE);

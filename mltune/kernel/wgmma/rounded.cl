@@ -3,10 +3,8 @@
 {% include "wgmma/scratch.cl" %}
 
 {% include "mma/ptx/round.cl" %}
-{% for o in operands %}
 
 {% include "wgmma/pack_rounded.cl" %}
-{% endfor %}
 
 {% include "wgmma/ptx/bring.cl" %}
 
@@ -27,8 +25,8 @@
  * A_GROUP columns of i with 64 rows of j over UNIT terms. An instruction goes on while the
  * warpgroup does other things.
  *
- * The passes before this one have rounded A and B. The sum runs in tiles of DU terms. BUFFERS tiles
- * of A and B are in local memory: while one is multiplied, the one before may still be, and the
+ * The pass before this one has rounded A and B. The sum runs in tiles of DU terms. BUFFERS tiles of
+ * A and B are in local memory: while one is multiplied, the one before may still be, and the
  * others are on their way. Warpgroups do not wait for each other: a buffer is filled anew as soon as
  * all have multiplied it. Beyond the edge of C, nothing is written. Sizes, and the number of all
  * terms, are below 2^31; addresses have 64 bits.

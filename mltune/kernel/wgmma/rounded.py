@@ -1,7 +1,7 @@
 """Writes the kernels of the family `wgmma` for compute types: one product of rounded elements.
 
-Two passes before the multiplying one round A and B and pack them, from any strides, into tiles
-for local memory.
+A pass before the multiplying one rounds A and B and packs them, from any strides, into tiles for
+local memory.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.mma.macro_tile import tile_operands
+from mltune.kernel.passes import Pass
 from mltune.kernel.template import Section
 from mltune.kernel.wgmma import packing
 from mltune.kernel.wgmma.warpgroup_kernel import VECTOR, WarpgroupKernel
@@ -36,6 +37,13 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
     kernel = WarpgroupKernel.of(contraction, config, has_other_scratch=True)
     compute = contraction.compute
     depth = _ROW_BYTES // compute.bytes
+    pack = Pass(
+        entry=f"{kernel.name}_pack",
+        work_group=(packing.ITEMS, 1, 1),
+        tile=(packing.ROWS, _TURN),
+        over="il",
+        then="j",
+    )
     names = {
         "shows_copies": False,
         "compute": compute,
@@ -44,7 +52,7 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         "unit": _UNIT_BYTES // compute.bytes,
         "format": _FORMATS[compute],
         "pack_items": packing.ITEMS,
-        "pack_names": {operand: packing.pack_name(kernel.name, operand) for operand in "ab"},
+        "pack_name": pack.entry,
         "operands": tile_operands(kernel.signature),
     }
     return kernel.written(
@@ -52,7 +60,7 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         names,
         (_section(kernel, compute.bytes), kernel.split.section),
         instructions,
-        before=[packing.pack_pass(kernel.name, operand) for operand in "ab"],
+        before=[pack],
         scratch=packing.packed_areas(kernel.macro_tile, compute.bytes),
     )
 
