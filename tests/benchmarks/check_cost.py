@@ -52,7 +52,7 @@ _take = Sequences.take
 
 
 def stay(arena: Arena, tenant: object, nbytes: int) -> Place:
-    """Leave a tensor where it is, in the place of `Arena.move`."""
+    """Leave a tensor where it is; replaces `Arena.move`."""
     if arena._place is None or arena._tenant is not tenant:
         return _move(arena, tenant, nbytes)
     return arena._place

@@ -26,7 +26,7 @@ EACH = 2
 
 
 def main() -> None:
-    """Print them."""
+    """Print the sizes."""
     rng = np.random.default_rng(SEED)
     others = [name for name in suite_names() if name != "gpu"]
     known = {size.extents for size in parse_sizes(",".join(others))}

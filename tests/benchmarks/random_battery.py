@@ -61,7 +61,7 @@ class Battery:
         self._lock = threading.Lock()
 
     def draw(self) -> tuple[Key, int] | None:
-        """What to draw a kernel for next, with its number; None at the end."""
+        """Return the next problem type to draw a kernel for, and its number; None at the end."""
         with self._lock:
             left = {
                 key: wanted - sum(self.seen[key][each] for each in ("right", "wrong"))
@@ -129,7 +129,7 @@ def _work(
     info: DeviceInfo,
     options: argparse.Namespace,
 ) -> None:
-    """One worker's share."""
+    """Compute one worker's share."""
     with WorkerRunner(options.device, FAMILIES["tiled"], samples=1) as runner:
         while (drawn := battery.draw()) is not None:
             (letter, name), number = drawn
@@ -148,7 +148,7 @@ def _work(
 def _kernel(
     rng: random.Random, family: KernelFamily, types: Sequence[Contraction], info: DeviceInfo
 ) -> Kernel | None:
-    """A kernel of a config as tests draw it, or of a space that suits the device."""
+    """Return a kernel of a random config, or of a config of a space that suits the device."""
     try:
         if rng.random() < 0.5:
             names = outside_names(info, types[0])

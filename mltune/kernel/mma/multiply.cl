@@ -1,4 +1,4 @@
-{# A turn of tiles: each is multiplied unit by unit, and a copy of a further one begins. #}
+{# Multiply the tiles of a turn unit by unit, and start to copy a later one. #}
 {% set unit = "unit * LSU + slice" if p.local_split_u > 1 else "unit" %}
 {% set set = "[p]" if p.prefetch_local_read else "" %}
 #pragma unroll

@@ -1,4 +1,4 @@
-{# What the loop over the steps of the sum is made of. #}
+{# The parts of the loop over the steps of the sum. #}
 {% if by_rows %}
 /* Where C is not written in vectors, the tiles' local memory, which is free by then, takes eight
    rows of each wave at a time. Neighbours there are neighbours in C, and go to memory together:

@@ -1,4 +1,4 @@
-{# A pass before the kernel, which packs an operand as halves. #}
+{# A pass before the kernel: pack an operand as halves. #}
 {% set X, x = o.X, o.x %}
 /*
  * ---- A pass before it: packs {{ X }} ----

@@ -1,4 +1,4 @@
-{# Where the packed operands are in the scratch memory, as every pass finds them. #}
+{# The places of the packed operands in the scratch memory. #}
 /*
  * ---- The scratch memory ----
  *

@@ -1,4 +1,4 @@
-{# The turns of the sum that are this work-group's. #}
+{# This work-group's share of the steps of the sum. #}
     /* This work-group's share of the sum, in turns. If alpha is zero, the first one is of zeros. */
     const uint terms = IS_ZERO(alpha) ? 0 : ALL_TERMS;
     const uint turns = max(1u, terms / TURN + (terms % TURN > 0));
