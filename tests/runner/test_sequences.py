@@ -22,11 +22,15 @@ class FakeLaunch:
 
 @dataclass
 class FakeGpu:
-    """A GPU on which the n-th launch takes `seconds(n)`, and longer alone or with an event."""
+    """A GPU on which the n-th launch takes `seconds(n)`, and longer alone or with an event.
+
+    The events of the first `disturbed` sequences take far longer.
+    """
 
     seconds: Callable[[int], float]
     alone_seconds: float = 3e-6
     event_seconds: float = 2e-6
+    disturbed: int = 0
     launches: int = 0
     holds: list[float] = field(default_factory=list)
     batches: list[int] = field(default_factory=list)
@@ -46,8 +50,9 @@ class FakeGpu:
         begin = self.now
         for _ in range(count):
             last = self._launch(0.0)
-        self.now += self.event_seconds
-        return FakeLaunch(round(begin * 1e9), last.ended_ns + round(self.event_seconds * 1e9))
+        event = 5e-4 if len(self.batches) <= self.disturbed else self.event_seconds
+        self.now += event
+        return FakeLaunch(round(begin * 1e9), last.ended_ns + round(event * 1e9))
 
     def _launch(self, more: float) -> FakeLaunch:
         begin = self.now
@@ -73,6 +78,15 @@ def test_a_short_kernel_takes_what_it_adds_to_a_sequence() -> None:
     assert seconds == pytest.approx((8e-6,) * 7, rel=1e-3)
     assert gpu.batches[-7:] == [10] * 7
     assert all(held > 0 for held in gpu.holds)
+
+
+def test_a_disturbance_does_not_pass_for_what_an_event_adds() -> None:
+    """It would make all later times of the process too short."""
+
+    for sequences, most in ((20, 2.1e-6), (10**9, 5e-6)):
+        gpu = FakeGpu(lambda _: 8e-6, disturbed=sequences)
+
+        assert event_seconds(gpu.clock(), gpu.launch) <= most
 
 
 @pytest.mark.parametrize(("seconds", "cold"), [(LONG_SECONDS, False), (8e-6, True)])
